@@ -180,6 +180,10 @@ export interface Settings {
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
   excludeAlso: string[] | null;
+  xtdbUrl: string | null;
+  xtdbTokenFile: string | null;
+  xtdbCaFile: string | null;
+  shareSessions: boolean;
 }
 
 /** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
@@ -881,12 +885,69 @@ export declare class Session {
   mountNotices(): Promise<string[]>
   /** See `Session.status` of `index.d.ts`. */
   status(): SessionStatus
+  /** See `Session.sharing` of `index.d.ts`. */
+  sharing(): Promise<SharingStatus | null>
   /** See `Session.close` of `index.d.ts`. */
   close(): Promise<void>
   /** See `Session.sets` of `index.d.ts`. */
   sets(): Promise<SessionSets>
   /** See `ContextTool.execute` of `index.d.ts`; resolves to its answer, as JSON. */
   executeTool(tool: string, toolCallId: string, args: unknown): Promise<string>
+}
+
+/** A store in XTDB that several machines share, beside a store of one's own. Nothing reaches the network before a method that says so. */
+export declare class SharedStore {
+  /**
+   * What this store knows of how it stands with the shared one. Does not ask the server.
+   *
+   * Rejects with `CLOSED` and with what the store reports.
+   */
+  status(): Promise<SharingStatus>
+  /**
+   * The same, having asked the server. What is wrong with that is the `error` of the answer.
+   *
+   * Rejects as `status`.
+   */
+  look(): Promise<SharingStatus>
+  /**
+   * Asks the server what it is, and for the time. Writes nothing there, and needs no database that is ours.
+   *
+   * Rejects with `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FOREIGN`, `XTDB_FAILED`, `XTDB_ANSWER`, `INVALID_ARGUMENT`, and with
+   * `NOT_PRIVATE` or `FILE` for the token's file.
+   */
+  server(): Promise<SharedServer>
+  /**
+   * Sends what waits here: files, and sessions where they are shared. What the shared store has already is not sent again.
+   *
+   * Rejects as `server`, with `XTDB_DOCUMENT`, and as `status`. What was sent before an error stays there.
+   */
+  push(onProgress?: (progress: SharingProgress) => void): Promise<PushReport>
+  /**
+   * Fetches what others sent.
+   *
+   * Rejects as `push`. What was fetched before an error stays here.
+   */
+  pull(onProgress?: (progress: SharingProgress) => void): Promise<PullReport>
+  /**
+   * Sends one session, whole, without what looks like a secret, whatever the settings say of sessions. `name`: as for
+   * `Store.findSession`.
+   *
+   * Rejects as `push`, and as `Store.findSession`.
+   */
+  pushSession(name: string): Promise<PushReport>
+  /**
+   * Fetches a session that somebody sent, with all objects that it refers to. `name`: its ID, with or without `session:`, or the
+   * host's session ID.
+   *
+   * Rejects as `push`, and with `UNKNOWN_NAME` and `AMBIGUOUS_NAME`.
+   */
+  pullSession(name: string): Promise<PullReport>
+  /**
+   * Lists the sessions that the shared store has, those written last first.
+   *
+   * Rejects as `push`.
+   */
+  sessions(): Promise<SharedSession[]>
 }
 
 /** A store of versioned objects: a SQLite file, which any number of processes can share. */
@@ -1069,6 +1130,13 @@ export declare class Store {
    * `session`: as in `findSession`. Rejects as that, and with `NOT_FOUND` if there was no such session then.
    */
   sessionDocument(session: string, options?: Pick<ReadOptions, "at">): Promise<SessionDocument>
+  /**
+   * The shared store beside this one. Asks nobody yet. The settings that `openStore` was given say what is missing in `options`, and
+   * by `exclude` and `excludeAlso` which files stay here.
+   *
+   * Rejects with `INVALID_ARGUMENT` if no address is given or set, or it is none of a server.
+   */
+  shared(options?: SharedStoreOptions | undefined | null): Promise<SharedStore>
   /** ID of the store, made when it was created. */
   get id(): string
   /** Absolute path of the file, or `:memory:`. */
@@ -1836,6 +1904,42 @@ export interface MessageAbout {
   digest: string | null
 }
 
+/**
+ * Brings all that one store holds into another, a file or a shared one, and compares both by hashes afterwards. What the second store
+ * has stays as it is, so that a migration may be repeated. A file that is not there is made.
+ *
+ * Rejects with `INVALID_ARGUMENT`, as `openStore` and as `SharedStore.push`, and with `HASH_MISMATCH` if something differs.
+ */
+export declare function migrate(from: MigrationPlace, to: MigrationPlace, onProgress?: (progress: SharingProgress) => void): Promise<MigrationReport>
+
+/** A store: a file, or a shared one by its address. One of `path` and `url`. */
+export interface MigrationPlace {
+  /** The store's file. */
+  path?: string
+  /** Address of XTDB's HTTP server. */
+  url?: string
+  /** File with the token to send, readable for its user only. */
+  tokenFile?: string
+  /** File with certificate authorities in PEM form. */
+  caFile?: string
+}
+
+/** What a migration did. */
+export interface MigrationReport {
+  /** Objects of the first store whose every version was compared. */
+  objects: number
+  /** Versions that the second store did not have before. */
+  versions: number
+  /** Versions that it had already. */
+  present: number
+  /** Nicknames given. */
+  nicknames: number
+  /** Versions that are in both stores, with the same hashes, and were read again from the second. */
+  verified: number
+  /** What was not taken, and why. */
+  leftOut: Array<LeftOutOfImport>
+}
+
 /** How to read a name. */
 export interface NameOptions {
   /** Folder that a relative path counts from, absolute. Default: the process's working folder. */
@@ -1948,6 +2052,36 @@ export interface PathProblem {
   path: string
   /** What is wrong, for people. */
   problem: string
+}
+
+/** What was fetched from the shared store. */
+export interface PullReport {
+  /** Versions that this store did not have before. */
+  versions: number
+  /** Versions that it had already. */
+  present: number
+  /** Objects whose latest version is another now. */
+  changed: Array<ChangedLatest>
+  /** Sessions that went on here in another way. The one here is as it was. */
+  parted: Array<PartedSession>
+  /** Objects that were forgotten there, and now here. */
+  forgotten: number
+  /** What was not taken, and why. */
+  leftOut: Array<LeftOutOfImport>
+  /** Documents that are not what this program writes, in words; everything else was taken. */
+  broken: Array<string>
+}
+
+/** What was sent to the shared store. */
+export interface PushReport {
+  /** Versions that the shared store did not have before. */
+  versions: number
+  /** Versions that it had already. */
+  present: number
+  /** Objects that were forgotten here, and now there. */
+  forgotten: number
+  /** What stays here, and why. */
+  leftOut: Array<LeftOutOfImport>
 }
 
 /** A version to write. */
@@ -2398,6 +2532,97 @@ export interface SettingValue {
  * Rejects as `loadSettings`. `places.needed` is ignored.
  */
 export declare function settingValues(places: SettingsPlaces): Promise<SettingValue[]>
+
+/** What an XTDB server says of itself. */
+export interface SharedServer {
+  /** Its address. */
+  url: string
+  /** Version of XTDB. */
+  version: string
+  /** What its index is kept in. */
+  kvStore: string
+  /** Whether it indexes nothing any more, until it is started again. */
+  ingesterFailed: boolean
+  /** By how many milliseconds its clock is ahead of this machine's; negative: behind. */
+  clockAheadMs: number
+  /** How long it took to answer, in milliseconds. */
+  answeredInMs: number
+}
+
+/** A session in a shared store. */
+export interface SharedSession {
+  /** ID of its document, `session:...`, by which `SharedStore.pullSession` fetches it. */
+  id: string
+  /** Name of the harness. */
+  harness: string
+  /** The harness's own session ID. */
+  hostSessionId: string
+  /** Working folder, on the machine where it was. */
+  cwd: string
+  /** `active` while it is open or if its process was killed; `paused` after it was closed. */
+  state: "active" | "paused"
+  /** When its latest version was first written, in RFC 3339, UTC. */
+  updated: string
+  /** ID of the store that wrote it. */
+  storeId: string
+}
+
+/** How to reach a shared store. */
+export interface SharedStoreOptions {
+  /** Address of XTDB's HTTP server. Default: the setting `xtdbUrl`, over which `PALIMPSEST_XTDB_URL` counts. */
+  url?: string
+  /**
+   * File with the token to send, readable for its user only. Default: the setting `xtdbTokenFile`; none with a `url` that is not
+   * that of the settings.
+   */
+  tokenFile?: string
+  /** File with certificate authorities in PEM form. Default: the setting `xtdbCaFile`, in the same way. */
+  caFile?: string
+  /** Whether `push` and `pull` share sessions too. Default: the setting `shareSessions`. */
+  sessions?: boolean
+}
+
+/** Why sharing does not work. */
+export interface SharingError {
+  /** Code of the error. */
+  code: string
+  /** The error, for people. */
+  message: string
+  /** When it came up first, in RFC 3339, UTC. */
+  since: string
+}
+
+/** How far a push, a pull or a migration is. */
+export interface SharingProgress {
+  /** What is being done. */
+  stage: "sending" | "taking" | "checking"
+  /** Versions done. */
+  done: number
+  /** All versions; null if that is not known. */
+  of: number | null
+}
+
+/** How a store and the shared one stand. */
+export interface SharingStatus {
+  /** Address of the server. */
+  url: string
+  /** ID of the shared store; null if it was never reached. */
+  storeId: string | null
+  /** Transactions of this store that wait to be sent. */
+  outbox: number
+  /** Time of the oldest of them, in RFC 3339, UTC; null if none waits. */
+  oldest: string | null
+  /** Transactions of the shared store that wait to be fetched; null if the server was not asked. */
+  behind: number | null
+  /** When nothing waited last, in RFC 3339, UTC; null if that never was. */
+  last: string | null
+  /** Why sharing does not work at the moment; null if it works. */
+  error: SharingError | null
+  /** Versions of others that wait because their time is far ahead of this machine's clock. */
+  ahead: number
+  /** Whether sessions are shared too. */
+  sessions: boolean
+}
 
 /** A line of a text, or the part of it around a match. */
 export interface SnippetLine {

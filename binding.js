@@ -773,10 +773,11 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, openMemory, openSession, openStore, replayFile, replayPage, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, replayFile, replayPage, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
+export { SharedStore }
 export { Store }
 export { Tracking }
 export { countTokens }
@@ -784,6 +785,7 @@ export { doctor }
 export { findSessions }
 export { learnHazards }
 export { loadSettings }
+export { migrate }
 export { openMemory }
 export { openSession }
 export { openStore }

@@ -11,6 +11,7 @@ import type {
   SessionOptions,
   SessionSets,
   SessionStatus,
+  SharingStatus,
   Store,
   ToolCallReport,
   ToolDefinition,
@@ -224,6 +225,14 @@ export declare class Session {
    * Rejects with `CLOSED`.
    */
   ledger(): Promise<Ledger>;
+
+  /**
+   * How the session's store stands with the one that several machines share, without asking the server; null where nothing is shared.
+   * Does not wait for other methods.
+   *
+   * Rejects with what the store reports.
+   */
+  sharing(): Promise<SharingStatus | null>;
 
   /**
    * Problems with the mount mappings that a person should know when the session begins: folders that do not exist, mounts that

@@ -20,6 +20,7 @@ describe("the exports", () => {
       "Maintenance",
       "Memory",
       "Session",
+      "SharedStore",
       "Store",
       "Tracking",
       "__napiBindingTarget",
@@ -28,6 +29,7 @@ describe("the exports", () => {
       "findSessions",
       "learnHazards",
       "loadSettings",
+      "migrate",
       "openMemory",
       "openSession",
       "openStore",
@@ -72,11 +74,22 @@ describe("the exports", () => {
       "search",
       "sessionDocument",
       "sessions",
+      "shared",
       "track",
       "unname",
     ]);
     const maintenance = ["doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
+    expect(methodsOf(addon.SharedStore.prototype)).toEqual([
+      "look",
+      "pull",
+      "pullSession",
+      "push",
+      "pushSession",
+      "server",
+      "sessions",
+      "status",
+    ]);
     expect(methodsOf(addon.Memory.prototype)).toEqual([
       "accept",
       "captureModel",
@@ -125,6 +138,7 @@ describe("the exports", () => {
       "recordToolCall",
       "recordUsage",
       "sets",
+      "sharing",
       "showResult",
       "status",
       "transformContext",
@@ -168,6 +182,10 @@ describe("the exports", () => {
       prices: "auto",
       exclude: null,
       excludeAlso: null,
+      xtdbUrl: null,
+      xtdbTokenFile: null,
+      xtdbCaFile: null,
+      shareSessions: false,
     });
     await session({ settings });
   });

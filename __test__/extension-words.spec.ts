@@ -1,8 +1,10 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { SharingStatus } from "../index.js";
 import { nameItems } from "../lib/objects.js";
 import { contextReport, settingsText } from "../lib/report.js";
-import { cameWith, dollars, shortCount } from "../lib/words.js";
+import { sharingLines, sharingMark, watchSharing } from "../lib/sharing.js";
+import { age, cameWith, dollars, shortCount } from "../lib/words.js";
 import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
 import { welcome } from "../pi-extension/welcome.ts";
@@ -69,6 +71,9 @@ describe("the status line", () => {
     expect(statusLine(silent, 200_000)).toBe("palimpsest on · no answer from /mnt/a, /mnt/b");
     expect(statusLine(status, 200_000, { aside: "in memory" })).toBe(
       "palimpsest $0.27 saved (20 %) · 34k of 200k · in memory",
+    );
+    expect(statusLine(status, 200_000, { sharing: "↑ 14 waiting" })).toBe(
+      "palimpsest $0.27 saved (20 %) · 34k of 200k · ↑ 14 waiting",
     );
   });
 
@@ -291,4 +296,127 @@ test("what Pi took for the value of `--no-context` is known", () => {
   expect(swallowed(["pi", "-p", "--no-context", "--continue"])).toBe(undefined);
   expect(swallowed(["pi", "-p", "hi", "--no-context"])).toBe(undefined);
   expect(swallowed(["pi", "hi"])).toBe(undefined);
+});
+
+describe("what is shared", () => {
+  const now = Date.parse("2026-11-23T10:00:00Z");
+  const ago = (seconds: number) => new Date(now - 1_000 * seconds).toISOString();
+  const alike: SharingStatus = {
+    url: "http://box:3000",
+    storeId: "s",
+    outbox: 0,
+    oldest: null,
+    behind: null,
+    last: ago(12),
+    error: null,
+    ahead: 0,
+    sessions: false,
+  };
+  const away = (seconds: number) => ({
+    code: "XTDB_UNAVAILABLE",
+    message: "the XTDB server `http://box:3000` cannot be used now: no connection",
+    since: ago(seconds),
+  });
+
+  test("is said with the address, what waits and for how long, and why", () => {
+    const lines = (changes: Partial<SharingStatus>) => sharingLines({ ...alike, ...changes }, now);
+    expect(lines({})).toEqual([
+      "http://box:3000: nothing waits; last looked at 12 s ago",
+      "files are shared, sessions stay here",
+    ]);
+    expect(lines({ last: null, sessions: true })).toEqual([
+      "http://box:3000: nothing was shared yet",
+      "files and sessions are shared",
+    ]);
+    expect(lines({ outbox: 14, oldest: ago(130), behind: 3, ahead: 1, error: away(7_300) })).toEqual([
+      "http://box:3000: 14 transactions wait to be sent, the oldest for 2 min; 3 transactions of others to be fetched",
+      "files are shared, sessions stay here",
+      "1 version of others not taken yet: by this machine's clock they are from the future",
+      "not working for 2 h: the XTDB server `http://box:3000` cannot be used now: no connection (XTDB_UNAVAILABLE)",
+    ]);
+    expect(lines({ outbox: 1, oldest: ago(1) })[0]).toBe(
+      "http://box:3000: 1 transaction waits to be sent, the oldest for 1 s",
+    );
+  });
+
+  test("stands in the status line only where it takes long or fails", () => {
+    const mark = (changes: Partial<SharingStatus>) => sharingMark({ ...alike, ...changes }, now);
+    expect(mark({})).toBeUndefined();
+    expect(mark({ outbox: 14, oldest: ago(9) })).toBeUndefined();
+    expect(mark({ outbox: 14, oldest: ago(9), error: away(9) })).toBeUndefined();
+    expect(mark({ outbox: 14, oldest: ago(10) })).toBe("↑ 14 waiting");
+    expect(mark({ outbox: 14, oldest: ago(10), error: away(11) })).toBe("↑ 14 waiting (XTDB does not answer)");
+    expect(mark({ error: away(11) })).toBe("XTDB does not answer");
+    expect(mark({ error: { ...away(11), code: "XTDB_REFUSED" } })).toBe("XTDB refuses us");
+    expect(mark({ error: { ...away(11), code: "NOT_PRIVATE" } })).toBe("not shared: NOT_PRIVATE");
+  });
+
+  test("does nothing to a terminal, whatever a server says", () => {
+    const error = { ...away(11), message: "a\u001b]0;mine\u0007\nb" };
+    expect(sharingLines({ ...alike, error }, now).at(-1)).toBe(
+      "not working for 11 s: a\\u001b]0;mine\\u0007 b (XTDB_UNAVAILABLE)",
+    );
+  });
+
+  test("has its times in one unit", () => {
+    const times = [0, 119, 120, 7_199, 7_200, 172_799, 172_800].map((seconds) => age(1_000 * seconds));
+    expect(times).toEqual(["0 s", "119 s", "2 min", "119 min", "2 h", "47 h", "2 d"]);
+    expect(age(-5_000)).toBe("0 s");
+  });
+
+  describe("is looked at from time to time", () => {
+    afterEach(() => void vi.useRealTimers());
+
+    /** What a person is told while the status changes. */
+    function watched(first: SharingStatus | null) {
+      vi.useFakeTimers({ now });
+      const seen: { marks: (string | undefined)[]; notices: string[]; looks: number } = {
+        marks: [],
+        notices: [],
+        looks: 0,
+      };
+      let status = first;
+      const end = watchSharing(
+        async () => {
+          seen.looks += 1;
+          return status;
+        },
+        { changed: (mark) => seen.marks.push(mark), notice: (text) => seen.notices.push(text) },
+      );
+      const become = (next: SharingStatus) => {
+        status = next;
+        return vi.advanceTimersByTimeAsync(20_000);
+      };
+      return { seen, end, become };
+    }
+
+    test("and told once for each failure, and when it works again", async () => {
+      const { seen, end, become } = watched(alike);
+      await become({ ...alike, error: away(0) });
+      await become({ ...alike, outbox: 2, oldest: ago(0), error: away(0) });
+      await become(alike);
+      await become({ ...alike, error: away(0) });
+      end();
+      expect(seen.notices).toEqual([
+        "nothing is shared for now, and what waits is kept: the XTDB server `http://box:3000` cannot be used now: no connection",
+        "the shared store http://box:3000 works again",
+        "nothing is shared for now, and what waits is kept: the XTDB server `http://box:3000` cannot be used now: no connection",
+      ]);
+      expect(seen.marks).toEqual([
+        "XTDB does not answer",
+        "↑ 2 waiting (XTDB does not answer)",
+        undefined,
+        "XTDB does not answer",
+      ]);
+      const before = seen.looks;
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(seen.looks).toBe(before);
+    });
+
+    test("but not where nothing is shared", async () => {
+      const { seen } = watched(null);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(seen).toEqual({ marks: [], notices: [], looks: 1 });
+    });
+  });
 });

@@ -19,12 +19,17 @@ import {
   loadSettings,
   type Maintenance,
   type Message,
+  type MigrationPlace,
+  type MigrationReport,
+  migrate,
   type NameOptions,
   type ObjectType,
   type OtherBlock,
   openSession,
   openStore,
   type PalimpsestError,
+  type PullReport,
+  type PushReport,
   type PutOptions,
   type PutResult,
   type QueryOptions,
@@ -41,6 +46,12 @@ import {
   type SessionsOptions,
   type Settings,
   type SettingsPlaces,
+  type SharedServer,
+  type SharedSession,
+  type SharedStore,
+  type SharedStoreOptions,
+  type SharingProgress,
+  type SharingStatus,
   type Source,
   type Store,
   type StoreOptions,
@@ -68,6 +79,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "Maintenance"
   | "Memory"
   | "Session"
+  | "SharedStore"
   | "Store"
   | "Tracking"
   | "__napiBindingTarget"
@@ -76,6 +88,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "findSessions"
   | "learnHazards"
   | "loadSettings"
+  | "migrate"
   | "openMemory"
   | "openSession"
   | "openStore"
@@ -94,6 +107,22 @@ expectTypeOf(openStore).parameters.toEqualTypeOf<[options?: StoreOptions | undef
 expectTypeOf(openStore).returns.resolves.toEqualTypeOf<Store>();
 expectTypeOf(storePath).parameters.toEqualTypeOf<[options?: StoreOptions | undefined | null]>();
 expectTypeOf(storePath).returns.resolves.toEqualTypeOf<string>();
+type OnProgress = (progress: SharingProgress) => void;
+expectTypeOf<Store["shared"]>().toEqualTypeOf<
+  (options?: SharedStoreOptions | undefined | null) => Promise<SharedStore>
+>();
+expectTypeOf<SharedStore["status"]>().toEqualTypeOf<() => Promise<SharingStatus>>();
+expectTypeOf<SharedStore["look"]>().toEqualTypeOf<() => Promise<SharingStatus>>();
+expectTypeOf<SharedStore["server"]>().toEqualTypeOf<() => Promise<SharedServer>>();
+expectTypeOf<SharedStore["push"]>().toEqualTypeOf<(onProgress?: OnProgress) => Promise<PushReport>>();
+expectTypeOf<SharedStore["pull"]>().toEqualTypeOf<(onProgress?: OnProgress) => Promise<PullReport>>();
+expectTypeOf<SharedStore["pushSession"]>().toEqualTypeOf<(name: string) => Promise<PushReport>>();
+expectTypeOf<SharedStore["pullSession"]>().toEqualTypeOf<(name: string) => Promise<PullReport>>();
+expectTypeOf<SharedStore["sessions"]>().toEqualTypeOf<() => Promise<SharedSession[]>>();
+expectTypeOf(migrate).toEqualTypeOf<
+  (from: MigrationPlace, to: MigrationPlace, onProgress?: OnProgress) => Promise<MigrationReport>
+>();
+expectTypeOf<Session["sharing"]>().toEqualTypeOf<() => Promise<SharingStatus | null>>();
 expectTypeOf(openSession).parameters.toEqualTypeOf<[store: Store, options: SessionOptions]>();
 expectTypeOf(openSession).returns.resolves.toEqualTypeOf<Session>();
 expectTypeOf(loadSettings).parameters.toEqualTypeOf<[places: SettingsPlaces]>();
@@ -173,6 +202,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "onEvent"
   | "status"
   | "sets"
+  | "sharing"
   | "ledger"
   | "mountNotices"
   | "close"

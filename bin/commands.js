@@ -12,6 +12,7 @@ import { learn } from "./commands/learn.js";
 import { ledger } from "./commands/ledger.js";
 import { links } from "./commands/links.js";
 import { memory } from "./commands/memory.js";
+import { migrate } from "./commands/migrate.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
 import { pool } from "./commands/pool.js";
@@ -20,6 +21,7 @@ import { search } from "./commands/search.js";
 import { sessions } from "./commands/sessions.js";
 import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
+import { sync } from "./commands/sync.js";
 
 /** @type {import("./lib/arguments.js").Command[]} */
 export const commands = [
@@ -38,6 +40,8 @@ export const commands = [
   memory,
   exportArchive,
   importArchive,
+  sync,
+  migrate,
   forget,
   gc,
   doctor,

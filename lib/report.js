@@ -1,9 +1,10 @@
-// What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; and the
-// settings, with who set them. Every figure has its unit. Pure.
+// What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; the settings,
+// with who set them, and what is shared. Every figure has its unit. Decides nothing.
+import { sharingLines } from "./sharing.js";
 import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.js";
 
 /**
- * @import { Ledger, LedgerEpoch, SessionStatus, Settings, SettingValue } from "../index.js"
+ * @import { Ledger, LedgerEpoch, Session, SessionStatus, Settings, SettingValue } from "../index.js"
  * @import { windowParts } from "./window.js"
  */
 
@@ -197,6 +198,15 @@ function savedSoFar(saved, savedDollars) {
 /** @param {number} count */
 function times(count) {
   return count === 1 ? "once" : `${shortCount(count)} times`;
+}
+
+/**
+ * How the session's store stands with the shared one; no lines where nothing is shared, or that cannot be told.
+ * @param {Pick<Session, "sharing">} session
+ */
+export async function sharingSection(session) {
+  const status = await session.sharing().catch(() => null);
+  return status === null ? [] : section("shared", sharingLines(status));
 }
 
 /** Lines under a heading that stands before the first. @param {string} heading @param {string[]} lines */

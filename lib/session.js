@@ -201,6 +201,10 @@ export class Session {
     return this.#native.ledger();
   }
 
+  async sharing() {
+    return this.#native.sharing();
+  }
+
   async mountNotices() {
     return this.#native.mountNotices();
   }

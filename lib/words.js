@@ -34,6 +34,17 @@ export function counted(count, thing) {
   return `${shortCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
+/** How long something is, in one unit: `12 s`, `3 min`, `2 h`, `4 d`. @param {number} ms */
+export function age(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 120) {
+    return `${seconds} s`;
+  }
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  return minutes < 120 ? `${minutes} min` : hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
+}
+
 /** Such as `43 %`. @param {number} part @param {number} whole */
 export function percent(part, whole) {
   return `${Math.round((100 * part) / (whole > 0 ? whole : 1))} %`;

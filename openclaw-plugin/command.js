@@ -14,7 +14,7 @@ import {
   unpinned,
   whyText,
 } from "../lib/objects.js";
-import { contextReport, settingsText } from "../lib/report.js";
+import { contextReport, settingsText, sharingSection } from "../lib/report.js";
 import { harmless } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
 import { turnedOff } from "./sessions.js";
@@ -160,7 +160,8 @@ async function status({ plugin, who, current }) {
   const parts = isMeasured ? { ...recorded, prompt: room.promptTokens } : undefined;
   const window = { host: "OpenClaw", contextWindow: room.whole, layout, parts };
   const report = contextReport(figures, await session.ledger(), window);
-  return [report, `store     ${store.path}`, ...notices.map((notice) => `notice    ${notice}`)].join("\n");
+  const shared = await sharingSection(session);
+  return [report, `store     ${store.path}`, ...shared, ...notices.map((notice) => `notice    ${notice}`)].join("\n");
 }
 
 /** @param {Around} around @param {string} filter */

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
 import { inStateFolder } from "../lib/places.js";
+import { watchSharing } from "../lib/sharing.js";
 import { isShared, SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
@@ -85,6 +86,8 @@ export class Sessions {
   #ofUser = new Set();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
+  /** Ends the looks at the shared store, if there is one. @type {(() => void) | undefined} */
+  #endLooks;
   /** Working folders. @type {Map<string, string>} */
   #folders = new Map();
 
@@ -105,6 +108,7 @@ export class Sessions {
       this.#config = given;
       // Open sessions go on as they are.
       this.#store = undefined;
+      this.#noLooks();
     }
   }
 
@@ -112,8 +116,10 @@ export class Sessions {
   async settings() {
     const values = (await this.settingValues()).map(({ key, value }) => [key, value]);
     const settings = Object.fromEntries(values);
-    const isText = typeof settings.store === "string";
-    return isText ? { ...settings, store: inStateFolder(settings.store, this.#stateDir) } : settings;
+    for (const key of ["store", "xtdbTokenFile", "xtdbCaFile"].filter((key) => typeof settings[key] === "string")) {
+      settings[key] = inStateFolder(settings[key], this.#stateDir);
+    }
+    return settings;
   }
 
   /** The settings with who set them. */
@@ -211,8 +217,25 @@ export class Sessions {
       this.#failures.notice(notice);
     }
     this.#listen(session);
+    this.#endLooks ??= watchSharing(() => this.#sharing(), { notice: (text) => this.#failures.notice(text) });
     this.#failures.info(`session ${session.id} is open in ${store.path}`);
     return new Current(session, store, memory, notices);
+  }
+
+  #noLooks() {
+    this.#endLooks?.();
+    this.#endLooks = undefined;
+  }
+
+  /** How the store stands with the shared one: all sessions have the same. */
+  async #sharing() {
+    for (const opening of this.#open.values()) {
+      const current = await opening;
+      if (current !== undefined) {
+        return current.session.sharing();
+      }
+    }
+    throw new Error("no session is open");
   }
 
   /** @param {Session} session */
@@ -318,6 +341,7 @@ export class Sessions {
     await Promise.all([...this.#open.keys()].map((sessionId) => this.close(sessionId)));
     const opened = this.#store;
     this.#store = undefined;
+    this.#noLooks();
     await opened
       ?.then(({ store }) => store.close())
       .catch((error) => this.#failures.report("could not close the store", error));

@@ -14,7 +14,7 @@ import {
   unpinned,
   whyText,
 } from "../lib/objects.js";
-import { contextReport, type ShownSetting, settingsText } from "../lib/report.js";
+import { contextReport, type ShownSetting, settingsText, sharingSection } from "../lib/report.js";
 import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
@@ -304,7 +304,8 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
     // A store that does not hold all of the last call says so where that is asked for.
     const parts = await store.recordedCall(session.id).then(windowParts, () => undefined);
     const window = { host: "Pi", contextWindow: modelInUse(ctx)?.contextWindow, layout, parts };
-    return [contextReport(status, await session.ledger(), window), ...said].join("\n");
+    const shared = await sharingSection(session);
+    return [contextReport(status, await session.ledger(), window), ...shared, ...said].join("\n");
   } catch (error) {
     return [`Palimpsest: the ledger cannot be read: ${describe(error)}`, ...said].join("\n");
   }

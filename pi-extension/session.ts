@@ -2,6 +2,7 @@
 // most one is open. What is done in an open session is in index.ts and observe.ts; how store and session are opened, in live.ts.
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { isLost } from "../lib/failures.js";
+import { watchSharing } from "../lib/sharing.js";
 import { cut } from "../lib/words.js";
 import { type Addon, type ContextTool, loadAddon, once, type SessionEvent, type Settings } from "./addon.ts";
 import { createFailures, environment, type Failures, type openExtensionLog } from "./failures.ts";
@@ -37,6 +38,8 @@ export interface Current extends Live {
   readonly trouble: Trouble;
   /** First lines of the notes that the next request has for the model. */
   readonly told: string[];
+  /** Ends the looks at the shared store. */
+  endLooks(): void;
 }
 
 const statusKey = "palimpsest";
@@ -159,6 +162,7 @@ export class SessionLife {
         return;
       }
       await lost.failures.log("the store of this session failed", error);
+      lost.endLooks();
       const addon = await loadAddon();
       const live = await openElsewhere(addon, this.#agentDir, ctx, lost, error);
       this.#current = this.#start(addon, live, lost.failures, ctx);
@@ -238,6 +242,15 @@ export class SessionLife {
       usage: createUsageReporter(live.session, failures),
       trouble: { aside: live.aside },
       told: [],
+      endLooks: watchSharing(() => live.session.sharing(), {
+        changed: (mark) => {
+          started.trouble.sharing = mark;
+          if (this.#current === started) {
+            showStatus(ctx, started);
+          }
+        },
+        notice: failures.notice,
+      }),
     };
     listen(started, ctx);
     registerContextTools(
@@ -258,6 +271,7 @@ export class SessionLife {
     const closing = this.#current;
     this.#current = undefined;
     this.#keyAttempted = undefined;
+    closing?.endLooks();
     try {
       await closing?.session.close();
     } catch (error) {

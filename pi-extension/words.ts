@@ -15,6 +15,8 @@ export interface Trouble {
   failed?: string;
   /** Where the store is, if not where the settings say. */
   aside?: string;
+  /** What waits to be shared, or why it is not. */
+  sharing?: string;
 }
 
 /**
@@ -26,11 +28,12 @@ export interface Trouble {
 export function statusLine(
   status: SessionStatus,
   contextWindow: number | undefined,
-  { failed, aside }: Trouble = {},
+  { failed, aside, sharing }: Trouble = {},
 ): string {
   const notes = [
     aside,
     status.silentPlaces.length > 0 ? `no answer from ${status.silentPlaces.join(", ")}` : undefined,
+    sharing,
   ];
   const first =
     failed === undefined

@@ -34,6 +34,7 @@ pub mod sessions;
 mod sets;
 pub mod settings;
 mod shared;
+pub mod sharing;
 pub mod store;
 pub mod tools;
 pub mod tracking;

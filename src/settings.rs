@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::object::{FieldPath, ObjectType};
 use crate::source::{
-    self, DEFAULT_MAX_TEXT_BYTES, Exclude, MountMapping, OwnFilesystem, data_folder,
+    self, DEFAULT_MAX_TEXT_BYTES, Exclude, MountMapping, OwnFilesystem, absolute_path, data_folder,
 };
-use crate::store::{Condition, Query, Store};
+use crate::store::{Condition, Query, Store, XtdbOptions};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
 pub use load::SettingSource;
@@ -105,6 +105,16 @@ pub struct Settings {
     /// Globs of further files whose text is never stored, whatever `exclude` says. Default `None`. The list `exclude` of a project
     /// is put before them. Not in project files.
     pub exclude_also: Option<Vec<String>>,
+    /// Address of a shared store in XTDB, see [`crate::store::XtdbOptions`]. Default `None`: nothing is shared. Not in project files.
+    pub xtdb_url: Option<String>,
+    /// File with the token that the server asks for, readable for its user only. A relative path is resolved from the settings file
+    /// or, if a program gives it, from the process's working folder. Default `None`. Not in project files.
+    pub xtdb_token_file: Option<String>,
+    /// File with certificate authorities in PEM form, besides the system's; resolved in the same way. Default `None`. Not in project
+    /// files.
+    pub xtdb_ca_file: Option<String>,
+    /// Whether sessions are shared too, without what looks like a secret. Default `false`: files alone. Not in project files.
+    pub share_sessions: bool,
 }
 
 /// How the session's sets become messages.
@@ -157,6 +167,10 @@ impl Default for Settings {
             prices: PriceSetting::default(),
             exclude: None,
             exclude_also: None,
+            xtdb_url: None,
+            xtdb_token_file: None,
+            xtdb_ca_file: None,
+            share_sessions: false,
         }
     }
 }
@@ -190,6 +204,18 @@ impl Settings {
     /// How long one look at a file may wait.
     pub fn look_deadline(&self) -> Duration {
         self.deadline() / 4
+    }
+
+    /// How to reach the shared store; `None` if there is none.
+    pub fn shared_store(&self) -> Option<XtdbOptions> {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let file = |path: &Option<String>| Some(absolute_path(path.as_deref()?, &cwd));
+        Some(XtdbOptions {
+            url: self.xtdb_url.clone()?,
+            token_file: file(&self.xtdb_token_file),
+            ca_file: file(&self.xtdb_ca_file),
+            writer: None,
+        })
     }
 
     /// The files whose text is never stored.

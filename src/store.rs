@@ -69,4 +69,4 @@ pub use sync::{
 pub use transaction::Transaction;
 pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replaced, Replacement, Size, Upkeep};
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};
-pub use xtdb::{XtdbBackend, XtdbOptions};
+pub use xtdb::{XtdbBackend, XtdbOptions, XtdbServer, examine_xtdb, xtdb_url_problem};

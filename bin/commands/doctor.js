@@ -4,6 +4,7 @@ import { UsageError } from "../lib/arguments.js";
 import { lookAtInstallation } from "../lib/installation.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
+import { aboutSharing, lookAtSharing } from "../lib/sharing.js";
 import { storePath } from "../lib/store.js";
 import { pairs } from "../lib/table.js";
 
@@ -20,8 +21,10 @@ export const doctor = {
     },
     force: { type: "boolean", text: "with --set-aside: rename the file even if it is not damaged, or no store" },
   },
-  notes: ["Only reads, unless --set-aside is given. Exit code 1 if something is wrong."],
-  json: "{ healthy: boolean, store: DoctorReport | null, installation: { version: string, addon: string | null, node: string, platform: string, pi: string | null, loadedFrom: { source: string, version: string | null }[], enabled: boolean | null, log: { file: string, failures: number, newest: string | null }, openclaw: { stateDir: string, version: string | null, engine: string | null, enabled: boolean, store: string | null, log: { file: string, failures: number, newest: string | null } } | null, findings: { kind: string, problem: string, advice: string }[] } }; with --set-aside { path: string, setAside: string }",
+  notes: [
+    "Only reads, unless --set-aside is given. Asks the server of a shared store, if the settings name one. Exit code 1 if something is wrong.",
+  ],
+  json: "{ healthy: boolean, store: DoctorReport | null, sharing: { by: string, url: string, server: SharedServer | null, tokenFile: string | null, status: SharingStatus | null }[], installation: { version: string, addon: string | null, node: string, platform: string, pi: string | null, loadedFrom: { source: string, version: string | null }[], enabled: boolean | null, log: { file: string, failures: number, newest: string | null }, openclaw: { stateDir: string, version: string | null, engine: string | null, enabled: boolean, store: string | null, log: { file: string, failures: number, newest: string | null } } | null, findings: { kind: string, problem: string, advice: string }[] } }; with --set-aside { path: string, setAside: string }",
   examples: ["palimpsest doctor", "palimpsest doctor --json"],
   async run(given) {
     const force = given.values.force === true;
@@ -44,8 +47,12 @@ export const doctor = {
         await (given.json ? undefined : printInstallation(installation));
         throw error;
       })) ?? null;
-    const healthy = installation.findings.length === 0 && store?.healthy !== false;
-    await (given.json ? writeJson({ healthy, store, installation }) : print(healthy, store, installation));
+    const sharing = installation.addon === null ? nothingShared : await sharingOf(given, openclawStore);
+    const findings = [...installation.findings, ...sharing.findings];
+    const healthy = findings.length === 0 && store?.healthy !== false;
+    await (given.json
+      ? writeJson({ healthy, store, sharing: sharing.looks, installation: { ...installation, findings } })
+      : print(healthy, store, sharing, installation));
     return healthy ? 0 : 1;
   },
 };
@@ -63,14 +70,30 @@ async function checked(given, openclawStore) {
   return isNamed || existsSync(path) ? withProgress("checking", () => check(path)) : null;
 }
 
+/** @type {Awaited<ReturnType<typeof lookAtSharing>>} */
+const nothingShared = { looks: [], findings: [] };
+
+/**
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {string | null} openclaw
+ */
+async function sharingOf(given, openclaw) {
+  const addon = await import("../../index.js");
+  const pi = await storePath(given);
+  return withProgress("asking the shared store", () => lookAtSharing(addon, { pi, openclaw }));
+}
+
 /**
  * @param {boolean} healthy
  * @param {import("../../index.js").DoctorReport | null} store
+ * @param {Awaited<ReturnType<typeof lookAtSharing>>} sharing
  * @param {import("../lib/installation.js").Installation} installation
  */
-async function print(healthy, store, installation) {
+async function print(healthy, store, sharing, installation) {
   const none = installation.addon === null ? "not checked without the addon" : "none yet: the first session makes one";
-  await printInstallation(installation, `\n${pairs(store === null ? { store: none } : aboutStore(store))}`);
+  const about = [store === null ? { store: none } : aboutStore(store), ...sharing.looks.map(aboutSharing)];
+  const behind = about.map((values) => `\n${pairs(values)}`).join("");
+  await printInstallation({ ...installation, findings: [...installation.findings, ...sharing.findings] }, behind);
   for (const { kind, object, txId, problem, advice } of store?.findings ?? []) {
     const where = [object, txId === undefined ? undefined : `@${txId}`].filter(Boolean).join("");
     await write(`\n${kind}${where === "" ? "" : ` ${where}`}: ${problem}\n  ${advice}\n`);

@@ -6,12 +6,10 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { plural } from "../../lib/describe.js";
 import { wholeNumber } from "../lib/arguments.js";
+import { changedLines, leftOutLines } from "../lib/merged.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { storePath, withStore } from "../lib/store.js";
-
-/** Most changed objects that are shown. */
-const maxShown = 50;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const importArchive = {
@@ -45,8 +43,7 @@ export const importArchive = {
     const unknown = Object.entries(found.unknownLines).map(
       ([kind, count]) => `palimpsest: passed over ${plural(count, "line")} of the unknown kind ${kind}\n`,
     );
-    const left = found.leftOut.map(({ id, detail }) => `palimpsest: left out ${id}: ${detail}\n`);
-    await writeError([...left, ...unknown].join(""));
+    await writeError(leftOutLines(found.leftOut) + unknown.join(""));
   },
 };
 
@@ -88,25 +85,13 @@ function described(found) {
     found.restored === 0 ? "" : `, ${plural(found.restored, "version")} made whole`,
   ];
   const took = found.dryRun ? "would take" : "took";
-  const changed = found.changed.slice(0, maxShown).map(({ id, type, path, before, after, storeId }) => {
-    const name = path === null ? id : `${type} ${path}`;
-    return `latest version changed: ${name}: ${day(before)} -> ${day(after)}, written by the store ${storeId}\n`;
-  });
-  if (found.changed.length > maxShown) {
-    changed.push(`latest version changed: ${found.changed.length - maxShown} more; --json lists all\n`);
-  }
   const parted = found.parted.map(
     ({ id, storedAs }) => `${id} went on here in another way: the archive's is ${storedAs}\n`,
   );
   return [
     `${took} ${plural(found.versions, "version")} of ${plural(found.objects, "object")}, ` +
       `${found.present} were there${also.join("")}\n`,
-    ...changed,
+    changedLines(found.changed),
     ...parted,
   ].join("");
-}
-
-/** @param {number} time */
-function day(time) {
-  return new Date(time).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -11,7 +11,7 @@ import { isOlder } from "./versions.js";
 
 /**
  * @typedef {object} Finding
- * @property {"addon" | "node" | "pi" | "openclaw" | "settings" | "log"} kind
+ * @property {"addon" | "node" | "pi" | "openclaw" | "settings" | "log" | "sharing"} kind
  * @property {string} problem
  * @property {string} advice
  *

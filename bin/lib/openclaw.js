@@ -79,6 +79,20 @@ export async function lookAtOpenClaw(findings, failuresIn, addon) {
   return { stateDir, version, engine, enabled, store, log: { file: log.file, ...failuresIn(log.file) } };
 }
 
+/** The plugin's settings that say what is shared, as OpenClaw's configuration has them; none where that cannot be read. */
+export function openclawSharing() {
+  const stateDir = openclawStateDir();
+  const { plugins } = read(process.env.OPENCLAW_CONFIG_PATH?.trim() || join(stateDir, "openclaw.json")) ?? {};
+  const { xtdbUrl, xtdbTokenFile, xtdbCaFile, shareSessions } = plugins?.entries?.[id]?.config ?? {};
+  const file = (/** @type {unknown} */ path) => (typeof path === "string" ? inStateFolder(path, stateDir) : null);
+  return {
+    xtdbUrl: typeof xtdbUrl === "string" ? xtdbUrl : null,
+    xtdbTokenFile: file(xtdbTokenFile),
+    xtdbCaFile: file(xtdbCaFile),
+    shareSessions: shareSessions === true,
+  };
+}
+
 /**
  * Where the plugin's store is.
  * @param {typeof import("../../index.js") | undefined} addon

@@ -9,6 +9,15 @@ const terminalEveryMs = 200;
 const lineEveryMs = 10_000;
 
 /**
+ * What a store says of its progress, as a state.
+ * @param {(state: string) => void} report
+ * @returns {(progress: import("../../index.js").SharingProgress) => void}
+ */
+export function progressText(report) {
+  return ({ stage, done, of }) => report(of === null ? `${stage} ${done}` : `${stage} ${done} of ${of}`);
+}
+
+/**
  * Runs work and reports its progress.
  * @template T
  * @param {string} what the work, such as `counting`

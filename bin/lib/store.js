@@ -21,6 +21,9 @@ export const forNames = ["filesystemId", "mounts", "sandbox"];
 /** Settings by which files are stored. */
 export const forFiles = [...forNames, "maxTextBytes", "exclude", "excludeAlso"];
 
+/** Settings that say where the shared store is, and what of a store stays here. */
+export const forSharing = ["xtdbUrl", "xtdbTokenFile", "xtdbCaFile", "shareSessions", "exclude", "excludeAlso"];
+
 /**
  * What a command does to the store: `read` leaves every file as it is; `refresh` reads too, but first brings the store's indexes up to
  * date, in a copy where the store cannot be written; `write` changes it, and `create` makes one that is not there.
@@ -195,6 +198,7 @@ export async function storePath(given) {
 /**
  * The settings that a command needs, where a wrong one of the others does not stop it.
  * @param {string[]} needed
+ * @returns {Promise<Partial<import("../../index.js").Settings>>}
  */
 export async function settingsFor(needed) {
   const { loadSettings } = await import("../../index.js");

@@ -87,6 +87,10 @@ function schemaOf(kind) {
     '`"log"` or `"pools"`': { type: "string", enum: ["log", "pools"] },
     "a string that is not empty, or `null`": { type: ["string", "null"], minLength: 1 },
     "a number above 0 and up to 1": { type: "number", exclusiveMinimum: 0, maximum: 1 },
+    "an address that begins with `http://` or `https://`, or `null`": {
+      type: ["string", "null"],
+      pattern: "^https?://[^@?#]+$",
+    },
     "a list of globs, or `null`": { type: ["array", "null"], items: { type: "string" } },
     "a list of mount mappings": { type: "array", items: { type: "object" } },
     "a preset's name, or tables by model": { type: ["string", "object"] },

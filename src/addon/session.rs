@@ -14,12 +14,13 @@ use super::blocking::{Blocking, Json, blocking, to_js, within};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
+use super::sharing::{SharingStatus, sharing};
 use super::store::{OPENING, Store};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
 use crate::live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
 use crate::source::{self, TrackerOptions};
-use crate::store;
+use crate::store::{self, Sharing};
 
 /// What a session is opened with.
 #[napi(object)]
@@ -94,6 +95,8 @@ pub struct SessionStatus {
 #[napi]
 pub struct Session {
     pub(super) shared: Arc<Shared>,
+    /// To ask how sharing stands, where the settings say that there is some.
+    sharing: Option<Arc<Sharing>>,
 }
 
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
@@ -111,6 +114,13 @@ pub fn open_session(
         drop(std::thread::Builder::new().spawn(tokens::preload));
         let settings = settings_from(options.settings.clone())?;
         let deadline = settings.deadline() * OPENING;
+        let sharing = match settings.shared_store() {
+            Some(shared) => {
+                let options = sharing(shared, settings.share_sessions, &settings)?;
+                Some(Arc::new(Sharing::new(store.clone(), options)))
+            }
+            None => None,
+        };
         let session = within(deadline, "session", move || {
             let options = core_options(&store, options)?;
             let tracks = options.settings.track;
@@ -121,7 +131,7 @@ pub fn open_session(
             }
             Ok(session)
         })?;
-        Ok(Session { shared: Shared::new(session)? })
+        Ok(Session { shared: Shared::new(session)?, sharing })
     })
 }
 
@@ -285,6 +295,16 @@ impl Session {
             pinned_objects: number(status.pinned_objects),
             silent_places: silent.iter().map(|place| place.display().to_string()).collect(),
         }
+    }
+
+    /// See `Session.sharing` of `index.d.ts`.
+    #[napi(ts_return_type = "Promise<SharingStatus | null>")]
+    pub fn sharing(&self) -> AsyncTask<Blocking<Option<SharingStatus>>> {
+        // Does not lock the session: a call may be at work. What became of sharing stands in the store.
+        let sharing = self.sharing.clone();
+        blocking(move || {
+            sharing.map(|sharing| sharing.status().map(SharingStatus::from)).transpose()
+        })
     }
 
     /// See `Session.close` of `index.d.ts`.

@@ -8,6 +8,7 @@ use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
 use crate::live;
+use crate::store::Version;
 
 /// Which sessions to list.
 #[napi(object)]
@@ -85,12 +86,46 @@ impl Store {
     }
 }
 
+/// A session in a shared store.
+#[napi(object)]
+pub struct SharedSession {
+    /// ID of its document, `session:...`, by which `SharedStore.pullSession` fetches it.
+    pub id: String,
+    /// Name of the harness.
+    pub harness: String,
+    /// The harness's own session ID.
+    pub host_session_id: String,
+    /// Working folder, on the machine where it was.
+    pub cwd: String,
+    /// `active` while it is open or if its process was killed; `paused` after it was closed.
+    #[napi(ts_type = "\"active\" | \"paused\"")]
+    pub state: String,
+    /// When its latest version was first written, in RFC 3339, UTC.
+    pub updated: String,
+    /// ID of the store that wrote it.
+    pub store_id: String,
+}
+
+pub(super) fn shared_session(version: &Version) -> SharedSession {
+    SharedSession {
+        id: version.envelope.id.to_string(),
+        harness: text_field(version, "harness"),
+        host_session_id: text_field(version, "host_session"),
+        cwd: text_field(version, "cwd"),
+        state: text_field(version, "state"),
+        updated: version.origin.time.to_string(),
+        store_id: version.origin.store_id.clone(),
+    }
+}
+
+fn text_field(version: &Version, name: &str) -> String {
+    let value = version.fields.get(name).and_then(|value| value.as_str());
+    value.unwrap_or_default().to_owned()
+}
+
 fn info(session: &live::SessionSummary) -> SessionInfo {
     let version = &session.version;
-    let field = |name: &str| {
-        let value = version.fields.get(name).and_then(|value| value.as_str());
-        value.unwrap_or_default().to_owned()
-    };
+    let field = |name: &str| text_field(version, name);
     let origin = if session.parted { "parted" } else { "forked" };
     SessionInfo {
         id: version.envelope.id.to_string(),

@@ -82,12 +82,10 @@ fn setting_value(found: settings::SettingValue) -> SettingValue {
     SettingValue { key, value: found.value, source: source.to_owned(), place }
 }
 
-/// Settings that a caller gives, complete or in part, with those that the environment sets for the agent's sandbox.
+/// Settings that a caller gives, complete or in part, with those that the environment sets for one session.
 pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
     let settings = value.map_or_else(|| Ok(Settings::default()), Settings::from_json)?;
-    let variable = |name| std::env::var(name).ok();
-    let (mounts, sandbox) = (variable("PALIMPSEST_MOUNTS"), variable("PALIMPSEST_SANDBOX"));
-    settings.in_sandbox(mounts.as_deref(), sandbox.as_deref())
+    settings.in_environment(&|name| std::env::var(name).ok())
 }
 
 /// The filesystem that files belong to, from the environment or the settings.

@@ -180,6 +180,10 @@ export interface Settings {
   prices: string | Record<string, string | PriceTable>;
   exclude: string[] | null;
   excludeAlso: string[] | null;
+  xtdbUrl: string | null;
+  xtdbTokenFile: string | null;
+  xtdbCaFile: string | null;
+  shareSessions: boolean;
 }
 
 /** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */

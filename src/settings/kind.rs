@@ -6,6 +6,7 @@ use super::prices::PriceSetting;
 use super::refusal::{reading_problem, shown};
 use crate::error::Error;
 use crate::source::{Exclude, MountMapping};
+use crate::store::xtdb_url_problem;
 
 /// What a setting's value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum SettingType {
     },
     /// A number above 0 and up to 1.
     Share,
+    /// An address of a server, or `null`.
+    Url,
     /// A list of globs, or `null`.
     Globs,
     /// A choice of prices, see [`PriceSetting`].
@@ -46,6 +49,9 @@ impl SettingType {
             Self::OptionalText => "a string that is not empty, or `null`".to_owned(),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Share => "a number above 0 and up to 1".to_owned(),
+            Self::Url => {
+                "an address that begins with `http://` or `https://`, or `null`".to_owned()
+            }
             Self::Globs => "a list of globs, or `null`".to_owned(),
             Self::Prices => "a preset's name, or tables by model".to_owned(),
             Self::Mounts => "a list of mount mappings".to_owned(),
@@ -64,7 +70,12 @@ impl SettingType {
                 value.as_u64().is_some_and(|number| (min..=max).contains(&number))
             }
             Self::Share => value.as_f64().is_some_and(|number| number > 0.0 && number <= 1.0),
-            Self::Globs if value.is_null() => true,
+            Self::Url | Self::Globs if value.is_null() => true,
+            Self::Url => match value.as_str() {
+                // It may hold a password.
+                Some(url) => return xtdb_url_problem(url),
+                None => false,
+            },
             Self::Globs => return self.problem_of_list(value, problem_of_glob),
             Self::Prices => return self.problem_of_prices(value),
             Self::Mounts => return self.problem_of_mounts(value),

@@ -17,7 +17,8 @@ impl Settings {
     /// nothing.
     ///
     /// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts it.
-    /// The path in `hazards` becomes absolute: `~` is expanded, and a relative path is resolved from `agent_dir`.
+    /// The paths in `hazards`, `xtdbTokenFile` and `xtdbCaFile` become absolute: `~` is expanded, and a relative path is resolved from
+    /// `agent_dir`.
     ///
     /// # Errors
     /// `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
@@ -54,20 +55,27 @@ impl Settings {
         }
     }
 
-    /// Overrides `mounts` and `sandbox` by the environment.
+    /// Overrides what belongs to one session by the environment: `mounts` by `PALIMPSEST_MOUNTS` (the setting as JSON), `sandbox` by
+    /// `PALIMPSEST_SANDBOX`, and `xtdbUrl` by `PALIMPSEST_XTDB_URL`, which is empty to share nothing.
     ///
-    /// `mounts`: the value of `PALIMPSEST_MOUNTS`, the setting as JSON. `sandbox`: the value of `PALIMPSEST_SANDBOX`.
+    /// `variable`: the value of an environment variable.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`, which names the variable and what is wrong.
-    pub fn in_sandbox(mut self, mounts: Option<&str>, sandbox: Option<&str>) -> Result<Self> {
-        let variables = [("PALIMPSEST_MOUNTS", "mounts"), ("PALIMPSEST_SANDBOX", "sandbox")];
-        let text = |value: &str| Ok(Value::from(value));
-        let values = [mounts.map(serde_json::from_str), sandbox.map(text)];
-        for ((variable, key), value) in variables.into_iter().zip(values) {
-            let Some(value) = value else { continue };
-            let wrong = |problem: String| Error::argument(variable, problem);
-            let value: Value = value.map_err(|error| wrong(format!("is not JSON: {error}")))?;
+    pub fn in_environment(mut self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
+        for (name, key) in [
+            ("PALIMPSEST_MOUNTS", "mounts"),
+            ("PALIMPSEST_SANDBOX", "sandbox"),
+            ("PALIMPSEST_XTDB_URL", "xtdbUrl"),
+        ] {
+            let Some(text) = variable(name) else { continue };
+            let wrong = |problem: String| Error::argument(name, problem);
+            let value = match key {
+                "mounts" => serde_json::from_str(&text)
+                    .map_err(|error| wrong(format!("is not JSON: {error}")))?,
+                "xtdbUrl" if text.trim().is_empty() => Value::Null,
+                _ => Value::from(text),
+            };
             let values = Map::from_iter([(key.to_owned(), value)]);
             if let Some(problem) = ANY_SETTING.problems(&values).first() {
                 return Err(wrong(format!("is refused: {problem}")));
@@ -75,7 +83,8 @@ impl Settings {
             let given = Self::from_checked(values)?;
             match key {
                 "mounts" => self.mounts = given.mounts,
-                _ => self.sandbox = given.sandbox,
+                "sandbox" => self.sandbox = given.sandbox,
+                _ => self.xtdb_url = given.xtdb_url,
             }
         }
         Ok(self)
@@ -147,8 +156,10 @@ impl Files {
     /// The settings that they come to.
     pub(super) fn settings(self, agent_dir: Option<&Path>) -> Result<Settings> {
         let Self { user: mut values, mut project, .. } = self;
-        if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut("hazards")) {
-            *path = absolute_path(path, folder).to_string_lossy().into_owned();
+        for key in ["hazards", "xtdbTokenFile", "xtdbCaFile"] {
+            if let (Some(folder), Some(Value::String(path))) = (agent_dir, values.get_mut(key)) {
+                *path = absolute_path(path, folder).to_string_lossy().into_owned();
+            }
         }
         if let Some(Value::Array(mut globs)) = project.remove("exclude") {
             // A list of its own, so that no `!` of one takes back what another excludes: a cloned repository must not get stored
@@ -418,20 +429,84 @@ mod tests {
         assert_eq!(folders.load().unwrap_err().code(), "INVALID_SETTINGS");
     }
 
+    /// The settings under these environment variables.
+    fn under(settings: Settings, variables: &[(&str, &str)]) -> Result<Settings> {
+        let value = |name: &str| variables.iter().find(|(known, _)| *known == name);
+        settings.in_environment(&|name| value(name).map(|(_, value)| (*value).to_owned()))
+    }
+
     #[test]
     fn the_environment_of_a_sandbox_overrides_the_settings() {
         let mounts = r#"[{"agentPrefix": "/w", "canonicalPrefix": "/h"}]"#;
-        let settings = Settings::default().in_sandbox(Some(mounts), Some("box")).unwrap();
+        let both = [("PALIMPSEST_MOUNTS", mounts), ("PALIMPSEST_SANDBOX", "box")];
+        let settings = under(Settings::default(), &both).unwrap();
         assert_eq!(
             (&*settings.mounts[0].agent_prefix, settings.sandbox.as_deref()),
             ("/w", Some("box"))
         );
-        let kept = settings.clone().in_sandbox(None, None).unwrap();
+        let kept = under(settings.clone(), &[]).unwrap();
         assert_eq!(kept, settings);
-        for (mounts, sandbox) in [(Some("{"), None), (Some("{}"), None), (None, Some(" "))] {
-            let error = Settings::default().in_sandbox(mounts, sandbox).unwrap_err();
+        for wrong in
+            [("PALIMPSEST_MOUNTS", "{"), ("PALIMPSEST_MOUNTS", "{}"), ("PALIMPSEST_SANDBOX", " ")]
+        {
+            let error = under(Settings::default(), &[wrong]).unwrap_err();
             assert_eq!(error.code(), "INVALID_ARGUMENT");
         }
+    }
+
+    #[test]
+    fn the_environment_chooses_the_shared_store_of_a_session_or_none() {
+        let of = |url: &str| {
+            let set = Settings { xtdb_url: Some("http://a:1".into()), ..Settings::default() };
+            under(set, &[("PALIMPSEST_XTDB_URL", url)]).map(|settings| settings.xtdb_url)
+        };
+        assert_eq!(of("https://b/x").unwrap().as_deref(), Some("https://b/x"));
+        assert_eq!(of("").unwrap(), None);
+        let error = of("http://me:hush@b").unwrap_err().to_string();
+        assert!(error.contains("PALIMPSEST_XTDB_URL") && !error.contains("hush"), "{error}");
+    }
+
+    #[test]
+    fn a_project_may_not_say_where_files_are_shared() {
+        for key in ["xtdbUrl", "xtdbTokenFile", "xtdbCaFile", "shareSessions"] {
+            let refusal = Folders::new(None, Some(&json!({ key: null }).to_string())).refusal();
+            let expected = format!(
+                "settings in `PROJECT/.pi/palimpsest.json`: `{key}` may be set in the user's settings only"
+            );
+            assert_eq!(refusal, expected);
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_secret_is_refused_without_showing_it() {
+        let refusal = |url: &str| {
+            let text = json!({ "xtdbUrl": url }).to_string();
+            let refusal = Folders::new(Some(&text), None).refusal();
+            assert!(!refusal.contains("hidden"), "{refusal}");
+            refusal.split_once(": ").unwrap().1.to_owned()
+        };
+        insta::assert_snapshot!(refusal("http://me:hidden@box:3000"), @"`xtdbUrl` is `http://…@box:3000`, which holds a name or password; a token belongs into a file of its own");
+        insta::assert_snapshot!(refusal("https://hidden@box/a"), @"`xtdbUrl` is `https://…@box/a`, which holds a name or password; a token belongs into a file of its own");
+        insta::assert_snapshot!(refusal("http://box/?token=hidden"), @"`xtdbUrl` is `http://box/?…`, which has to end with a host, a port or a path");
+        insta::assert_snapshot!(refusal("http://box/#hidden"), @"`xtdbUrl` is `http://box/#…`, which has to end with a host, a port or a path");
+        insta::assert_snapshot!(refusal("http://me:hid@den:hidden@box"), @"`xtdbUrl` is `http://…@box`, which holds a name or password; a token belongs into a file of its own");
+        insta::assert_snapshot!(refusal("ftp://me:hidden@box"), @"`xtdbUrl` is `ftp://…@box`, which has to begin with `http://` or `https://`");
+        insta::assert_snapshot!(refusal("http://me:hidden@box:99999999"), @"`xtdbUrl` is `http://…@box:99999999`, which is no address of a server: invalid port number");
+        insta::assert_snapshot!(refusal("box:3000"), @"`xtdbUrl` is `box:3000`, which has to begin with `http://` or `https://`");
+        insta::assert_snapshot!(refusal(""), @"`xtdbUrl` is ``, which is no address of a server: relative URL without a base");
+        let number = Folders::new(Some(r#"{"xtdbUrl": 3000}"#), None).refusal();
+        assert!(number.ends_with("`xtdbUrl` must be an address that begins with `http://` or `https://`, or `null`, is `3000`"));
+    }
+
+    #[test]
+    fn the_way_to_a_shared_store_is_what_the_settings_say() {
+        let text = r#"{"xtdbUrl": "http://box:3000", "xtdbTokenFile": "t", "xtdbCaFile": "/ca"}"#;
+        let folders = Folders::new(Some(text), None);
+        let shared = folders.load().unwrap().shared_store().unwrap();
+        assert_eq!(shared.url, "http://box:3000");
+        assert_eq!(shared.token_file, Some(folders.agent.path().join("t")));
+        assert_eq!(shared.ca_file, Some("/ca".into()));
+        assert!(Settings::default().shared_store().is_none());
     }
 
     #[test]

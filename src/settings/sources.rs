@@ -9,11 +9,12 @@ use super::{SETTINGS, SettingDoc, Settings};
 use crate::error::Result;
 
 /// The environment variables that override settings.
-const VARIABLES: [(&str, &str); 4] = [
+const VARIABLES: [(&str, &str); 5] = [
     ("store", "PALIMPSEST_STORE"),
     ("filesystemId", "PALIMPSEST_FILESYSTEM_ID"),
     ("mounts", "PALIMPSEST_MOUNTS"),
     ("sandbox", "PALIMPSEST_SANDBOX"),
+    ("xtdbUrl", "PALIMPSEST_XTDB_URL"),
 ];
 
 /// The value of a setting that counts, and who set it.
@@ -32,7 +33,7 @@ pub struct SettingValue {
 /// `variable`: the value of an environment variable. The folders are as in [`Settings::load`].
 ///
 /// # Errors
-/// As [`Settings::load`] and [`Settings::in_sandbox`].
+/// As [`Settings::load`] and [`Settings::in_environment`].
 pub fn setting_values(
     agent_dir: Option<&Path>,
     trusted_project: Option<&Path>,
@@ -48,9 +49,7 @@ pub fn setting_values(
             named.map_or_else(|| of_file(doc), |(_, name)| SettingSource::Environment(name))
         })
         .collect();
-    let (mounts, sandbox) = (variable("PALIMPSEST_MOUNTS"), variable("PALIMPSEST_SANDBOX"));
-    let mut settings =
-        files.settings(agent_dir)?.in_sandbox(mounts.as_deref(), sandbox.as_deref())?;
+    let mut settings = files.settings(agent_dir)?.in_environment(variable)?;
     settings.store = variable("PALIMPSEST_STORE").or(settings.store);
     settings.filesystem_id = variable("PALIMPSEST_FILESYSTEM_ID").or(settings.filesystem_id);
     let values = values_of(&settings);

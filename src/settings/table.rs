@@ -196,4 +196,28 @@ pub const SETTINGS: &[SettingDoc] = &[
         "null",
         "Further files whose text is never stored, whatever `exclude` says: to add to the default",
     )),
+    user_only(setting(
+        "xtdbUrl",
+        SettingType::Url,
+        "null",
+        "Address of a store in XTDB that several machines share, see [A shared store](xtdb.md); `null`: nothing leaves this machine",
+    )),
+    user_only(setting(
+        "xtdbTokenFile",
+        SettingType::OptionalText,
+        "null",
+        "File with the token that the server asks for, readable for you only; relative to the settings file",
+    )),
+    user_only(setting(
+        "xtdbCaFile",
+        SettingType::OptionalText,
+        "null",
+        "File with certificate authorities in PEM form that count besides the system's; relative to the settings file",
+    )),
+    user_only(setting(
+        "shareSessions",
+        SettingType::Boolean,
+        "false",
+        "Whether sessions go to the shared store too, without what looks like a secret; `false`: files alone",
+    )),
 ];

@@ -125,14 +125,20 @@ impl Sharing {
         })
     }
 
-    /// The same, having asked the server.
+    /// The same, having asked the server. Works on a store that is only looked at, too.
     pub fn look(&self) -> Result<SharingStatus> {
-        let newest = self.noting(|connected| connected.store.newest());
+        let asked = self.noting(|connected| {
+            let (newest, _) = connected.store.newest()?;
+            let store_id = connected.store.id().to_owned();
+            let pulled = State::read(&self.local, &store_id)?.pulled;
+            Ok((store_id, u64::try_from(newest.0 - pulled.0).ok()))
+        });
         let mut status = self.status()?;
-        if let Ok((newest, _)) = newest {
-            let store_id = status.store_id.as_deref().unwrap_or_default();
-            let pulled = State::read(&self.local, store_id)?.pulled;
-            status.behind = u64::try_from(newest.0 - pulled.0).ok();
+        match asked {
+            Ok((store_id, behind)) => {
+                (status.store_id, status.behind, status.error) = (Some(store_id), behind, None);
+            }
+            Err(error) => status.error = Some(self.describe(&error, status.error)),
         }
         Ok(status)
     }
@@ -200,7 +206,10 @@ impl Sharing {
             Ok(_) => None,
             Err(error) => Some(self.describe(error, last.error)),
         };
-        last.write(&self.local, url)?;
+        match last.write(&self.local, url) {
+            Err(Error::ReadOnly { .. }) => {}
+            noted => noted?,
+        }
         done
     }
 

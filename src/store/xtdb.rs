@@ -1,13 +1,14 @@
 //! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules below this one speak HTTP.
 //!
 //! `client` asks the server and says in typed errors what is wrong; `edn` reads and writes the notation in which XTDB tells times to
-//! the millisecond. `documents` says how objects look there, `plan` and `write` are commits, `read` and `find` reads. Our
+//! the millisecond; `examine` asks a server what it is. `documents` says how objects look there, `plan` and `write` are commits, `read` and `find` reads. Our
 //! transactions have XTDB's numbers and times. Must not know of another store.
 
 mod client;
 mod documents;
 mod edn;
 mod erase;
+mod examine;
 mod find;
 mod plan;
 mod read;
@@ -19,10 +20,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
 use uuid::Uuid;
 
+pub use self::client::url_problem as xtdb_url_problem;
 use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, Tx, TxOp};
 use self::documents::{FORMAT, STORE};
+pub use self::examine::{XtdbServer, examine as examine_xtdb};
 pub(crate) use self::read::Logged;
 use super::{Backend, Item, Op, PlacedItem, Query, Receipt, Version};
 use crate::error::{Error, Result};
@@ -134,6 +138,14 @@ fn open(client: &Client) -> Result<(String, Tx)> {
     let attributes = client.attribute_stats()?;
     if let Some(attribute) = attributes.keys().find(|name| *name != "xt/id") {
         let found = format!("a database with documents of others, which have `{attribute}`");
+        return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
+    }
+    // The counts lag behind what was written a moment ago.
+    let others = client.query("{:find [e] :where [[e :xt/id]] :limit 1}", &[], At::Latest)?;
+    // Ours is there where another was faster.
+    let is_other = |id: &Value| id.as_str() != Some(STORE);
+    if let Some(id) = others.into_iter().flatten().find(is_other) {
+        let found = format!("a database with documents of others, such as {id}");
         return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
     }
     let mark = documents::store(&Uuid::now_v7().to_string());

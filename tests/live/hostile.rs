@@ -188,7 +188,10 @@ proptest! {
             Err(error) => prop_assert_eq!(error.code(), "INVALID_ARGUMENT"),
         }
         let _ = Settings::from_json(value.clone());
-        let _ = Settings::default().in_sandbox(Some(&value.to_string()), value.as_str());
+        let _ = Settings::default().in_environment(&|name| match name {
+            "PALIMPSEST_MOUNTS" => Some(value.to_string()),
+            _ => value.as_str().map(str::to_owned),
+        });
         let _ = Hazards::parse(&value.to_string());
     }
 }

@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use self::failure::{Failure, unavailable};
+pub use self::http::url_problem;
 use self::http::{Http, Notation, Request};
 use self::reply::Reply;
 use self::runtime::Runtime;
@@ -36,6 +37,7 @@ pub(crate) use self::types::{
 };
 use super::edn;
 use crate::error::{Error, Result};
+use crate::object::Timestamp;
 
 /// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
 /// one that gave the transaction its time.
@@ -75,6 +77,11 @@ impl Client {
             let found = self.runtime()?.wait(found::look(&self.http, &error));
             Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
         })
+    }
+
+    /// The time of the server's clock, which is what a read of the latest state is as of.
+    pub(crate) fn time(&self) -> Result<Timestamp> {
+        self.ask(&Request::get("db", Notation::Edn), answers::time)
     }
 
     /// Sends a transaction, once. It is logged when this returns, but neither indexed nor committed: see [`Self::committed`].

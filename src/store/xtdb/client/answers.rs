@@ -12,6 +12,7 @@ use super::failure::{self, Again, Failure};
 use super::reply::Reply;
 use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use crate::error::Error;
+use crate::object::Timestamp;
 
 /// The content hash of a version that is deleted.
 const DELETED: &str = "0000000000000000000000000000000000000000";
@@ -76,6 +77,15 @@ pub(super) fn tx(url: &str, reply: &Reply) -> Read<Tx> {
     expect(url, reply, 200)?;
     let told = notation(url, reply)?;
     tx_of(&told).ok_or_else(|| shape(url))
+}
+
+/// `/db`: the time of the server's clock.
+pub(super) fn time(url: &str, reply: &Reply) -> Read<Timestamp> {
+    expect(url, reply, 200)?;
+    match notation(url, reply)?.get("xtdb.api/valid-time") {
+        Some(&Edn::Instant(time)) => Ok(time),
+        _ => Err(shape(url)),
+    }
 }
 
 /// `/latest-completed-tx`: `None` in an empty database.

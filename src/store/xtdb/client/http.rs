@@ -344,18 +344,30 @@ pub(super) fn wait(tries: u32) -> Duration {
 
 /// The address up to and with `/_xtdb/`.
 fn base_url(given: &str) -> Result<Url> {
-    let wrong =
-        |problem: &str| Error::argument("url", format!("`{}` {problem}", without_secret(given)));
+    checked_url(given)
+        .map_err(|problem| Error::argument("url", format!("`{}` {problem}", without_secret(given))))
+}
+
+/// Why a text is no address of a server, with what may be a secret left out: in words that follow a name of the address.
+pub fn url_problem(given: &str) -> Option<String> {
+    let problem = checked_url(given).err()?;
+    Some(format!("is `{}`, which {problem}", without_secret(given)))
+}
+
+fn checked_url(given: &str) -> Result<Url, String> {
     let mut url =
-        Url::parse(given).map_err(|error| wrong(&format!("is no address of a server: {error}")))?;
-    if !["http", "https"].contains(&url.scheme()) {
-        return Err(wrong("has to begin with `http://` or `https://`"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("holds a name or password; a token belongs into a file of its own"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("has to end with a host, a port or a path"));
+        Url::parse(given).map_err(|error| format!("is no address of a server: {error}"))?;
+    let problem = if !["http", "https"].contains(&url.scheme()) {
+        Some("has to begin with `http://` or `https://`")
+    } else if !url.username().is_empty() || url.password().is_some() {
+        Some("holds a name or password; a token belongs into a file of its own")
+    } else if url.query().is_some() || url.fragment().is_some() {
+        Some("has to end with a host, a port or a path")
+    } else {
+        None
+    };
+    if let Some(problem) = problem {
+        return Err(problem.to_owned());
     }
     let path = url.path().trim_end_matches('/');
     let prefix = path.strip_suffix("/_xtdb").unwrap_or(path);
@@ -364,10 +376,12 @@ fn base_url(given: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// What stands before an `@` or after a `?` may be a secret.
+/// What stands before `@`, and in a query, may be a password.
 fn without_secret(given: &str) -> String {
-    let given = given.split(['?', '#']).next().unwrap_or_default();
-    given.rfind('@').map_or_else(|| given.to_owned(), |at| format!("…{}", &given[at..]))
+    let (scheme, rest) = given.split_once("://").unwrap_or(("", given));
+    let host = rest.rfind('@').map_or(rest.to_owned(), |at| format!("…{}", &rest[at..]));
+    let bare = host.find(['?', '#']).map_or(host.clone(), |end| format!("{}…", &host[..=end]));
+    if scheme.is_empty() { bare } else { format!("{scheme}://{bare}") }
 }
 
 fn shown(base: &Url) -> String {

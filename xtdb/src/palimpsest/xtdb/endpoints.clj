@@ -65,6 +65,9 @@
     {:status 200
      :body {::rows (apply xt/open-q (database node query) datalog arguments)}}))
 
+(defn db [node {:keys [query]}]
+  {:status 200, :body (xt/db-basis (database node query))})
+
 (defn attribute-stats [node _]
   {:status 200, :body (xt/attribute-stats node)})
 

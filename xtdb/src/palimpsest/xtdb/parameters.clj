@@ -108,6 +108,8 @@
   (s/keys :req-un [(or ::util/eid-edn ::util/eid-json ::util/eid)]
           :opt-un [::util/valid-time ::util/tx-time ::util/tx-id]))
 
+(s/def ::server/db-spec (s/keys :opt-un [::util/valid-time ::util/tx-time ::util/tx-id]))
+
 (s/def ::query/query any?)
 (s/def ::query/query-edn ::query/query)
 (s/def ::query/in-args vector?)

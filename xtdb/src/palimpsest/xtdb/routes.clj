@@ -69,6 +69,7 @@
    "entity-tx" {:get endpoints/entity-tx, :query ::server/entity-tx-spec, :awaits true}
    "query" {:get endpoints/query, :post endpoints/query, :query ::query/query-params, :awaits true
             :body ::query/body-params, :readers {:edn read-edn}, :json identity, :row identity}
+   "db" {:get endpoints/db, :query ::server/db-spec, :awaits true}
    "attribute-stats" {:get endpoints/attribute-stats, :json identity}
    "submit-tx" {:post (if read-only? endpoints/refuse-writes endpoints/submit-tx)
                 :body ::server/submit-tx-spec, :readers {:edn read-edn, :json read-operations}}

@@ -1,0 +1,392 @@
+// `palimpsest sync`, `doctor` and `Store.shared` on a real node of XTDB: what is shared, what a person reads, and what is refused.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo, Server } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openSession, openStore, type SharingProgress, type SharingStatus } from "../../index.js";
+import { type Desk, desk, withSession } from "../command.ts";
+import { patient, rejection, user } from "../sessions.ts";
+import { type Node, noXtdb, startNode, submit } from "./nodes.ts";
+
+let node: Node;
+
+describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    node = await startNode();
+  }, 120_000);
+
+  test("brings files from one machine to another, each version, and says what waits", () => {
+    const url = node.database();
+    const [one, other] = [machine(url), machine(url)];
+    one.write("a.md", "one\n");
+    one.run("index", "a.md");
+    one.write("a.md", "two\n");
+    one.run("index", "a.md");
+    const waiting = one.json<SharingStatus>("sync", "status");
+    expect(waiting).toMatchObject({ url, outbox: 2, behind: 0, last: null, error: null, sessions: false });
+    expect(Date.now() - Date.parse(waiting.oldest ?? "")).toBeLessThan(60_000);
+    expect(one.run("sync", "push").stdout).toBe("sent 2 versions, 0 were there\n");
+    expect(one.run("sync", "push").stdout).toBe("sent 0 versions, 0 were there\n");
+    expect(other.json<SharingStatus>("sync", "status")).toMatchObject({
+      storeId: waiting.storeId,
+      outbox: 0,
+      behind: 2,
+    });
+    expect(other.run("sync", "pull").stdout).toBe("fetched 2 versions, 0 were here\n");
+    const path = join(one.folder, "a.md");
+    expect(other.run("show", path).stdout).toBe("two\n");
+    expect(other.run("show", `${path}@-1`).stdout).toBe("one\n");
+    const { status, stdout } = other.run("sync", "status");
+    expect(stdout).toMatch(/^waits to be sent +nothing$/m);
+    expect(stdout).toMatch(/^waits to be fetched +nothing$/m);
+    expect(stdout).toMatch(/^all was alike +now$/m);
+    expect(status).toBe(0);
+  });
+
+  test("names the files that others changed", () => {
+    const url = node.database();
+    const [one, other] = [machine(url), machine(url)];
+    const shared = { mounts: [{ agentPrefix: "/", canonicalPrefix: "/" }] };
+    for (const at of [one, other]) {
+      const mapping = {
+        agentPrefix: at.folder,
+        canonicalPrefix: "/app",
+        filesystemId: "team",
+        clientPrefix: at.folder,
+      };
+      set(at, { xtdbUrl: url, mounts: [...shared.mounts, mapping] });
+      at.write("a.md", `of ${at === one ? "one" : "the other"}\n`);
+    }
+    one.run("index", "a.md");
+    one.run("sync", "push");
+    other.run("index", "a.md");
+    other.run("sync", "push");
+    const { stdout } = one.run("sync", "pull");
+    expect(stdout).toMatch(/^fetched 1 version, \d were here$/m);
+    expect(stdout).toMatch(/^latest version changed: file \/app\/a\.md: .* written by the store \S+$/m);
+    expect(one.run("show", "a.md").stdout).toBe("of the other\n");
+    expect(one.run("show", "a.md@-1").stdout).toBe("of one\n");
+  });
+
+  test("gets no session unless that is asked for, and then gives it by its ID and the host's", async () => {
+    const url = node.database();
+    const [one, other, third] = [machine(url), machine(url), machine(url)];
+    await withSession(one, "of-one");
+    one.run("sync", "push");
+    expect(other.json("sync", "sessions")).toEqual({ sessions: [] });
+    expect(one.run("sync", "push", "of-one").status).toBe(0);
+    const { sessions } = other.json<{ sessions: { id: string }[] }>("sync", "sessions");
+    expect(sessions).toMatchObject([{ harness: "test", hostSessionId: "of-one", cwd: one.folder, state: "paused" }]);
+    const [{ id }] = sessions;
+    const request = one.run("context", "of-one", "--call", "2").stdout;
+    for (const [at, name] of [
+      [other, "of-one"],
+      [third, id],
+    ] as const) {
+      expect(at.run("sync", "pull", name).status).toBe(0);
+      expect(at.run("context", "of-one", "--call", "2").stdout).toBe(request);
+    }
+    expect(other.failure("sync", "pull", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+    expect(one.failure("sync", "push", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+  });
+
+  test("gets sessions where the setting says so", async () => {
+    const url = node.database();
+    const one = machine(url);
+    set(one, { xtdbUrl: url, shareSessions: true });
+    await withSession(one, "of-one");
+    expect(one.run("sync", "push").status).toBe(0);
+    expect(machine(url).json("sync", "sessions")).toMatchObject({ sessions: [{ hostSessionId: "of-one" }] });
+  });
+
+  test("never gets the text of excluded files, also of those that are excluded only now, nor a secret in a session", async () => {
+    const url = node.database();
+    const [one, other] = [machine(url), machine(url)];
+    one.write("plans.md", "of our plans\n");
+    one.run("index", "plans.md");
+    set(one, { xtdbUrl: url, excludeAlso: ["plans.md"] });
+    const { stderr } = one.run("sync", "push");
+    expect(stderr).toMatch(/^palimpsest: left out .*/m);
+    other.run("sync", "pull");
+    expect(other.run("show", join(one.folder, "plans.md")).stdout).not.toContain("of our plans");
+    const secret = "ghp_016C7f8dKq2mXv4ZtB9sLwE3yR5uNcA1hJgP";
+    const store = await openStore({ path: one.store });
+    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: one.folder, settings: patient });
+    await session.transformContext([user(`Push with ${secret}.`)]);
+    await session.close();
+    await store.close();
+    one.run("sync", "push", "s");
+    other.run("sync", "pull", "s");
+    expect(one.run("context", "s", "--call", "1").stdout).toContain(secret);
+    const there = other.run("context", "s", "--call", "1").stdout;
+    expect(there).toContain("[redacted:github_token]");
+    expect(there).not.toContain(secret);
+  });
+
+  test("forgets what is forgotten on one machine", () => {
+    const url = node.database();
+    const [one, other] = [machine(url), machine(url)];
+    const path = one.write("a.md", "to be forgotten\n");
+    one.run("index", "a.md");
+    one.run("sync", "push");
+    other.run("sync", "pull");
+    expect(one.run("forget", "a.md", "--yes").status).toBe(0);
+    expect(one.run("sync", "push").stdout).toMatch(/1 object forgotten there$/m);
+    expect(other.run("sync", "pull").stdout).toMatch(/1 object forgotten here$/m);
+    expect(other.run("show", path).stdout).not.toContain("to be forgotten");
+  });
+
+  test("tells a program how far it is, in versions", async () => {
+    const at = machine(node.database());
+    for (let file = 0; file < 300; file += 1) {
+      at.write(`d/${file}.txt`, `${file}\n`);
+    }
+    at.run("index", "d");
+    const store = await openStore({ path: at.store, settings: { xtdbUrl: node.database() } });
+    onTestFinished(() => store.close());
+    const shared = await store.shared();
+    const told: SharingProgress[] = [];
+    const sent = await shared.push((progress) => told.push(progress));
+    expect(sent).toMatchObject({ versions: 300, leftOut: [] });
+    expect(told[0]).toMatchObject({ stage: "sending", of: null });
+    expect(told[0].done).toBeGreaterThan(0);
+    expect((await shared.look()).behind).toBeGreaterThan(0);
+    expect((await shared.pull()).present).toBe(300);
+    expect(await shared.status()).toMatchObject({ outbox: 0, behind: null, error: null });
+    expect(await shared.server()).toMatchObject({ version: "1.24.3", ingesterFailed: false });
+  });
+
+  test("is part of what doctor checks: server, clock, what waits", () => {
+    const url = node.database();
+    const at = machine(url);
+    at.write("a.md", "one\n");
+    at.run("index", "a.md");
+    const { stdout } = at.run("doctor");
+    expect(stdout).toMatch(new RegExp(`^shared store +${url}$`, "m"));
+    expect(stdout).toMatch(/^its server +XTDB 1\.24\.3 on \S+, answers in \d+ ms, clock as ours$/m);
+    expect(stdout).toMatch(/^waits to be sent +1 transaction, the oldest for \d+ s$/m);
+    expect(stdout).toMatch(/^waits to be fetched +nothing$/m);
+    const [look] = at.json<{ sharing: { server: { clockAheadMs: number } }[] }>("doctor").sharing;
+    expect(Math.abs(look.server.clockAheadMs)).toBeLessThan(2_000);
+  });
+
+  test("is named by the environment over the settings, and by an option over both", () => {
+    const [url, another] = [node.database(), node.database()];
+    const at = machine("http://127.0.0.1:1");
+    at.write("a.md", "one\n");
+    at.run("index", "a.md");
+    at.env.PALIMPSEST_XTDB_URL = url;
+    expect(at.json("sync", "status")).toMatchObject({ url, error: null });
+    expect(at.json("sync", "status", "--url", another)).toMatchObject({ url: another, error: null });
+    at.env.PALIMPSEST_XTDB_URL = "";
+    expect(at.failure("sync", "status")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe.skipIf(noXtdb)(
+  "a shared store that cannot be used is named, and what is here stays as it is:",
+  { timeout: 120_000 },
+  () => {
+    beforeAll(async () => {
+      node ??= await startNode();
+    }, 120_000);
+
+    /** Tries all that speaks to a server, which must fail in one way and change nothing. */
+    function refused(at: Desk, code: string, message: RegExp) {
+      at.write("a.md", "one\n");
+      at.run("index", "a.md");
+      const before = at.run("objects", "--json").stdout;
+      for (const part of ["push", "pull", "sessions"]) {
+        const failure = at.failure("sync", part);
+        expect({ status: failure.status, code: failure.code }, part).toEqual({ status: 1, code });
+        expect(failure.message, part).toMatch(message);
+        expect(failure.hint, part).not.toBeNull();
+      }
+      const { status, stdout } = at.run("sync", "status");
+      expect(status).toBe(1);
+      expect(stdout).toMatch(/^waits to be sent +1 transaction, the oldest for \d+ s$/m);
+      expect(stdout).toMatch(new RegExp(`^error +.*\\(${code}\\), for \\d+ s$`, "m"));
+      const doctor = at.run("doctor");
+      expect(doctor.stdout).toMatch(new RegExp(`^sharing: ${message.source}`, "m"));
+      expect(doctor.status).toBe(1);
+      expect(at.run("objects", "--json").stdout).toBe(before);
+    }
+
+    test("an address where nothing answers", () => {
+      refused(
+        machine("http://127.0.0.1:1"),
+        "XTDB_UNAVAILABLE",
+        /the XTDB server `http:\/\/127\.0\.0\.1:1` cannot be used now/,
+      );
+    });
+
+    test("an address that is none", () => {
+      const at = desk();
+      set(at, { xtdbUrl: "http://me:word@127.0.0.1:3000" });
+      at.write("a.md", "one\n");
+      at.run("index", "a.md");
+      const failure = at.failure("sync", "status");
+      expect(failure).toMatchObject({ status: 1, code: "INVALID_SETTINGS" });
+      expect(failure.message).toContain("`xtdbUrl` is `http://…@127.0.0.1:3000`, which holds a name or password");
+      const all = ["sync status", "doctor", "objects"].map((command) => at.run(...command.split(" ")));
+      expect(all.map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain("word@");
+      const typed = at.failure("sync", "status", "--url", "nonsense");
+      expect(typed).toMatchObject({ status: 1, code: "INVALID_SETTINGS" });
+      set(at, {});
+      const alone = at.failure("sync", "status", "--url", "nonsense");
+      expect(alone).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+      expect(alone.message).toMatch(/^`--url` is `nonsense`, which is no address of a server/);
+    });
+
+    test("a server that wants another token", async () => {
+      const guarded = await startNode({ token: "right" });
+      const at = machine(guarded.url);
+      refused(at, "XTDB_REFUSED", /the XTDB server `\S+` (?:refused|refuses|did not let).*/);
+      set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, "wrong", 0o600) });
+      expect(at.failure("sync", "push").code).toBe("XTDB_REFUSED");
+      set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, "right", 0o600) });
+      expect(at.run("sync", "push")).toMatchObject({ status: 0, stderr: "" });
+      const { stdout } = at.run("doctor");
+      expect(stdout).toMatch(/^its token +in \S+token$/m);
+      expect(stdout).not.toContain("right\n");
+    });
+
+    test("a token file that others may read, that is missing, or holds no token", () => {
+      const url = node.database();
+      const at = machine(url);
+      set(at, { xtdbUrl: url, xtdbTokenFile: token(at, "right", 0o644) });
+      refused(at, "NOT_PRIVATE", /.*token.*/);
+      set(at, { xtdbUrl: url, xtdbTokenFile: "nowhere" });
+      expect(at.failure("sync", "push")).toMatchObject({ status: 1, code: "FILE" });
+      set(at, { xtdbUrl: url, xtdbTokenFile: token(at, "two words", 0o600) });
+      expect(at.failure("sync", "push")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+    });
+
+    test("a token that belongs to another server goes nowhere else", async () => {
+      const seen: (string | undefined)[] = [];
+      const other = await listening(
+        createServer((request, response) => {
+          seen.push(request.headers.authorization);
+          response.writeHead(404).end();
+        }),
+      );
+      const at = machine(node.database());
+      set(at, { xtdbUrl: node.database(), xtdbTokenFile: token(at, "right", 0o600) });
+      at.write("a.md", "one\n");
+      at.run("index", "a.md");
+      // In a process of its own: this one has to answer it.
+      const store = await openStore({
+        path: at.store,
+        settings: { xtdbUrl: node.database(), xtdbTokenFile: join(at.env.PI_CODING_AGENT_DIR ?? "", "token") },
+      });
+      onTestFinished(() => store.close());
+      const shared = await store.shared({ url: other });
+      expect(await rejection(() => shared.push())).toMatchObject({ code: "XTDB_FOREIGN" });
+      expect(seen.length).toBeGreaterThan(0);
+      expect(seen.every((header) => header === undefined)).toBe(true);
+    });
+
+    test("a server that may only be read", async () => {
+      const url = node.database();
+      const reader = await startNode({ readOnly: true });
+      const at = machine(reader.url);
+      at.write("a.md", "one\n");
+      at.run("index", "a.md");
+      expect(at.failure("sync", "push")).toMatchObject({ status: 1, code: "XTDB_REFUSED" });
+      expect(url).not.toBe(reader.url);
+    });
+
+    test("a database in which others keep their documents", async () => {
+      const url = node.database();
+      await submit(url, [["put", { "xt/id": "invoice-1", amount: 3 }]]);
+      refused(machine(url), "XTDB_FOREIGN", /.*documents of others.*`amount`/);
+      const answer = await fetch(`${url}/_xtdb/attribute-stats`, { headers: { Accept: "application/json" } });
+      expect(await answer.json()).toEqual({ "xt/id": 1, amount: 1 });
+    });
+
+    test("a store of a later release", async () => {
+      const url = node.database();
+      await submit(url, [["put", { "xt/id": "palimpsest/store", store_id: "s", format: 99 }]]);
+      refused(machine(url), "XTDB_FOREIGN", /.*format 99.*/);
+    });
+
+    test("documents that are not what we write, which are passed over one by one", async () => {
+      const url = node.database();
+      const [one, other] = [machine(url), machine(url)];
+      one.write("a.md", "one\n");
+      one.run("index", "a.md");
+      one.run("sync", "push");
+      await submit(url, [
+        ["put", { "xt/id": "0".repeat(64), type: "file", identity_hash: "0".repeat(64), payload: "{" }],
+      ]);
+      one.write("a.md", "two\n");
+      one.run("index", "a.md");
+      one.run("sync", "push");
+      const { status, stderr } = other.run("sync", "pull");
+      expect(status).toBe(0);
+      expect(stderr).toMatch(/^palimpsest: passed over: .*0{64}/m);
+      expect(other.run("show", join(one.folder, "a.md")).stdout).toBe("two\n");
+    });
+
+    test("XTDB 2, by the port that speaks PostgreSQL", async () => {
+      const port = await inOwnProcess(
+        `require("node:net").createServer((socket) => socket.on("error", () => {}).once("data", (sent) =>
+        sent.readInt32BE(0) === 8 ? socket.write("N") : socket.end())).listen(0, "127.0.0.1", function () { console.log(this.address().port); });`,
+      );
+      refused(machine(`http://127.0.0.1:${port}`), "XTDB_FOREIGN", /.*it speaks PostgreSQL's protocol, as XTDB 2 does/);
+    });
+
+    test("a web server", async () => {
+      const port = await inOwnProcess(
+        `require("node:http").createServer((_, to) => to.writeHead(200, { "content-type": "text/html", server: "nginx" }).end("<title>Welcome</title>"))
+        .listen(0, "127.0.0.1", function () { console.log(this.address().port); });`,
+      );
+      refused(
+        machine(`http://127.0.0.1:${port}`),
+        "XTDB_FOREIGN",
+        /.*an answer from `nginx` with status 200 and an HTML page in it/,
+      );
+    });
+  },
+);
+
+/** A machine of its own, with a store that does not exist yet and the setting for a shared one. */
+function machine(xtdbUrl: string): Desk {
+  const at = desk();
+  set(at, { xtdbUrl });
+  return at;
+}
+
+function set(at: Desk, settings: object): void {
+  const folder = at.env.PI_CODING_AGENT_DIR ?? "";
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "palimpsest.json"), JSON.stringify(settings));
+}
+
+/** Writes a token file; its name as the settings have it. */
+function token(at: Desk, text: string, mode: number): string {
+  const file = join(at.env.PI_CODING_AGENT_DIR ?? "", "token");
+  writeFileSync(file, `${text}\n`);
+  chmodSync(file, mode);
+  return "token";
+}
+
+/** The address of a server of this process. */
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The port of a server in a process of its own: this one waits for the commands that it runs. */
+async function inOwnProcess(script: string): Promise<number> {
+  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [port] = await once(createInterface({ input: child.stdout }), "line");
+  return Number(port);
+}

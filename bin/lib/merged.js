@@ -1,0 +1,32 @@
+// What changed in a store by versions of another one, for people.
+
+/** Most changed objects that are shown. */
+const maxShown = 50;
+
+/**
+ * Objects whose latest version is another now, a line each.
+ * @param {import("../../index.js").ChangedLatest[]} changed
+ */
+export function changedLines(changed) {
+  const lines = changed.slice(0, maxShown).map(({ id, type, path, before, after, storeId }) => {
+    const name = path === null ? id : `${type} ${path}`;
+    return `latest version changed: ${name}: ${day(before)} -> ${day(after)}, written by the store ${storeId}\n`;
+  });
+  if (changed.length > maxShown) {
+    lines.push(`latest version changed: ${changed.length - maxShown} more; --json lists all\n`);
+  }
+  return lines.join("");
+}
+
+/**
+ * What was left out and why, a line each, for stderr.
+ * @param {import("../../index.js").LeftOutOfImport[]} leftOut
+ */
+export function leftOutLines(leftOut) {
+  return leftOut.map(({ id, detail }) => `palimpsest: left out ${id}: ${detail}\n`).join("");
+}
+
+/** @param {number} time */
+function day(time) {
+  return new Date(time).toISOString().slice(0, 19).replace("T", " ");
+}

@@ -1,0 +1,125 @@
+// How a store stands with the one that several machines share, in words for people, and a look at it from time to time. Decides nothing.
+import { age, counted, oneLine } from "./words.js";
+
+/** @import { SharingStatus } from "../index.js" */
+
+/** What waits, or fails, for less than this is on its way, and nobody needs to know. */
+export const patienceMs = 10_000;
+/** Between two looks. */
+const lookEveryMs = 5_000;
+/** Characters of an error in a line. */
+const maxProblem = 300;
+
+/**
+ * The lines of a report, without a heading.
+ * @param {SharingStatus} status
+ * @param {number} now in milliseconds since 1970
+ */
+export function sharingLines(status, now = Date.now()) {
+  const { url, outbox, oldest, behind, last, error, ahead, sessions } = status;
+  const since = oldest === null ? "" : `, the oldest for ${age(now - Date.parse(oldest))}`;
+  const waits = [
+    ...(outbox === 0
+      ? []
+      : [`${counted(outbox, "transaction")} ${outbox === 1 ? "waits" : "wait"} to be sent${since}`]),
+    ...(behind ? [`${counted(behind, "transaction")} of others to be fetched`] : []),
+  ];
+  const alike =
+    last === null ? "nothing was shared yet" : `nothing waits; last looked at ${age(now - Date.parse(last))} ago`;
+  const lines = [`${url}: ${waits.length === 0 ? alike : waits.join("; ")}`];
+  lines.push(sessions ? "files and sessions are shared" : "files are shared, sessions stay here");
+  if (ahead > 0) {
+    lines.push(
+      `${counted(ahead, "version")} of others not taken yet: by this machine's clock they are from the future`,
+    );
+  }
+  if (error !== null) {
+    lines.push(
+      `not working for ${age(now - Date.parse(error.since))}: ${oneLine(error.message, maxProblem)} (${error.code})`,
+    );
+  }
+  return lines;
+}
+
+/**
+ * Such as `↑ 14 waiting (XTDB does not answer)`; undefined while all is as it should be, and for a moment after that.
+ * @param {SharingStatus} status
+ * @param {number} now in milliseconds since 1970
+ */
+export function sharingMark({ outbox, oldest, error }, now = Date.now()) {
+  const why = error !== null && now - Date.parse(error.since) >= patienceMs ? shortReason(error.code) : undefined;
+  const waiting = outbox > 0 && oldest !== null && now - Date.parse(oldest) >= patienceMs;
+  if (waiting) {
+    return `↑ ${outbox} waiting${why === undefined ? "" : ` (${why})`}`;
+  }
+  return why;
+}
+
+/** @param {string} code */
+function shortReason(code) {
+  switch (code) {
+    case "XTDB_UNAVAILABLE":
+      return "XTDB does not answer";
+    case "XTDB_REFUSED":
+      return "XTDB refuses us";
+    case "XTDB_FOREIGN":
+      return "no XTDB 1 there";
+    default:
+      return `not shared: ${code}`;
+  }
+}
+
+/**
+ * Looks from time to time how sharing stands, without keeping the process alive. Ends by itself where nothing is shared.
+ * @param {() => Promise<SharingStatus | null>} look
+ * @param {{ changed?: (mark: string | undefined) => void, notice: (text: string) => void }} told `changed`: of the mark for a status
+ * line; `notice`: once for each way in which it fails, and when it works again
+ * @returns {() => void} ends it
+ */
+export function watchSharing(look, { changed, notice }) {
+  /** @type {Set<string>} */
+  const said = new Set();
+  /** @type {string | undefined} */
+  let mark;
+  let looking = false;
+  const once = async () => {
+    if (looking) {
+      return;
+    }
+    looking = true;
+    try {
+      const status = await look();
+      if (status === null) {
+        end();
+        return;
+      }
+      tell(status);
+    } catch {
+      // The store is closed, or says so itself elsewhere.
+    } finally {
+      looking = false;
+    }
+  };
+  /** @param {SharingStatus} status */
+  const tell = (status) => {
+    const now = Date.now();
+    const { error } = status;
+    if (error === null && said.size > 0) {
+      said.clear();
+      notice(`the shared store ${status.url} works again`);
+    } else if (error !== null && now - Date.parse(error.since) >= patienceMs && !said.has(error.code)) {
+      said.add(error.code);
+      notice(`nothing is shared for now, and what waits is kept: ${oneLine(error.message, maxProblem)}`);
+    }
+    const next = sharingMark(status, now);
+    if (next !== mark) {
+      mark = next;
+      changed?.(mark);
+    }
+  };
+  const timer = setInterval(() => void once(), lookEveryMs);
+  timer.unref();
+  const end = () => clearInterval(timer);
+  void once();
+  return end;
+}
