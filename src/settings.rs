@@ -16,6 +16,7 @@ mod table;
 mod validation;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use crate::object::{FieldPath, ObjectType};
 use crate::source::{
     self, DEFAULT_MAX_TEXT_BYTES, Exclude, MountMapping, OwnFilesystem, absolute_path, data_folder,
 };
-use crate::store::{Condition, Query, Store, XtdbOptions};
+use crate::store::{Condition, IsExcluded, Query, SharingOptions, Store, XtdbOptions};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
 pub use load::SettingSource;
@@ -216,6 +217,16 @@ impl Settings {
             ca_file: file(&self.xtdb_ca_file),
             writer: None,
         })
+    }
+
+    /// What is shared with a store: files that are not excluded, and sessions where the settings say so.
+    ///
+    /// # Errors
+    /// As [`Self::excluded`].
+    pub fn sharing_with(&self, shared: XtdbOptions) -> Result<SharingOptions> {
+        let exclude = self.excluded()?;
+        let is_excluded: IsExcluded = Arc::new(move |path| exclude.excludes_name(Path::new(path)));
+        Ok(SharingOptions { shared, sessions: self.share_sessions, is_excluded })
     }
 
     /// The files whose text is never stored.

@@ -1,6 +1,6 @@
 //! A store that several machines share: the class `SharedStore`, and `migrate`. Must not decide anything.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::live;
 use crate::object::Timestamp;
 use crate::settings::Settings;
 use crate::source::absolute_path;
-use crate::store::{self, IsExcluded, Progress, Sharing, SharingOptions, Stage, XtdbOptions};
+use crate::store::{self, Progress, Sharing, SharingOptions, Stage, XtdbOptions};
 
 /// How to reach a shared store.
 #[napi(object)]
@@ -191,7 +191,8 @@ impl Store {
             let given = options.named("options")?.unwrap_or_default();
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
             let options = reached(given, &settings)?;
-            let core = Sharing::new(local.clone(), sharing(options.clone(), sessions, &settings)?);
+            let shared = SharingOptions { sessions, ..settings.sharing_with(options.clone())? };
+            let core = Sharing::new(local.clone(), shared);
             Ok(SharedStore { core: Arc::new(core), options, local })
         })
     }
@@ -342,17 +343,6 @@ fn opened(
         }),
         _ => Err(Error::argument(argument, "has to have one of `path` and `url`")),
     }
-}
-
-/// What is shared, and where.
-pub(super) fn sharing(
-    shared: XtdbOptions,
-    sessions: bool,
-    settings: &Settings,
-) -> Result<SharingOptions> {
-    let exclude = settings.excluded()?;
-    let is_excluded: IsExcluded = Arc::new(move |path| exclude.excludes_name(Path::new(path)));
-    Ok(SharingOptions { shared, sessions, is_excluded })
 }
 
 /// How to reach the shared store. What the settings say of their own server is for no other one.

@@ -7,6 +7,7 @@ mod deadlines;
 mod memory;
 mod running;
 mod sets;
+mod shared;
 mod status;
 mod work;
 
@@ -36,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::object::ObjectId;
 use crate::session::{Effect, Event, LineRange, Reported, Session};
 use crate::source::{self, TrackerOptions, absolute_path};
-use crate::store::Store;
+use crate::store::{Running, Store};
 
 /// A session at work.
 #[derive(Debug)]
@@ -53,6 +54,8 @@ pub struct LiveSession {
     silent: Vec<PathBuf>,
     /// Compactions of the host that were cancelled.
     cancelled: Cancelled,
+    /// What shares the store meanwhile.
+    sharing: Option<Arc<Running>>,
 }
 
 impl LiveSession {
@@ -82,6 +85,7 @@ impl LiveSession {
             waiting: Vec::new(),
             silent: Vec::new(),
             cancelled: Cancelled::default(),
+            sharing: None,
             options,
         };
         live.reload()?;
@@ -322,13 +326,15 @@ impl LiveSession {
         // What a check of the files found is found again by the next one.
         let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
         let is_left = || Ok::<_, Error>(!self.journal.is_stored() || self.journal.has_moved_on()?);
-        if !staged && !self.request.waits() && is_left()? {
-            return Ok(());
+        if staged || self.request.waits() || !is_left()? {
+            self.durably(|live| {
+                live.request.stage_failed_calls(&mut live.journal);
+                live.commit(Activity::Paused)
+            })?;
         }
-        self.durably(|live| {
-            live.request.stage_failed_calls(&mut live.journal);
-            live.commit(Activity::Paused)
-        })
+        // Now it sends the end of the session, too.
+        self.sharing = None;
+        Ok(())
     }
 
     fn tools(&mut self) -> Tools<'_> {

@@ -54,11 +54,24 @@ impl Workspace {
         let began = journal.store().now();
         let files = self.standing_files(journal);
         let files = self.find_differing(journal, &files, &|_| {})?.files;
-        let told: Vec<_> = files.iter().map(|file| Announced::of(journal, file)).collect();
-        let findings = self.read_known_files(journal, &files, Cause::Changed)?;
+        let from_elsewhere = self.find_from_elsewhere(journal)?;
+        let mut before: Vec<_> = files.iter().map(|file| Announced::of(journal, file)).collect();
+        let mut findings = self.read_known_files(journal, &files, Cause::Changed)?;
+        let mut files = files;
+        for from in from_elsewhere {
+            let file = from.file.clone();
+            let stands = self.stands(journal, &file);
+            let known = Announced::of(journal, &file);
+            let finding = self.record_from_elsewhere(journal, from)?;
+            if stands {
+                before.push(known);
+                findings.push(finding);
+                files.push(file);
+            }
+        }
         let mut changes = Vec::new();
         let mut budget = NoteBudget::of_one_call();
-        for ((file, told), finding) in files.iter().zip(told).zip(findings) {
+        for ((file, told), finding) in files.iter().zip(before).zip(findings) {
             let mut change = change_of_reach(journal, file, &finding).unwrap_or_default();
             if let (Some(told), Finding::Version { now, .. }) = (told, finding)
                 && (told.version != now || told.path.is_some())

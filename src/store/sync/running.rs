@@ -31,6 +31,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Sharing that runs in the background, until the last of these is dropped.
 #[derive(Debug)]
 pub struct Running {
+    sharing: Arc<Sharing>,
     stop: Mutex<Option<Sender<()>>>,
     ended: Mutex<Option<mpsc::Receiver<()>>>,
 }
@@ -51,7 +52,15 @@ impl Sharing {
                 drop(end);
             })
             .map_err(|error| Error::internal(format!("no thread for sharing: {error}")))?;
-        Ok(Running { stop: Mutex::new(Some(stop)), ended: Mutex::new(Some(ended)) })
+        let sharing = Arc::clone(self);
+        Ok(Running { sharing, stop: Mutex::new(Some(stop)), ended: Mutex::new(Some(ended)) })
+    }
+}
+
+impl Running {
+    /// What runs.
+    pub fn sharing(&self) -> Arc<Sharing> {
+        Arc::clone(&self.sharing)
     }
 }
 
