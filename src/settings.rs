@@ -16,6 +16,7 @@ mod table;
 mod validation;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use crate::object::{FieldPath, ObjectType};
 use crate::source::{
     self, DEFAULT_MAX_TEXT_BYTES, Exclude, MountMapping, OwnFilesystem, absolute_path, data_folder,
 };
-use crate::store::{Condition, Query, Store, XtdbOptions};
+use crate::store::{Condition, IsExcluded, Query, SharingOptions, Store, XtdbOptions};
 pub use exclude::DEFAULT_EXCLUDE;
 pub use kind::SettingType;
 pub use load::SettingSource;
@@ -37,6 +38,9 @@ pub use table::{SETTINGS, SettingDoc};
 
 /// Name of the settings file, in both places.
 pub const SETTINGS_FILE: &str = "palimpsest.json";
+
+/// Where memory is, a project's and its user's. What it says is theirs to share, by git for one.
+const MEMORY_FOLDERS: [&str; 2] = ["**/.pi/memory/**", "**/.pi/agent/memory/**"];
 
 /// What a user can set. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -217,6 +221,18 @@ impl Settings {
             ca_file: file(&self.xtdb_ca_file),
             writer: None,
         })
+    }
+
+    /// What is shared with a store, which may be another than that of the settings. Text of memory stays here, beside that of files
+    /// which are never stored.
+    ///
+    /// # Errors
+    /// As [`Self::excluded`].
+    pub fn sharing(&self, shared: XtdbOptions) -> Result<SharingOptions> {
+        let memory = Exclude::new(&MEMORY_FOLDERS.map(str::to_owned))?;
+        let kept = self.excluded()?.and(memory);
+        let is_excluded: IsExcluded = Arc::new(move |path| kept.excludes_name(Path::new(path)));
+        Ok(SharingOptions { shared, sessions: self.share_sessions, is_excluded })
     }
 
     /// The files whose text is never stored.

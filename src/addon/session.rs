@@ -14,7 +14,7 @@ use super::blocking::{Blocking, Json, blocking, to_js, within};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
-use super::sharing::{SharingStatus, sharing};
+use super::sharing::SharingStatus;
 use super::store::{OPENING, Store};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
@@ -114,13 +114,8 @@ pub fn open_session(
         drop(std::thread::Builder::new().spawn(tokens::preload));
         let settings = settings_from(options.settings.clone())?;
         let deadline = settings.deadline() * OPENING;
-        let sharing = match settings.shared_store() {
-            Some(shared) => {
-                let options = sharing(shared, settings.share_sessions, &settings)?;
-                Some(Arc::new(Sharing::new(store.clone(), options)))
-            }
-            None => None,
-        };
+        let shared = settings.shared_store().map(|shared| settings.sharing(shared)).transpose()?;
+        let sharing = shared.map(|options| Arc::new(Sharing::new(store.clone(), options)));
         let session = within(deadline, "session", move || {
             let options = core_options(&store, options)?;
             let tracks = options.settings.track;

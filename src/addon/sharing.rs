@@ -1,6 +1,6 @@
 //! A store that several machines share: the class `SharedStore`, and `migrate`. Must not decide anything.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{AsyncTask, Function};
@@ -19,7 +19,7 @@ use crate::live;
 use crate::object::Timestamp;
 use crate::settings::Settings;
 use crate::source::absolute_path;
-use crate::store::{self, IsExcluded, Progress, Sharing, SharingOptions, Stage, XtdbOptions};
+use crate::store::{self, Progress, Sharing, SharingOptions, Stage, XtdbOptions};
 
 /// How to reach a shared store.
 #[napi(object)]
@@ -174,7 +174,7 @@ type Listener = ThreadsafeFunction<SharingProgress, (), SharingProgress, Status,
 #[napi]
 impl Store {
     /// The shared store beside this one. Asks nobody yet. The settings that `openStore` was given say what is missing in `options`, and
-    /// by `exclude` and `excludeAlso` which files stay here.
+    /// by `exclude` and `excludeAlso` of which files the text stays here, beside that of memory.
     ///
     /// Rejects with `INVALID_ARGUMENT` if no address is given or set, or it is none of a server.
     #[napi(
@@ -190,7 +190,8 @@ impl Store {
             let given = options.named("options")?.unwrap_or_default();
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
             let options = reached(given, &settings)?;
-            let core = Sharing::new(local.clone(), sharing(options.clone(), sessions, &settings)?);
+            let what = SharingOptions { sessions, ..settings.sharing(options.clone())? };
+            let core = Sharing::new(local.clone(), what);
             Ok(SharedStore { core: Arc::new(core), options, local })
         })
     }
@@ -341,17 +342,6 @@ fn opened(
         }),
         _ => Err(Error::argument(argument, "has to have one of `path` and `url`")),
     }
-}
-
-/// What is shared, and where.
-pub(super) fn sharing(
-    shared: XtdbOptions,
-    sessions: bool,
-    settings: &Settings,
-) -> Result<SharingOptions> {
-    let exclude = settings.excluded()?;
-    let is_excluded: IsExcluded = Arc::new(move |path| exclude.excludes_name(Path::new(path)));
-    Ok(SharingOptions { shared, sessions, is_excluded })
 }
 
 /// How to reach the shared store. What the settings say of their own server is for no other one.
