@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{AsyncTask, Function};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -175,7 +174,7 @@ type Listener = ThreadsafeFunction<SharingProgress, (), SharingProgress, Status,
 #[napi]
 impl Store {
     /// The shared store beside this one. Asks nobody yet. The settings that `openStore` was given say what is missing in `options`, and
-    /// by `exclude` and `excludeAlso` which files stay here.
+    /// by `exclude` and `excludeAlso` of which files the text stays here, beside that of memory.
     ///
     /// Rejects with `INVALID_ARGUMENT` if no address is given or set, or it is none of a server.
     #[napi(
@@ -191,8 +190,8 @@ impl Store {
             let given = options.named("options")?.unwrap_or_default();
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
             let options = reached(given, &settings)?;
-            let shared = SharingOptions { sessions, ..settings.sharing_with(options.clone())? };
-            let core = Sharing::new(local.clone(), shared);
+            let what = SharingOptions { sessions, ..settings.sharing(options.clone())? };
+            let core = Sharing::new(local.clone(), what);
             Ok(SharedStore { core: Arc::new(core), options, local })
         })
     }
@@ -378,16 +377,10 @@ fn listener(
     }
 }
 
-/// Tells the listener, but not of every step.
+/// Tells the listener, who is told once for some hundred versions.
 fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
-    /// Shortest time between two calls.
-    const EVERY: Duration = Duration::from_millis(100);
-
-    let mut last: Option<(Stage, Instant)> = None;
     move |progress| {
-        let Some(listener) = &listener else { return Ok(()) };
-        if last.is_none_or(|(stage, at)| stage != progress.stage || at.elapsed() >= EVERY) {
-            last = Some((progress.stage, Instant::now()));
+        if let Some(listener) = &listener {
             listener.call(SharingProgress::from(progress), ThreadsafeFunctionCallMode::NonBlocking);
         }
         Ok(())
@@ -416,7 +409,7 @@ impl From<store::SharingStatus> for SharingStatus {
             behind: status.behind.map(count),
             last: time(status.last),
             error: status.error.map(|error| SharingError {
-                code: error.code.to_string(),
+                code: error.code,
                 message: error.message,
                 since: error.since.to_string(),
             }),
