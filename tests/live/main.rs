@@ -21,6 +21,7 @@ mod compactions;
 mod continued;
 mod cut_outputs;
 mod economics;
+mod elsewhere;
 mod excerpts;
 mod failing;
 mod folded;
