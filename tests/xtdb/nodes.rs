@@ -104,6 +104,19 @@ fn what_is_put_on_one_of_two_nodes_over_postgresql_is_read_on_the_other() {
 }
 
 #[test]
+fn a_wait_without_a_time_out_lasts_until_there_is_something() {
+    let Some(database) = Database::new() else { return };
+    let url = database.url();
+    let waiting = std::thread::spawn(move || (get(&url, "await-tx?tx-id=0"), Instant::now()));
+    std::thread::sleep(Duration::from_millis(500));
+    let written = Instant::now();
+    put(&database.url(), &json!({"xt/id": "a"}));
+    let ((status, answer), answered) = waiting.join().unwrap();
+    assert_eq!((status, &answer["txId"]), (200, &json!(0)));
+    assert!(answered > written);
+}
+
+#[test]
 fn documents_of_20_megabytes_come_back_whole() {
     let Some(database) = Database::new() else { return };
     for megabytes in [1, 5, 20] {
