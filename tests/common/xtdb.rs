@@ -122,6 +122,14 @@ impl Node {
         (self.process, _) = launch(&self.config, &self.options, &self.folder, self.port);
     }
 
+    /// A disk that is full, as the process sees it: none of its files grows beyond so many bytes, until it is started again.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn fill_disk(&self, bytes: u64) {
+        let mut limit = Command::new("prlimit");
+        limit.args([format!("--pid={}", self.process.id()), format!("--fsize={bytes}:")]);
+        assert!(limit.status().unwrap().success());
+    }
+
     fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.process.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());

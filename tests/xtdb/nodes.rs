@@ -78,6 +78,32 @@ fn a_node_without_its_index_builds_it_again() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_node_without_room_refuses_writes_until_it_is_started_again_and_has_all_it_took() {
+    let Some(mut node) = Node::start(NodeKind::Rocks) else { return };
+    let url = node.url();
+    node.fill_disk(1_000_000);
+    let text = "x".repeat(100_000);
+    let submit = |id: u32| {
+        let tx = json!({"tx-ops": [["put", {"xt/id": id.to_string(), "text": text}]]});
+        try_ask(&url, "POST", "submit-tx", Some(&tx)).unwrap().status()
+    };
+    let taken = (0..50).take_while(|id| submit(*id) == 202).count();
+    assert!((1..50).contains(&taken), "{taken} writes fit");
+    assert_eq!(submit(1000), 500);
+    assert_eq!(get(&url, "status").0, 200, "it still answers");
+
+    node.restart();
+
+    assert_eq!(get(&url, "sync?timeout=20000").0, 200);
+    for id in 0..u32::try_from(taken).unwrap() {
+        assert_eq!(get(&url, &format!("entity?eid={id}")).0, 200, "{id} was acknowledged");
+    }
+    assert_eq!(get(&url, "entity?eid=1000").0, 404);
+    assert_eq!(submit(1000), 202);
+}
+
+#[test]
 fn a_paused_node_answers_when_it_runs_again() {
     let Some(node) = Node::start(NodeKind::Memory) else { return };
     node.pause();
@@ -101,6 +127,19 @@ fn what_is_put_on_one_of_two_nodes_over_postgresql_is_read_on_the_other() {
     let tx_id = put(&two.url(), &json!({"xt/id": "a", "n": 2}));
     one.restart();
     assert_eq!(read(&one.url(), "a", tx_id), (200, json!({"n": 2, "xt/id": "a"})));
+}
+
+#[test]
+fn a_wait_without_a_time_out_lasts_until_there_is_something() {
+    let Some(database) = Database::new() else { return };
+    let url = database.url();
+    let waiting = std::thread::spawn(move || (get(&url, "await-tx?tx-id=0"), Instant::now()));
+    std::thread::sleep(Duration::from_millis(500));
+    let written = Instant::now();
+    put(&database.url(), &json!({"xt/id": "a"}));
+    let ((status, answer), answered) = waiting.join().unwrap();
+    assert_eq!((status, &answer["txId"]), (200, &json!(0)));
+    assert!(answered > written);
 }
 
 #[test]

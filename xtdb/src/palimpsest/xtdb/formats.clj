@@ -107,10 +107,10 @@
 ;;; EDN
 
 (defn read-edn
-  "The first EDN form of a reader. `EOFException` where the text ends before the form does."
+  "The first EDN form of a reader, with XTDB's tags. `EOFException` where the text ends before the form does."
   [reader]
   (try
-    (edn/read {:readers {}} (PushbackReader. reader))
+    (edn/read {:readers *data-readers*} (PushbackReader. reader))
     (catch RuntimeException e
       (if (= "EOF while reading" (.getMessage e))
         (throw (EOFException. "no EDN form"))

@@ -17,8 +17,7 @@
   (:import (javax.servlet.http HttpServletRequest HttpServletResponse)
            (org.eclipse.jetty.server HttpConfiguration HttpConnectionFactory Request Server ServerConnector)
            (org.eclipse.jetty.server.handler AbstractHandler)
-           (org.eclipse.jetty.util.thread QueuedThreadPool))
-  (:gen-class))
+           (org.eclipse.jetty.util.thread QueuedThreadPool)))
 
 ;;; Databases of tests
 
@@ -116,16 +115,26 @@
     (.setDaemon true)
     (.start)))
 
-(defn -main [& arguments]
-  (let [{:keys [config port token-file read-only until-stdin-closes]} (options arguments)
-        config (edn/read-string (slurp (io/file config)))
+(defn- start
+  "Starts node and front by the command line. Gives the port."
+  [{:keys [config port token-file read-only]}]
+  (let [config (edn/read-string (slurp (io/file config)))
         http (:xtdb.http-server/server config)
-        _ (when until-stdin-closes (exit-with-stdin))
         node (xt/start-node (dissoc config :xtdb.http-server/server))
         options {:token (some-> token-file slurp str/trim)
-                 :read-only? (or read-only (:read-only? http))}
-        port (start-http (dispatch (routes/handler node options) options)
-                         (or (some-> port Long/parseLong) (:port http) 3000))]
+                 :read-only? (or read-only (:read-only? http))}]
     (.addShutdownHook (Runtime/getRuntime) (Thread. ^Runnable #(.close ^java.io.Closeable node)))
-    (println (str "XTDB answers at http://127.0.0.1:" port))
-    (flush)))
+    (start-http (dispatch (routes/handler node options) options)
+                (or (some-> port Long/parseLong) (:port http) 3000))))
+
+(defn -main [& arguments]
+  (let [options (options arguments)]
+    (when (:until-stdin-closes options)
+      (exit-with-stdin))
+    (try
+      (println (str "XTDB answers at http://127.0.0.1:" (start options)))
+      (flush)
+      (catch Throwable e
+        (let [cause (last (take-while some? (iterate ex-cause e)))]
+          (.println System/err (str "XTDB does not start: " (or (ex-message cause) (class cause)))))
+        (System/exit 1)))))
