@@ -42,6 +42,7 @@ pub const SETTINGS_FILE: &str = "palimpsest.json";
 /// What a user can set. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Settings {
     /// Whether Palimpsest does anything at all. Default `true`.
     pub enabled: bool,

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{AsyncTask, Function};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -378,16 +377,10 @@ fn listener(
     }
 }
 
-/// Tells the listener, but not of every step.
+/// Tells the listener, who is told once for some hundred versions.
 fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
-    /// Shortest time between two calls.
-    const EVERY: Duration = Duration::from_millis(100);
-
-    let mut last: Option<(Stage, Instant)> = None;
     move |progress| {
-        let Some(listener) = &listener else { return Ok(()) };
-        if last.is_none_or(|(stage, at)| stage != progress.stage || at.elapsed() >= EVERY) {
-            last = Some((progress.stage, Instant::now()));
+        if let Some(listener) = &listener {
             listener.call(SharingProgress::from(progress), ThreadsafeFunctionCallMode::NonBlocking);
         }
         Ok(())
@@ -416,7 +409,7 @@ impl From<store::SharingStatus> for SharingStatus {
             behind: status.behind.map(count),
             last: time(status.last),
             error: status.error.map(|error| SharingError {
-                code: error.code.to_string(),
+                code: error.code,
                 message: error.message,
                 since: error.since.to_string(),
             }),
