@@ -1132,7 +1132,7 @@ export declare class Store {
   sessionDocument(session: string, options?: Pick<ReadOptions, "at">): Promise<SessionDocument>
   /**
    * The shared store beside this one. Asks nobody yet. The settings that `openStore` was given say what is missing in `options`, and
-   * by `exclude` and `excludeAlso` which files stay here.
+   * by `exclude` and `excludeAlso` of which files the text stays here, beside that of memory.
    *
    * Rejects with `INVALID_ARGUMENT` if no address is given or set, or it is none of a server.
    */

@@ -39,6 +39,9 @@ pub use table::{SETTINGS, SettingDoc};
 /// Name of the settings file, in both places.
 pub const SETTINGS_FILE: &str = "palimpsest.json";
 
+/// Where memory is, a project's and its user's. What it says is theirs to share, by git for one.
+const MEMORY_FOLDERS: [&str; 2] = ["**/.pi/memory/**", "**/.pi/agent/memory/**"];
+
 /// What a user can set. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -220,13 +223,15 @@ impl Settings {
         })
     }
 
-    /// What is shared with a store: files that are not excluded, and sessions where the settings say so.
+    /// What is shared with a store, which may be another than that of the settings. Text of memory stays here, beside that of files
+    /// which are never stored.
     ///
     /// # Errors
     /// As [`Self::excluded`].
     pub fn sharing_with(&self, shared: XtdbOptions) -> Result<SharingOptions> {
-        let exclude = self.excluded()?;
-        let is_excluded: IsExcluded = Arc::new(move |path| exclude.excludes_name(Path::new(path)));
+        let memory = Exclude::new(&MEMORY_FOLDERS.map(str::to_owned))?;
+        let kept = memory.and(self.excluded()?);
+        let is_excluded: IsExcluded = Arc::new(move |path| kept.excludes_name(Path::new(path)));
         Ok(SharingOptions { shared, sessions: self.share_sessions, is_excluded })
     }
 

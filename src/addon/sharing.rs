@@ -174,7 +174,7 @@ type Listener = ThreadsafeFunction<SharingProgress, (), SharingProgress, Status,
 #[napi]
 impl Store {
     /// The shared store beside this one. Asks nobody yet. The settings that `openStore` was given say what is missing in `options`, and
-    /// by `exclude` and `excludeAlso` which files stay here.
+    /// by `exclude` and `excludeAlso` of which files the text stays here, beside that of memory.
     ///
     /// Rejects with `INVALID_ARGUMENT` if no address is given or set, or it is none of a server.
     #[napi(

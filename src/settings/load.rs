@@ -499,6 +499,26 @@ mod tests {
     }
 
     #[test]
+    fn the_text_of_memory_and_of_excluded_files_is_not_shared() {
+        let settings = Settings::from_json(json!({ "excludeAlso": ["*.mine"] })).unwrap();
+        let sharing = settings.sharing_with(crate::store::XtdbOptions::default()).unwrap();
+        let kept = |path: &str| (sharing.is_excluded)(path);
+        for path in [
+            "/app/.pi/memory/MEMORY.md",
+            "/app/.pi/memory/MEMORY.local.md",
+            "/home/ann/.pi/agent/memory/archive/old.md",
+            "/app/.env",
+            "/app/a.mine",
+        ] {
+            assert!(kept(path), "{path}");
+        }
+        for path in ["/app/src/memory/scope.rs", "/app/.pi/notes.md", "/app/MEMORY.md"] {
+            assert!(!kept(path), "{path}");
+        }
+        assert!(!sharing.sessions);
+    }
+
+    #[test]
     fn the_way_to_a_shared_store_is_what_the_settings_say() {
         let text = r#"{"xtdbUrl": "http://box:3000", "xtdbTokenFile": "t", "xtdbCaFile": "/ca"}"#;
         let folders = Folders::new(Some(text), None);
