@@ -321,7 +321,7 @@ describe("what is shared", () => {
   test("is said with the address, what waits and for how long, and why", () => {
     const lines = (changes: Partial<SharingStatus>) => sharingLines({ ...alike, ...changes }, now);
     expect(lines({})).toEqual([
-      "http://box:3000: nothing waits; last looked at 12 s ago",
+      "http://box:3000: nothing waits; last sent 12 s ago",
       "files are shared, sessions stay here",
     ]);
     expect(lines({ last: null, sessions: true })).toEqual([

@@ -25,7 +25,7 @@ export function sharingLines(status, now = Date.now()) {
     ...(behind ? [`${counted(behind, "transaction")} of others to be fetched`] : []),
   ];
   const alike =
-    last === null ? "nothing was shared yet" : `nothing waits; last looked at ${age(now - Date.parse(last))} ago`;
+    last === null ? "nothing was shared yet" : `nothing waits; last sent ${age(now - Date.parse(last))} ago`;
   const lines = [`${url}: ${waits.length === 0 ? alike : waits.join("; ")}`];
   lines.push(sessions ? "files and sessions are shared" : "files are shared, sessions stay here");
   if (ahead > 0) {

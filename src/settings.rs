@@ -228,9 +228,9 @@ impl Settings {
     ///
     /// # Errors
     /// As [`Self::excluded`].
-    pub fn sharing(&self, shared: XtdbOptions) -> Result<SharingOptions> {
+    pub fn sharing_with(&self, shared: XtdbOptions) -> Result<SharingOptions> {
         let memory = Exclude::new(&MEMORY_FOLDERS.map(str::to_owned))?;
-        let kept = self.excluded()?.and(memory);
+        let kept = memory.and(self.excluded()?);
         let is_excluded: IsExcluded = Arc::new(move |path| kept.excludes_name(Path::new(path)));
         Ok(SharingOptions { shared, sessions: self.share_sessions, is_excluded })
     }

@@ -190,7 +190,7 @@ impl Store {
             let given = options.named("options")?.unwrap_or_default();
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
             let options = reached(given, &settings)?;
-            let what = SharingOptions { sessions, ..settings.sharing(options.clone())? };
+            let what = SharingOptions { sessions, ..settings.sharing_with(options.clone())? };
             let core = Sharing::new(local.clone(), what);
             Ok(SharedStore { core: Arc::new(core), options, local })
         })

@@ -501,7 +501,7 @@ mod tests {
     #[test]
     fn the_text_of_memory_and_of_excluded_files_is_not_shared() {
         let settings = Settings::from_json(json!({ "excludeAlso": ["*.mine"] })).unwrap();
-        let sharing = settings.sharing(crate::store::XtdbOptions::default()).unwrap();
+        let sharing = settings.sharing_with(crate::store::XtdbOptions::default()).unwrap();
         let kept = |path: &str| (sharing.is_excluded)(path);
         for path in [
             "/app/.pi/memory/MEMORY.md",

@@ -15,7 +15,7 @@ impl LiveSession {
     pub fn share(&mut self) -> Result<()> {
         let settings = &self.options.settings;
         if let Some(shared) = settings.shared_store() {
-            let options = settings.sharing(shared)?;
+            let options = settings.sharing_with(shared)?;
             let running = Sharing::new(self.store().clone(), options).start_once()?;
             self.sharing = Some(running);
         }

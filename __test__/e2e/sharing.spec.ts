@@ -1,0 +1,87 @@
+// What the person in front of Pi sees of a shared store: that it works, that it does not, and that calls go on meanwhile.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
+import { noXtdb, startNode } from "../xtdb/nodes.ts";
+import { extension, start } from "./support.ts";
+
+type Pi = ReturnType<typeof startPiRpc>;
+
+/** What Pi is told for its footer. */
+function statusLines(pi: Pi): string[] {
+  const lines = pi.records.filter(({ method, statusKey }) => method === "setStatus" && statusKey === "palimpsest");
+  return lines.map(({ statusText }) => String(statusText));
+}
+
+/** What a command tells the user. */
+async function said(pi: Pi, command: string): Promise<string> {
+  const shown = pi.waitFor((record) => record.notifyType === "info");
+  await pi.send({ type: "prompt", message: command });
+  return String((await shown).message);
+}
+
+const notices = (pi: Pi) =>
+  pi.records.filter(({ notifyType }) => notifyType === "warning").map(({ message }) => String(message));
+
+/** A Pi whose settings name a shared store, and whose model reads a file in each turn. */
+async function sharing(xtdbUrl: string) {
+  const { model, sandbox } = await start(
+    ({ n }) => (n % 2 === 0 ? { calls: [{ name: "read", args: { path: `${n}.txt` } }] } : { text: "Done." }),
+    { files: Object.fromEntries([0, 2, 4, 6].map((n) => [`${n}.txt`, `file ${n}\n`])) },
+  );
+  writeFileSync(join(sandbox.agentDir, "palimpsest.json"), JSON.stringify({ xtdbUrl, deadlineSeconds: 30 }));
+  return { model, sandbox };
+}
+
+test("a server that does not answer delays nothing, and is said in /context, the status line and one notice", async () => {
+  const { model, sandbox } = await sharing("http://127.0.0.1:1");
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("go");
+  await pi.prompt("go on");
+  expect(model.requests).toHaveLength(4);
+  expect(await said(pi, "/context")).toMatch(
+    /^shared {4}http:\/\/127\.0\.0\.1:1: \d+ transactions wait to be sent, the oldest for \d+ s\n {10}files are shared, sessions stay here$/m,
+  );
+  const mark = /^palimpsest on · ↑ \d+ waiting \(XTDB does not answer\)$/;
+  await expect.poll(() => statusLines(pi).at(-1), { timeout: 30_000 }).toMatch(mark);
+  expect(await said(pi, "/context")).toMatch(
+    /^ {10}not working for \d+ s: the XTDB server `http:\/\/127\.0\.0\.1:1` cannot be used now: .* \(XTDB_UNAVAILABLE\)$/m,
+  );
+  await pi.prompt("still there?");
+  expect(statusLines(pi).at(-1)).toMatch(mark);
+  expect(notices(pi).filter((text) => text.includes("nothing is shared for now"))).toHaveLength(1);
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
+});
+
+test("settings that cannot be are said as any others, without what may be a secret", async () => {
+  const { sandbox } = await sharing("http://me:word@127.0.0.1:1");
+  const { stderr } = await runPi(sandbox, ["-e", extension, "-p", "go"]);
+  expect(stderr).toContain("`xtdbUrl` is `http://…@127.0.0.1:1`, which holds a name or password");
+  expect(stderr).not.toContain("word@");
+});
+
+describe.skipIf(noXtdb)("on a real node", () => {
+  test("what is new arrives by itself; an outage is said, and over when it is over", { timeout: 120_000 }, async () => {
+    const node = await startNode();
+    const { sandbox } = await sharing(node.url);
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("go");
+    const works = /^shared {4}\S+: nothing waits; last sent \d+ s ago$/m;
+    await expect.poll(() => said(pi, "/context"), { timeout: 20_000, interval: 1_000 }).toMatch(works);
+    expect(new Set(statusLines(pi))).toEqual(new Set(["palimpsest on"]));
+    expect(notices(pi)).toEqual([]);
+    const port = Number(new URL(node.url).port);
+    await node.end();
+    await pi.prompt("go on");
+    await expect
+      .poll(() => statusLines(pi).at(-1), { timeout: 40_000 })
+      .toMatch(/^palimpsest on · ↑ \d+ waiting \(XTDB does not answer\)$/);
+    // It is empty now: all of it is sent anew.
+    await startNode({ port });
+    await expect.poll(() => statusLines(pi).at(-1), { timeout: 90_000 }).toBe("palimpsest on");
+    expect(notices(pi).at(-1)).toMatch(/^Palimpsest: the shared store http:\/\/127\.0\.0\.1:\d+ works again$/);
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  });
+});
