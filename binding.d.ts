@@ -1723,7 +1723,7 @@ export interface LeftOutOfImport {
   /** ID of the object. */
   id: string
   /** The reason. */
-  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "excluded" | "parted" | "nickname_taken" | "nickname_without_object"
+  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "excluded" | "parted" | "damaged" | "nickname_taken" | "nickname_without_object"
   /** The reason in words. */
   detail: string
   /** Number of versions left out; 0 for a nickname. */

@@ -226,6 +226,14 @@ impl Sharing {
     }
 }
 
+/// Whether something stored is not what it says, which is so however often it is read.
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::HashMismatch { .. } | Error::StoreCorrupt { .. } | Error::XtdbDocument { .. }
+    )
+}
+
 impl Store {
     /// Opens a store in XTDB. Its path is the server's address.
     ///

@@ -28,6 +28,7 @@ mod xtdb;
 
 mod agents;
 mod backends;
+mod bad_input;
 mod compare;
 mod conformance;
 mod machine;

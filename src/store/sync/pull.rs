@@ -1,7 +1,7 @@
 //! Takes what others wrote into the shared store, in its order: their files, and sessions that are asked for.
 
 use super::state::{Ahead, State};
-use super::{Connected, Sharing, VERSIONS_AT_ONCE};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE, is_damage};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType, TxId};
 use crate::store::archive::{Taking, is_ahead, session_versions};
@@ -53,9 +53,7 @@ impl Sharing {
                 let logged = shared.backend.log(state.pulled, VERSIONS_AT_ONCE)?;
                 pulled.broken.extend(logged.broken.iter().map(Error::to_string));
                 let (taken, ahead) = self.parted_by_time(logged.versions);
-                if !taken.is_empty() {
-                    pulled.add(self.take_of(shared, taken)?);
-                }
+                self.take_page(shared, taken, &mut pulled)?;
                 pulled.forgotten += self.forget_here(&logged.forgotten)?;
                 if logged.until == state.pulled {
                     return Ok(pulled);
@@ -120,6 +118,32 @@ impl Sharing {
         }
         state.ahead = waiting;
         self.save(shared, state)
+    }
+
+    /// Takes versions together; where one of them is damaged, each alone, so that the others come.
+    fn take_page(
+        &self,
+        shared: &Connected,
+        versions: Vec<Version>,
+        pulled: &mut Pulled,
+    ) -> Result<()> {
+        if versions.is_empty() {
+            return Ok(());
+        }
+        match self.take_of(shared, versions.clone()) {
+            Ok(imported) => pulled.add(imported),
+            Err(error) if is_damage(&error) => {
+                for version in versions {
+                    match self.take_of(shared, vec![version]) {
+                        Ok(imported) => pulled.add(imported),
+                        Err(error) if is_damage(&error) => pulled.broken.push(error.to_string()),
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     fn take_of(&self, shared: &Connected, versions: Vec<Version>) -> Result<Imported> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::state::{Last, State};
-use super::{Connected, Sharing, VERSIONS_AT_ONCE};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE, is_damage};
 use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, RedactionReason};
 use crate::store::archive::{Taking, session_versions};
@@ -84,9 +84,7 @@ impl Sharing {
                 }
             }
             let lacking = self.lacking(shared, versions)?;
-            if !lacking.is_empty() {
-                pushed.add(self.send(shared, lacking)?);
-            }
+            self.send_page(shared, lacking, pushed)?;
             let known = State::read(&self.local, shared.store.id())?;
             state = State { pushed: last, sessions: state.sessions, ..known };
             state.write(&self.local, shared.store.id())?;
@@ -125,6 +123,41 @@ impl Sharing {
         let reason = version.redacted.as_ref().map(|redacted| redacted.reason);
         Ok(reason == Some(RedactionReason::Forgotten)
             && self.local.is_forgotten(&version.envelope.id)?)
+    }
+
+    /// Sends versions together; where one of them is damaged here, each alone, so that the others go.
+    fn send_page(
+        &self,
+        shared: &Connected,
+        versions: Vec<Version>,
+        pushed: &mut Pushed,
+    ) -> Result<()> {
+        if versions.is_empty() {
+            return Ok(());
+        }
+        match self.send(shared, versions.clone()) {
+            Ok(imported) => pushed.add(imported),
+            Err(error) if is_damage(&error) => {
+                for version in versions {
+                    let id = version.envelope.id.clone();
+                    match self.send(shared, vec![version]) {
+                        Ok(imported) => pushed.add(imported),
+                        Err(error) if is_damage(&error) => {
+                            let detail = error.to_string();
+                            pushed.left_out.push(LeftOut {
+                                id,
+                                reason: "damaged",
+                                detail,
+                                versions: 1,
+                            });
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     pub(super) fn send(&self, shared: &Connected, versions: Vec<Version>) -> Result<Imported> {
