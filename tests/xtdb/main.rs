@@ -32,6 +32,7 @@ mod bad_input;
 mod compare;
 mod conformance;
 mod machine;
+mod mounted;
 mod nodes;
 mod outages;
 mod recording;

@@ -3,14 +3,15 @@
 
 #![expect(clippy::disallowed_methods, reason = "deadlines of waits are real time")]
 
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use palimpsest::object::{ObjectType, TxId};
-use palimpsest::store::{Sharing, SharingStatus, Store};
+use palimpsest::object::{AsOf, ObjectType, TxId};
+use palimpsest::store::{NewVersion, Sharing, SharingStatus, Store};
 
 use crate::faults::{Fault, Proxy};
-use crate::machine::{Machine, options, shared};
+use crate::machine::{Machine, options, shared, source};
 use crate::xtdb::{Database, Node, NodeKind};
 
 /// How long a test waits for stores to be alike.
@@ -232,4 +233,58 @@ fn one_node_answers_for_what_another_wrote() {
         other.pull();
         order(&other.store, one.store.id()) == order(&one.store, one.store.id())
     });
+}
+
+/// A balancer before two nodes: each connection goes to the next of them. Ends with the test's process.
+fn balanced(nodes: &[Node; 2]) -> String {
+    let addresses = nodes.each_ref().map(Node::address);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for (client, address) in listener.incoming().zip(addresses.iter().cycle()) {
+            let Ok(client) = client else { return };
+            let Ok(server) = TcpStream::connect(address) else { continue };
+            for (mut from, mut to) in
+                [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+            {
+                thread::spawn(move || {
+                    drop(std::io::copy(&mut from, &mut to));
+                    drop(to.shutdown(Shutdown::Both));
+                });
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn who_writes_reads_it_at_once_whichever_node_answers() {
+    let Some(nodes) = Node::pair_over_postgres() else { return };
+    let there = shared(&balanced(&nodes));
+    for number in 0..40 {
+        let text = format!("version {number}");
+        let new = NewVersion {
+            kind: ObjectType::File,
+            source: Some(source("/p/a.txt")),
+            id: None,
+            content: Some(text.clone()),
+            source_hash: None,
+            fields: serde_json::Map::new(),
+            additional: std::collections::BTreeMap::new(),
+            expected: None,
+        };
+        let (_, written) = there.write(new).unwrap();
+        // Several reads at once use several connections, and so both nodes.
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                let (there, written, text) = (&there, &written, &text);
+                scope.spawn(move || {
+                    let latest = there.require(&written.envelope.id, AsOf::Latest).unwrap();
+                    assert_eq!(latest, *written);
+                    assert_eq!(there.content(&latest).unwrap().as_ref(), Some(text));
+                    assert_eq!(there.history(&written.envelope.id).unwrap().len(), number + 1);
+                });
+            }
+        });
+    }
 }
