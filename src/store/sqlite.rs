@@ -374,6 +374,14 @@ impl Upkeep for SqliteBackend {
         self.read(folders::all)
     }
 
+    fn written_after(
+        &self,
+        after: TxId,
+        kind: Option<ObjectType>,
+    ) -> Result<(u64, Option<Timestamp>)> {
+        self.read(|connection| read::written_after(connection, after, kind))
+    }
+
     fn note(&self, name: &str) -> Result<Option<String>> {
         self.read(|connection| notes::note(connection, name))
     }

@@ -145,20 +145,8 @@ impl Sharing {
 
     /// Number of the transactions that wait to be sent, and the time of the oldest.
     fn outbox(&self, state: &State) -> Result<(u64, Option<Timestamp>)> {
-        let mut transactions = std::collections::BTreeSet::new();
-        let mut oldest = None;
-        let mut after = state.pushed;
-        loop {
-            let versions = self.local.changes(after, VERSIONS_AT_ONCE)?;
-            let Some(last) = versions.last() else { break };
-            after = last.tx_id;
-            let own = |version: &&Version| version.origin.store_id == self.local.id();
-            for version in versions.iter().filter(own).filter(|version| self.is_shared(version)) {
-                oldest.get_or_insert(version.system_time);
-                transactions.insert(version.tx_id);
-            }
-        }
-        Ok((transactions.len() as u64, oldest))
+        let kind = (!self.options.sessions).then_some(ObjectType::File);
+        self.local.upkeep("sharing")?.written_after(state.pushed, kind)
     }
 
     /// The shared store; connects if it has to, also where the server has another database now.

@@ -200,6 +200,14 @@ pub trait Upkeep: Debug + Send + Sync {
     /// The recorded folders, in the order of their filesystems and paths.
     fn folders(&self) -> Result<Vec<IndexedFolder>>;
 
+    /// Counts the transactions after one that wrote a version here first, and tells the time of the oldest. `kind`: only versions
+    /// of objects of this type count.
+    fn written_after(
+        &self,
+        after: TxId,
+        kind: Option<ObjectType>,
+    ) -> Result<(u64, Option<Timestamp>)>;
+
     /// What was noted under a name.
     fn note(&self, name: &str) -> Result<Option<String>>;
 

@@ -8,7 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, named_params};
 use super::failure::{Failure, Step};
 use super::pack::Packs;
 use super::rows::{self, ItemRow, VERSION_COLUMNS, hash_value};
-use crate::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, TxId};
+use crate::object::{
+    AsOf, Hash, Nickname, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId,
+};
 use crate::store::{Glance, Item, PlacedItem, Version};
 
 pub(super) fn get(
@@ -206,6 +208,24 @@ pub(super) fn changes(
     let parameters = named_params! { ":after": after.0, ":rest": rest, ":end": i64::MAX };
     let packs = Packs::new(connection);
     collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
+}
+
+/// Number of the transactions after one that wrote a version here first, and the time of the oldest.
+pub(super) fn written_after(
+    connection: &Connection,
+    after: TxId,
+    kind: Option<ObjectType>,
+) -> Step<(u64, Option<Timestamp>)> {
+    let mut statement = connection.prepare_cached(
+        "SELECT count(DISTINCT v.tx_id), min(t.system_time) FROM version AS v
+         JOIN object AS o ON o.object = v.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE v.tx_id > :after AND v.origin_store IS NULL AND (:type IS NULL OR o.type = :type)",
+    )?;
+    let parameters = named_params! { ":after": after.0, ":type": kind.map(ObjectType::as_str) };
+    Ok(statement.query_row(parameters, |row| {
+        let count: i64 = row.get(0)?;
+        Ok((count.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(Timestamp)))
+    })?)
 }
 
 pub(super) fn find_origin(
