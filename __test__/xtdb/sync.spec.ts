@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
 import { join } from "node:path";
@@ -256,17 +256,26 @@ describe.skipIf(noXtdb)(
       expect(alone.message).toMatch(/^`--url` is `nonsense`, which is no address of a server/);
     });
 
-    test("a server that wants another token", async () => {
-      const guarded = await startNode({ token: "right" });
+    test("a server that wants another token, which stands nowhere but in its file", async () => {
+      const right = "eyJhbGciOi.only-this-server.takes-it";
+      const guarded = await startNode({ token: right });
       const at = machine(guarded.url);
       refused(at, "XTDB_REFUSED", /the XTDB server `\S+` (?:refused|refuses|did not let).*/);
       set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, "wrong", 0o600) });
       expect(at.failure("sync", "push").code).toBe("XTDB_REFUSED");
-      set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, "right", 0o600) });
+      set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, right, 0o600) });
       expect(at.run("sync", "push")).toMatchObject({ status: 0, stderr: "" });
-      const { stdout } = at.run("doctor");
-      expect(stdout).toMatch(/^its token +in \S+token$/m);
-      expect(stdout).not.toContain("right\n");
+      const archive = join(at.folder, "all.jsonl");
+      const commands = [["doctor"], ["doctor", "--json"], ["sync", "status"], ["sync", "pull"], ["export", archive]];
+      const said = commands.map((command) => at.run(...command));
+      expect(said.map(({ status }) => status)).toEqual(commands.map(() => 0));
+      expect(said[0].stdout).toMatch(/^its token +in \S+token$/m);
+      expect(said.map(({ stdout, stderr }) => stdout + stderr).join("")).not.toContain(right);
+      const holding = readdirSync(at.env.HOME ?? "", { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .filter((file) => readFileSync(file).includes(right));
+      expect(holding).toEqual([join(at.env.PI_CODING_AGENT_DIR ?? "", "token")]);
     });
 
     test("a token file that others may read, that is missing, or holds no token", () => {
