@@ -1,11 +1,13 @@
 // The parts of the OpenClaw plugin that need no OpenClaw. What it does in one is tested in `openclaw/`.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSession, openStore, settingValues } from "../index.js";
+import { runCommand } from "../openclaw-plugin/command.js";
 import { Failures } from "../openclaw-plugin/failures.js";
 import { isShared } from "../openclaw-plugin/memory.js";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
+import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
 import { Calls, Heard, toHost, toSession, withoutCommands } from "../openclaw-plugin/turn.js";
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
@@ -179,6 +181,28 @@ test("sessions that were idle for long close, and go on as they were", async () 
   expect((await store.sessions()).map(({ state }) => state)).toEqual(["paused"]);
   await store.close();
   expect(told).toEqual([]);
+});
+
+test("`/palimpsest` says how a shared store stands, whose files are beside OpenClaw's state", async () => {
+  const folder = temporaryFolder();
+  const told: string[] = [];
+  const plugin = new Plugin(join(folder, "palimpsest"), { warn: (message: string) => void told.push(message) });
+  writeFileSync(join(folder, "token"), "right\n", { mode: 0o644 });
+  const shared = { xtdbUrl: "http://127.0.0.1:1", xtdbTokenFile: "token" };
+  plugin.sessions.configure({ store: "store.sqlite", track: false, ...shared });
+  const who = { sessionId: "s", sessionKey: "agent:main:main", cwd: folder };
+  const current = await plugin.sessions.of(who);
+  await current?.session.transformContext([user("hello", 1)]);
+  const answer = () => runCommand(plugin, { ...who, args: "status", isAuthorizedSender: true });
+  await expect
+    .poll(answer, { timeout: 20_000, interval: 500 })
+    .toMatch(/^ {10}not working for \d+ s: .*token.* \(NOT_PRIVATE\)$/m);
+  expect(await answer()).toMatch(/^shared {4}http:\/\/127\.0\.0\.1:1: nothing was shared yet$/m);
+  await expect
+    .poll(() => told.join("\n"), { timeout: 30_000, interval: 500 })
+    .toMatch(/nothing is shared for now, and what waits is kept: .*token/);
+  await plugin.sessions.closeAll();
+  expect(told).toHaveLength(1);
 });
 
 test("a sub-agent of a chat of the user's own may have what is theirs, one of a group not", () => {

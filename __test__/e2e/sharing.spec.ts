@@ -1,7 +1,8 @@
 // What the person in front of Pi sees of a shared store: that it works, that it does not, and that calls go on meanwhile.
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import { noXtdb, startNode } from "../xtdb/nodes.ts";
 import { extension, start } from "./support.ts";
@@ -53,6 +54,29 @@ test("a server that does not answer delays nothing, and is said in /context, the
   expect(notices(pi).filter((text) => text.includes("nothing is shared for now"))).toHaveLength(1);
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
+});
+
+test("a server that takes requests and never answers delays no call, and the end of Pi by a second at most", async () => {
+  const server = createServer((socket) => socket.on("error", () => {}));
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => void server.close());
+  const run = async (url: string) => {
+    const { model, sandbox } = await sharing(url);
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), JSON.stringify(url === "" ? {} : { xtdbUrl: url }));
+    const start = performance.now();
+    const { stdout, stderr, code } = await runPi(sandbox, ["-e", extension, "-p", "go"]);
+    const ms = performance.now() - start;
+    expect({ stdout, stderr, code, requests: model.requests.length }).toEqual({
+      stdout: "Done.\n",
+      stderr: "",
+      code: 0,
+      requests: 2,
+    });
+    return ms;
+  };
+  const plain = await run("");
+  const silent = await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect(silent - plain).toBeLessThan(1_900);
 });
 
 test("settings that cannot be are said as any others, without what may be a secret", async () => {

@@ -332,8 +332,10 @@ impl LiveSession {
                 live.commit(Activity::Paused)
             })?;
         }
-        // Now it sends the end of the session, too.
-        self.sharing = None;
+        // Now it sends the end of the session, too. Who waits for the session to close gives up after the deadline.
+        if let Some(running) = self.sharing.take() {
+            running.let_go(self.deadline() / 2);
+        }
         Ok(())
     }
 

@@ -145,7 +145,7 @@ fn open(client: &Client) -> Result<(String, Tx)> {
     // Ours is there where another was faster.
     let is_other = |id: &Value| id.as_str() != Some(STORE);
     if let Some(id) = others.into_iter().flatten().find(is_other) {
-        let found = format!("a database with documents of others, such as {id}");
+        let found = format!("a database with documents of others, such as `{id}`");
         return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
     }
     let mark = documents::store(&Uuid::now_v7().to_string());

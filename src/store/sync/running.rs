@@ -64,13 +64,26 @@ impl Running {
     }
 }
 
-impl Drop for Running {
-    /// Lets what is being sent arrive, for a while; what does not is sent the next time.
-    fn drop(&mut self) {
+impl Running {
+    /// Lets go of it. The last one to do so lets what is being sent arrive, but waits no longer than `limit`.
+    pub fn let_go(self: Arc<Self>, limit: Duration) {
+        if let Some(running) = Arc::into_inner(self) {
+            running.end(limit.min(GRACE));
+        }
+    }
+
+    /// What does not arrive within a time is sent the next time.
+    fn end(&self, limit: Duration) {
         drop(self.stop.lock().unwrap_or_else(PoisonError::into_inner).take());
         if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _timed_out = ended.recv_timeout(GRACE);
+            let _timed_out = ended.recv_timeout(limit);
         }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(GRACE);
     }
 }
 
