@@ -11,6 +11,7 @@ mod format;
 mod import;
 mod incoming;
 mod json;
+mod known;
 mod lines;
 mod merge;
 mod nicknames;

@@ -1,5 +1,6 @@
 //! The contract that every backend fulfils. No policy, nothing about a particular backend.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -85,6 +86,23 @@ pub trait Backend: Debug + Send + Sync {
             version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
         };
         Ok(self.history(id)?.into_iter().filter(same).collect())
+    }
+
+    /// The histories of those of several objects that are here, each as [`Self::history`] gives it. `None` where one object after
+    /// another is as quick.
+    fn histories(&self, _ids: &[ObjectId]) -> Result<Option<HashMap<ObjectId, Vec<Version>>>> {
+        Ok(None)
+    }
+
+    /// For each of several versions, whether it is surely not here, so that [`Self::find_origin`] need not be asked. `false` where one
+    /// after another is as quick.
+    fn lacks(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
+        Ok(vec![false; versions.len()])
+    }
+
+    /// Content hashes and origins of the latest versions of several objects. One may be missing: it is asked for by itself.
+    fn latest(&self, _ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+        Ok(HashMap::new())
     }
 
     /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most

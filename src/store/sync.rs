@@ -54,6 +54,8 @@ pub struct Sharing {
 struct Connected {
     store: Store,
     backend: Arc<XtdbBackend>,
+    /// The newest transaction in its log when it was asked for.
+    newest: Option<TxId>,
 }
 
 /// How far a store and the shared one are alike.
@@ -152,9 +154,10 @@ impl Sharing {
     /// The shared store; connects if it has to, also where the server has another database now.
     fn connect(&self) -> Result<Connected> {
         let mut connected = self.connected();
-        if let Some(known) = &*connected
-            && known.backend.is_same()?
+        if let Some(known) = &mut *connected
+            && let Some(newest) = known.backend.newest_of_same()?
         {
+            known.newest = Some(newest);
             return Ok(known.clone());
         }
         *connected = None;
@@ -162,7 +165,7 @@ impl Sharing {
         options.writer = Some(self.local.id().to_owned());
         let backend = Arc::new(XtdbBackend::connect(&options)?);
         let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
-        let found = Connected { store, backend };
+        let found = Connected { store, backend, newest: None };
         self.begin_anew_with_older(&found)?;
         *connected = Some(found.clone());
         Ok(found)

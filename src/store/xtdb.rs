@@ -1,7 +1,7 @@
 //! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules below this one speak HTTP.
 //!
 //! `client` asks the server and says in typed errors what is wrong; `edn` reads and writes the notation in which XTDB tells times to
-//! the millisecond; `examine` asks a server what it is. `documents` says how objects look there, `plan` and `write` are commits, `read` and `find` reads. Our
+//! the millisecond; `examine` asks a server what it is. `documents` says how objects look there, `plan` and `write` are commits, `read`, `find` and `logged` reads. Our
 //! transactions have XTDB's numbers and times. Must not know of another store.
 
 mod client;
@@ -10,12 +10,14 @@ mod edn;
 mod erase;
 mod examine;
 mod find;
+mod logged;
 mod plan;
 mod read;
 mod write;
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +29,7 @@ pub use self::client::url_problem as xtdb_url_problem;
 use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, Tx, TxOp};
 use self::documents::{FORMAT, STORE};
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
-pub(crate) use self::read::Logged;
+pub(crate) use self::logged::Logged;
 use super::{Backend, Item, Op, PlacedItem, Query, Receipt, Version};
 use crate::error::{Error, Result};
 use crate::object::{
@@ -56,6 +58,11 @@ pub struct XtdbBackend {
     writer_id: String,
     /// The document of the writer as this process left it; `None` if that has to be read.
     writer: Mutex<Option<Document>>,
+    /// Marks of versions of other stores that were not there when they were asked for. One that is there after all when it is to be
+    /// written was brought by somebody else meanwhile.
+    missed: Mutex<HashSet<String>>,
+    /// Contents of the part of the log that is being taken.
+    at_hand: Mutex<HashMap<Hash, String>>,
     is_closed: AtomicBool,
 }
 
@@ -83,6 +90,8 @@ impl XtdbBackend {
             first,
             writer_id,
             writer: Mutex::new(None),
+            missed: Mutex::default(),
+            at_hand: Mutex::default(),
             is_closed: AtomicBool::new(false),
         })
     }
@@ -92,22 +101,32 @@ impl XtdbBackend {
         self.client.url()
     }
 
-    /// Whether the server still has the database that this was connected to, with all that was seen of it: not another one, nor
-    /// an older state of it.
-    pub(crate) fn is_same(&self) -> Result<bool> {
+    /// The newest transaction in the log, if the server still has the database that this was connected to, with all that was seen of
+    /// it: not another one, nor an older state of it.
+    pub(crate) fn newest_of_same(&self) -> Result<Option<TxId>> {
         let newest = self.client.latest_submitted()?.unwrap_or(-1);
         if newest < self.client.newest_seen().max(self.first.id) {
-            return Ok(false);
+            return Ok(None);
         }
         let mark = self.client.entity(STORE, At::Tx(self.first.id))?;
         let store_id =
             mark.map(|mark| documents::field::<String>(&mark, "store_id")).transpose()?;
-        Ok(store_id.as_ref() == Some(&self.store_id))
+        Ok((store_id.as_ref() == Some(&self.store_id)).then_some(TxId(newest)))
     }
 
-    /// A part of the log, see [`Logged`].
-    pub(crate) fn log(&self, after: TxId, limit: usize) -> Result<Logged> {
-        self.open()?.logged(after, limit)
+    /// Hands the log after a transaction to `take` in parts, see [`Logged`]. Meanwhile the contents of each part are at hand.
+    pub(crate) fn log(
+        &self,
+        after: TxId,
+        limit: usize,
+        take: &mut dyn FnMut(Logged) -> Result<()>,
+    ) -> Result<()> {
+        self.open()?.logged_in_parts(after, limit, &mut |mut logged| {
+            *self.at_hand() = std::mem::take(&mut logged.texts);
+            let taken = take(logged);
+            self.at_hand().clear();
+            taken.map(ControlFlow::Continue)
+        })
     }
 
     fn open(&self) -> Result<&Self> {
@@ -119,6 +138,14 @@ impl XtdbBackend {
 
     fn writer(&self) -> MutexGuard<'_, Option<Document>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn missed(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn at_hand(&self) -> MutexGuard<'_, HashMap<Hash, String>> {
+        self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, problem: &str) -> Error {
@@ -230,6 +257,18 @@ impl Backend for XtdbBackend {
 
     fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
         self.open()?.versions_of_origin(id, origin)
+    }
+
+    fn histories(&self, ids: &[ObjectId]) -> Result<Option<HashMap<ObjectId, Vec<Version>>>> {
+        self.open()?.histories_of(ids).map(Some)
+    }
+
+    fn lacks(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
+        self.open()?.lacks_origins(versions)
+    }
+
+    fn latest(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+        self.open()?.latest_origins(ids)
     }
 
     fn list(

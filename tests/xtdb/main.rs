@@ -39,3 +39,4 @@ mod recording;
 mod resume;
 mod sharing;
 mod sockets;
+mod speed;

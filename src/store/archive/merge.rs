@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::checked::envelope;
 use super::incoming::{Entry, Incoming, Member};
 use super::prefix::common_items;
-use super::standing::{
-    Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank, session_of,
-};
+use super::standing::{Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Redaction, RedactionReason, TxId};
 use crate::store::{Expected, Item, Op, Put, Splice, Store};
@@ -35,6 +33,10 @@ pub(super) struct Merge<'a> {
     pub(super) before: HashMap<ObjectId, Origin>,
     /// Whether a session went on here in another way than in the archive, as far as that was asked.
     pub(super) parted: HashMap<ObjectId, bool>,
+    /// Versions that the store surely lacks, as far as it was asked for many at once.
+    pub(super) lacking: HashSet<usize>,
+    /// Transactions of the archive of which that was asked.
+    pub(super) asked: usize,
     /// Whether all transactions are written and only latest versions are restored.
     is_settling: bool,
 }
@@ -48,6 +50,8 @@ impl<'a> Merge<'a> {
             forgotten: HashSet::new(),
             before: HashMap::new(),
             parted: HashMap::new(),
+            lacking: HashSet::new(),
+            asked: 0,
             is_settling: false,
         }
     }
@@ -56,6 +60,8 @@ impl<'a> Merge<'a> {
     pub(super) fn begin_anew(&mut self) {
         self.objects.clear();
         self.parted.clear();
+        self.lacking.clear();
+        self.asked = 0;
     }
 
     /// Skips this object from now on.
@@ -83,6 +89,9 @@ impl<'a> Merge<'a> {
         let mut room = CHUNK_ROWS.checked_shr(conflicts).unwrap_or(0).max(1);
         let mut touched = Vec::new();
         while next < self.incoming.transactions().len() && chunk.bytes < CHUNK_BYTES {
+            if next >= self.asked {
+                self.ask_about(next)?;
+            }
             if chunk.rows >= room {
                 // Restoring latest versions must cost no more than the new versions, wherever chunks end.
                 let cost = self.cost_of_settling(&touched)?;
@@ -103,8 +112,9 @@ impl<'a> Merge<'a> {
         let mut chunk = Chunk::default();
         if !self.is_settling {
             self.is_settling = true;
-            self.begin_anew();
+            self.keep_settled()?;
         }
+        self.load_all(ids.to_vec())?;
         for id in ids {
             self.load(id)?;
         }
@@ -154,7 +164,11 @@ impl<'a> Merge<'a> {
 
     /// Whether to write a version; counts it if not.
     fn is_taken(&mut self, at: usize, entry: &Entry, chunk: &mut Chunk) -> Result<bool> {
-        let found = self.store.backend().find_origin(&entry.id, &entry.origin)?;
+        let found = if self.lacking.contains(&at) {
+            Vec::new()
+        } else {
+            self.store.backend().find_origin(&entry.id, &entry.origin)?
+        };
         let found = found.iter().find(|version| version.content_hash == entry.content_hash);
         if let Some(version) = found {
             chunk.present += 1;
@@ -184,25 +198,6 @@ impl<'a> Merge<'a> {
             chunk.refuse(&entry.id, refusal);
         }
         Ok(refusal.is_none())
-    }
-
-    /// Reads an object's state from the store, unless it is known.
-    pub(super) fn load(&mut self, id: &ObjectId) -> Result<()> {
-        if self.objects.contains_key(id) {
-            return Ok(());
-        }
-        let history = self.store.history(id)?;
-        let mut standing = Standing::default();
-        if let Some(latest) = history.first() {
-            standing.identity_hash = Some(latest.envelope.identity_hash.clone());
-            standing.latest = Some(latest.tx_id);
-            standing.last = Some(in_store(latest));
-            standing.newest = history.iter().map(in_store).max_by(|a, b| a.rank.cmp(&b.rank));
-            self.before.entry(id.clone()).or_insert_with(|| latest.origin.clone());
-            standing.session = session_of(latest);
-        }
-        self.objects.insert(id.clone(), standing);
-        Ok(())
     }
 
     pub(super) fn in_archive(&self, version: usize) -> Placed {

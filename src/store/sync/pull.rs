@@ -48,22 +48,24 @@ impl Sharing {
         self.noting(|shared| {
             let mut pulled = Pulled::default();
             self.take_ahead(shared, &mut pulled)?;
-            loop {
-                let mut state = State::read(&self.local, shared.store.id())?;
-                let logged = shared.backend.log(state.pulled, VERSIONS_AT_ONCE)?;
-                pulled.broken.extend(logged.broken.iter().map(Error::to_string));
+            let after = State::read(&self.local, shared.store.id())?.pulled;
+            if shared.newest == Some(after) {
+                return Ok(pulled);
+            }
+            shared.backend.log(after, VERSIONS_AT_ONCE, &mut |logged| {
+                let broken = logged.broken.iter();
+                pulled.broken.extend(broken.map(Error::to_string));
                 let (taken, ahead) = self.parted_by_time(logged.versions);
                 self.take_page(shared, taken, &mut pulled)?;
                 pulled.forgotten += self.forget_here(&logged.forgotten)?;
-                if logged.until == state.pulled {
-                    return Ok(pulled);
-                }
+                let mut state = State::read(&self.local, shared.store.id())?;
                 state.ahead.extend(ahead);
                 state.pulled = logged.until;
                 self.save(shared, state)?;
                 let done = pulled.versions + pulled.present;
-                progress(Progress { stage: Stage::Taking, done, of: None })?;
-            }
+                progress(Progress { stage: Stage::Taking, done, of: None })
+            })?;
+            Ok(pulled)
         })
     }
 

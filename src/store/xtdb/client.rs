@@ -110,6 +110,15 @@ impl Client {
         self.ask(&self.awaiting(request, tx), answers::committed)
     }
 
+    /// The committed transactions from one on, in order, among them those up to `last` at least. Waits until that is indexed.
+    pub(crate) fn log_times(&self, first: i64, last: i64) -> Result<Vec<Tx>> {
+        let mut request = Request::get("tx-log", Notation::Edn);
+        if first > 0 {
+            request = request.with("after-tx-id", (first - 1).to_string());
+        }
+        self.ask(&self.awaiting(request, last), answers::transactions)
+    }
+
     /// Waits until a transaction is indexed; the newest that is indexed then.
     pub(crate) fn await_tx(&self, tx: i64) -> Result<Tx> {
         let mut request = Request::get("await-tx", Notation::Edn)

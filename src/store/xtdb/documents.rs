@@ -174,6 +174,14 @@ pub(super) fn content(hash: &Hash, text: &str) -> Document {
     own(content_id(hash), "content", [("state", KEPT.into()), ("text", text.into())])
 }
 
+/// The content that a document is; `None` for every other document.
+pub(super) fn read_content(document: &Document) -> Option<(Hash, String)> {
+    let id = id_of(document).strip_prefix(OWN)?.strip_prefix("content/")?;
+    let hash = Some(Hash::from_stored(id)).filter(|hash| hash.to_bytes().is_some())?;
+    let text = document.get("text")?.as_str()?;
+    Some((hash, text.to_owned()))
+}
+
 pub(super) fn item(object: &ObjectId, position: u64, item: &Item) -> Document {
     let fields = [
         ("object", json!(object)),
@@ -253,10 +261,10 @@ pub(super) fn version(document: &Document, tx: Tx, store_id: &str) -> Result<Ver
 }
 
 /// What the rules of a commit ask of the latest version.
-pub(super) fn latest(document: &Document, tx: Tx) -> Result<rules::Latest> {
+pub(super) fn latest(document: &Document, tx_id: TxId) -> Result<rules::Latest> {
     let read = Reader { document };
     Ok(rules::Latest {
-        tx_id: TxId(tx.id),
+        tx_id,
         identity_hash: read.require("identity_hash")?,
         content_hash: read.require("content_hash")?,
         source_hash: read.optional("source_hash")?,

@@ -87,8 +87,8 @@ impl XtdbBackend {
         let mut writer = self.writer();
         loop {
             let tx = self.submit(&mut writer, changes)?;
-            if let Some(tx) = self.committed(tx)? {
-                self.client.saw(tx.id);
+            if self.committed(&[tx])?.contains_key(&tx) {
+                self.client.saw(tx);
                 return Ok(());
             }
             // Another process of the same writer was faster.

@@ -69,15 +69,7 @@ impl XtdbBackend {
 
     /// The marks of those of the versions that are here, see [`super::mark`].
     pub(crate) fn known(&self, versions: &[Version]) -> Result<HashSet<String>> {
-        if versions.is_empty() {
-            return Ok(HashSet::new());
-        }
-        let marks: Vec<Value> =
-            versions.iter().map(|version| super::mark(version).into()).collect();
-        let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
-        let found = self.client.query(query, &[Value::Array(marks)], At::Latest)?;
-        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
-        Ok(found.into_iter().filter_map(text).collect())
+        self.present(versions.iter().map(super::mark).collect())
     }
 
     /// The objects that a person had forgotten.

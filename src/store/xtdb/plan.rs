@@ -2,14 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
-
 use super::XtdbBackend;
 use super::client::{At, Document, TxOp};
-use super::documents::{self, FORGOTTEN, KEPT};
+use super::documents;
 use crate::error::{Error, Result};
 use crate::object::{Hash, Nickname, ObjectId, Origin, RunningHash, TxId};
-use crate::store::{Op, Outcome, Put, rules};
+use crate::store::{Expected, Op, Outcome, Put, rules};
 
 /// One change of the database, or what the others depend on.
 #[derive(Debug)]
@@ -36,6 +34,8 @@ impl Change {
 pub(super) struct Planned {
     pub changes: Vec<Change>,
     pub outcomes: Vec<Outcome>,
+    /// Marks of versions of other stores that it brings.
+    pub marks: Vec<String>,
 }
 
 /// The number of a planned transaction until it has one: −1 for the first, −2 for the second.
@@ -43,11 +43,23 @@ pub(super) fn place(planned: usize) -> TxId {
     TxId(-1 - i64::try_from(planned).unwrap_or(i64::MAX - 1))
 }
 
+/// The number of a transaction that was planned, see [`place`].
+pub(super) fn number(tx_id: TxId, written: &[TxId]) -> TxId {
+    let at = usize::try_from(-1 - tx_id.0).ok();
+    at.and_then(|at| written.get(at).copied()).unwrap_or(tx_id)
+}
+
 /// An object as it will stand after what was planned.
 #[derive(Debug, Clone)]
 struct Standing {
     document: Document,
     latest: rules::Latest,
+}
+
+impl Standing {
+    fn new(document: Document, tx: i64) -> Result<Self> {
+        Ok(Self { latest: documents::latest(&document, TxId(tx))?, document })
+    }
 }
 
 /// Plans transactions one after another, each on what the others leave.
@@ -60,8 +72,12 @@ pub(super) struct Planner<'b> {
     items: HashMap<(ObjectId, u64), Hash>,
     /// Contents that are there, or will be.
     contents: HashSet<Hash>,
-    /// Versions of other stores that were not there when they were first planned.
-    absent: HashSet<String>,
+    /// Contents that were forgotten.
+    forgotten: HashSet<Hash>,
+    /// Marks of versions of other stores that are there.
+    marks: HashSet<String>,
+    /// Marks that will be.
+    brought: HashSet<String>,
 }
 
 impl<'b> Planner<'b> {
@@ -73,7 +89,9 @@ impl<'b> Planner<'b> {
             nicknames: HashMap::new(),
             items: HashMap::new(),
             contents: HashSet::new(),
-            absent: HashSet::new(),
+            forgotten: HashSet::new(),
+            marks: HashSet::new(),
+            brought: HashSet::new(),
         }
     }
 
@@ -83,7 +101,56 @@ impl<'b> Planner<'b> {
         self.objects.clear();
         self.nicknames.clear();
         self.items.clear();
-        self.contents.clear();
+    }
+
+    /// Goes on after all that was planned was committed, as transactions with these numbers.
+    pub(super) fn go_on(&mut self, written: &[TxId]) {
+        self.planned = 0;
+        for standing in self.objects.values_mut().flatten() {
+            standing.latest.tx_id = number(standing.latest.tx_id, written);
+        }
+    }
+
+    /// Reads what the plans of these transactions depend on, with few questions for all of them.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn prepare(&mut self, transactions: &[&[Op]]) -> Result<()> {
+        let puts = || transactions.iter().copied().flat_map(rules::puts);
+        let contents: HashSet<&Hash> = puts().flat_map(rules::contents).collect();
+        (self.contents, self.forgotten) = self.backend.states_of(contents)?;
+        let mark = |put: &Put| Some(documents::origin_id(&put.envelope.id, put.origin.as_ref()?));
+        self.marks = self.backend.present(puts().filter_map(mark).collect())?;
+        self.brought.clear();
+        // Which transaction wrote an object is asked for only where it matters.
+        let is_named = |id: &ObjectId| {
+            let mut ops = transactions.iter().copied().flatten();
+            ops.any(|op| matches!(op, Op::Name { id: Some(named), .. } if named == id))
+        };
+        let (mut plain, mut exact) = (HashSet::new(), HashSet::new());
+        for put in puts().filter(|put| !self.objects.contains_key(&put.envelope.id)) {
+            let id = &put.envelope.id;
+            let is_plain = put.expected == Expected::Any && put.origin.is_some();
+            if is_plain && !is_named(id) {
+                plain.insert(id)
+            } else {
+                exact.insert(id)
+            };
+        }
+        plain.retain(|id| !exact.contains(id));
+        let exact: Vec<ObjectId> = exact.into_iter().cloned().collect();
+        for (id, found) in exact.iter().zip(self.backend.documents(&exact, At::Latest)?) {
+            let standing =
+                found.map(|(tx, document)| Standing::new(document, tx.id)).transpose()?;
+            self.objects.insert(id.clone(), standing);
+        }
+        let mut found = self.backend.latest_documents(plain.iter().copied())?;
+        for id in plain {
+            let document = found.remove(id.as_str());
+            let standing = document.map(|document| Standing::new(document, 0)).transpose()?;
+            self.objects.insert(id.clone(), standing);
+        }
+        Ok(())
     }
 
     /// Plans one transaction.
@@ -91,30 +158,24 @@ impl<'b> Planner<'b> {
     /// # Errors
     /// Those of [`crate::store::Backend::commit`].
     pub(super) fn plan(&mut self, ops: &[Op]) -> Result<Planned> {
-        self.read_contents(ops)?;
-        let mut planned = Planned::default();
-        let before = (self.objects.clone(), self.nicknames.clone());
-        let mut outcomes = vec![Outcome::Written; ops.len()];
-        let done = self.apply(ops, &mut planned.changes, &mut outcomes);
-        if let Err(error) = done {
-            (self.objects, self.nicknames) = before;
-            return Err(error);
+        for put in rules::puts(ops) {
+            if rules::contents(put).any(|hash| self.forgotten.contains(hash)) {
+                return Err(Error::Forgotten { id: put.envelope.id.clone() });
+            }
         }
+        let mut planned = Planned::default();
+        let mut outcomes = vec![Outcome::Written; ops.len()];
+        self.apply(ops, &mut planned, &mut outcomes)?;
         planned.outcomes = outcomes;
         self.planned += 1;
         Ok(planned)
     }
 
-    fn apply(
-        &mut self,
-        ops: &[Op],
-        changes: &mut Vec<Change>,
-        outcomes: &mut [Outcome],
-    ) -> Result<()> {
+    fn apply(&mut self, ops: &[Op], planned: &mut Planned, outcomes: &mut [Outcome]) -> Result<()> {
         // Puts apply before names.
         for (op, outcome) in ops.iter().zip(outcomes.iter_mut()) {
             if let Op::Put(put) = op {
-                *outcome = self.put(put, changes)?;
+                *outcome = self.put(put, planned)?;
             }
         }
         let mut named = HashMap::new();
@@ -131,13 +192,13 @@ impl<'b> Planner<'b> {
             if before == after {
                 continue;
             }
-            changes.push(Change::Match(id.clone(), before));
-            changes.push(after.map_or(Change::Delete(id), Change::Put));
+            planned.changes.push(Change::Match(id.clone(), before));
+            planned.changes.push(after.map_or(Change::Delete(id), Change::Put));
         }
         Ok(())
     }
 
-    fn put(&mut self, put: &Put, changes: &mut Vec<Change>) -> Result<Outcome> {
+    fn put(&mut self, put: &Put, planned: &mut Planned) -> Result<Outcome> {
         let id = &put.envelope.id;
         let standing = self.standing(id)?;
         let latest = standing.as_ref().map(|standing| &standing.latest);
@@ -146,13 +207,15 @@ impl<'b> Planner<'b> {
             return Ok(Outcome::Unchanged(tx_id));
         }
         let before = standing.as_ref().map(|standing| standing.document.clone());
+        let changes = &mut planned.changes;
         let (count, hash) = self.splice(put, standing.as_ref(), changes)?;
         let document = documents::object(put, (count, hash.as_ref()))?;
         changes.push(Change::Match(id.as_str().to_owned(), before));
         changes.push(Change::Put(document.clone()));
         if let Some(origin) = &put.origin {
-            self.origin(id, put, origin, changes)?;
+            self.origin(id, put, origin, planned)?;
         }
+        let changes = &mut planned.changes;
         for (hash, text) in put.content.iter().chain(put.additional.values()) {
             if self.contents.insert(hash.clone()) {
                 changes.push(Change::Match(documents::content_id(hash), None));
@@ -221,18 +284,19 @@ impl<'b> Planner<'b> {
         id: &ObjectId,
         put: &Put,
         origin: &Origin,
-        changes: &mut Vec<Change>,
+        planned: &mut Planned,
     ) -> Result<()> {
         let mark = documents::origin_id(id, origin);
-        let before = self.backend.client.entity(&mark, At::Latest)?;
-        if before.is_none() {
-            self.absent.insert(mark.clone());
-            changes.push(Change::Match(mark, None));
-        } else if self.absent.contains(&mark) {
-            let winner = self.standing(id)?.map(|standing| standing.latest.tx_id);
-            return Err(Error::Conflict { id: id.clone(), winner });
+        if self.marks.contains(&mark) {
+            if self.backend.missed().contains(&mark) {
+                return Err(Error::Conflict { id: id.clone(), winner: None });
+            }
+        } else if self.brought.insert(mark.clone()) {
+            planned.changes.push(Change::Match(mark.clone(), None));
+            self.backend.missed().insert(mark.clone());
         }
-        changes.push(Change::Put(documents::origin(id, &put.content_hash, origin)));
+        planned.changes.push(Change::Put(documents::origin(id, &put.content_hash, origin)));
+        planned.marks.push(mark);
         Ok(())
     }
 
@@ -285,43 +349,9 @@ impl<'b> Planner<'b> {
         if let Some(known) = self.objects.get(id) {
             return Ok(known.clone());
         }
-        let found = match self.backend.document(id, At::Latest)? {
-            Some((tx, document)) => {
-                Some(Standing { latest: documents::latest(&document, tx)?, document })
-            }
-            None => None,
-        };
+        let found = self.backend.document(id, At::Latest)?;
+        let found = found.map(|(tx, document)| Standing::new(document, tx.id)).transpose()?;
         self.objects.insert(id.clone(), found.clone());
         Ok(found)
-    }
-
-    /// Finds out which contents of a transaction are there.
-    ///
-    /// # Errors
-    /// `FORGOTTEN` if one of them was forgotten.
-    fn read_contents(&mut self, ops: &[Op]) -> Result<()> {
-        let of_puts = rules::puts(ops).flat_map(|put| rules::contents(put).map(move |h| (put, h)));
-        let unknown: Vec<(&Put, &Hash)> =
-            of_puts.filter(|(_, hash)| !self.contents.contains(*hash)).collect();
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<Value> =
-            unknown.iter().map(|(_, hash)| documents::content_id(hash).into()).collect();
-        let query = "{:find [c s] :in [[c ...]] :where [[c :state s]]}";
-        let found = self.backend.client.query(query, &[Value::Array(ids)], At::Latest)?;
-        for (put, hash) in unknown {
-            let state = |state: &str| {
-                let row = [json!(documents::content_id(hash)), json!(state)];
-                found.iter().any(|found| found[..] == row)
-            };
-            if state(FORGOTTEN) {
-                return Err(Error::Forgotten { id: put.envelope.id.clone() });
-            }
-            if state(KEPT) {
-                self.contents.insert(hash.clone());
-            }
-        }
-        Ok(())
     }
 }

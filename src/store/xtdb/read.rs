@@ -1,17 +1,20 @@
 //! Reads versions, items and contents. Must not write.
 
-use std::collections::HashMap;
-use std::ops::{ControlFlow, Range};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::thread;
 
 use serde_json::Value;
 
 use super::XtdbBackend;
-use super::client::{At, Document, LoggedOp, LoggedTx, Tx};
-use super::documents;
+use super::client::{At, Document, Tx};
+use super::documents::{self, FORGOTTEN, KEPT};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, Hash, ObjectId, Origin, Timestamp, TxId};
 use crate::store::{Item, PlacedItem, Version};
+
+/// Documents asked about in one query.
+const ASKED_AT_ONCE: usize = 1_000;
 
 /// Items asked for in one query.
 const ITEMS_AT_ONCE: u64 = 500;
@@ -56,6 +59,69 @@ impl XtdbBackend {
         Ok(document.map(|document| (found.tx, document)))
     }
 
+    /// The documents of several objects, with the transactions that wrote them, in their order.
+    pub(super) fn documents(
+        &self,
+        ids: &[ObjectId],
+        at: At,
+    ) -> Result<Vec<Option<(Tx, Document)>>> {
+        self.side_by_side(ids, |id| self.document(id, at))
+    }
+
+    /// The latest documents of several objects by their IDs, in one question.
+    pub(super) fn latest_documents<'i>(
+        &self,
+        ids: impl Iterator<Item = &'i ObjectId>,
+    ) -> Result<HashMap<String, Document>> {
+        let query = "{:find [(pull e [*])] :in [[e ...]] :where [[e :identity_hash]]}";
+        let mut found = HashMap::new();
+        for row in self.ask_about(query, ids.map(|id| id.as_str().to_owned()).collect())? {
+            if let Some(Value::Object(document)) = row.into_iter().next() {
+                found.insert(documents::id_of(&document).to_owned(), document);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Which of these contents are there, and which were forgotten.
+    pub(super) fn states_of(
+        &self,
+        contents: HashSet<&Hash>,
+    ) -> Result<(HashSet<Hash>, HashSet<Hash>)> {
+        let mut by_id: HashMap<String, &Hash> =
+            contents.into_iter().map(|hash| (documents::content_id(hash), hash)).collect();
+        let (mut kept, mut forgotten) = (HashSet::new(), HashSet::new());
+        let query = "{:find [c s] :in [[c ...]] :where [[c :state s]]}";
+        for row in self.ask_about(query, by_id.keys().cloned().collect())? {
+            let [Value::String(id), Value::String(state)] = &row[..] else { continue };
+            let Some(hash) = by_id.remove(id) else { continue };
+            match state.as_str() {
+                FORGOTTEN => forgotten.insert(hash.clone()),
+                KEPT => kept.insert(hash.clone()),
+                _ => false,
+            };
+        }
+        Ok((kept, forgotten))
+    }
+
+    /// Which of these marks of versions of other stores are there.
+    pub(super) fn present(&self, marks: Vec<String>) -> Result<HashSet<String>> {
+        let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
+        let found = self.ask_about(query, marks)?;
+        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
+        Ok(found.into_iter().filter_map(text).collect())
+    }
+
+    /// What a query finds about the documents that its one argument lists.
+    fn ask_about(&self, query: &str, ids: Vec<String>) -> Result<Vec<Vec<Value>>> {
+        let mut found = Vec::new();
+        for ids in ids.chunks(ASKED_AT_ONCE) {
+            let ids = ids.iter().map(|id| id.as_str().into()).collect();
+            found.extend(self.client.query(query, &[Value::Array(ids)], At::Latest)?);
+        }
+        Ok(found)
+    }
+
     pub(super) fn version(&self, id: &ObjectId, at: At) -> Result<Option<Version>> {
         let Some((tx, document)) = self.document(id, at)? else { return Ok(None) };
         documents::version(&document, tx, &self.store_id).map(Some)
@@ -63,19 +129,37 @@ impl XtdbBackend {
 
     /// The versions of several objects, in their order.
     pub(super) fn versions(&self, ids: &[ObjectId], at: At) -> Result<Vec<Version>> {
+        Ok(self.side_by_side(ids, |id| self.version(id, at))?.into_iter().flatten().collect())
+    }
+
+    /// The histories of those of these objects that are there.
+    pub(super) fn histories_of(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<Version>>> {
+        let query = "{:find [e] :in [[e ...]] :where [[e :identity_hash]]}";
+        let found = self.ask_about(query, ids.iter().map(|id| id.as_str().to_owned()).collect())?;
+        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(ObjectId::new);
+        let there: Vec<ObjectId> = found.into_iter().filter_map(text).collect();
+        let histories = self.side_by_side(&there, |id| self.history_of(id))?;
+        Ok(there.into_iter().zip(histories).collect())
+    }
+
+    /// Asks about several objects on several connections; the answers in their order.
+    fn side_by_side<T: Send>(
+        &self,
+        ids: &[ObjectId],
+        read: impl Fn(&ObjectId) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
         let share = ids.len().div_ceil(READERS).max(1);
-        let read = |ids: &[ObjectId]| -> Result<Vec<Version>> {
-            ids.iter().filter_map(|id| self.version(id, at).transpose()).collect()
-        };
+        let read = |ids: &[ObjectId]| ids.iter().map(&read).collect::<Result<Vec<T>>>();
         thread::scope(|scope| {
+            let read = &read;
             let readers: Vec<_> =
                 ids.chunks(share).map(|ids| scope.spawn(move || read(ids))).collect();
-            let mut versions = Vec::new();
+            let mut all = Vec::new();
             for reader in readers {
                 let read = reader.join().map_err(|_| Error::internal("a reader panicked"))?;
-                versions.extend(read?);
+                all.extend(read?);
             }
-            Ok(versions)
+            Ok(all)
         })
     }
 
@@ -89,6 +173,14 @@ impl XtdbBackend {
                 versions.push(documents::version(&document, row.tx, &self.store_id)?);
             }
         }
+        // Whoever reads them here knows them, and may put them again.
+        let mut missed = self.missed();
+        if !missed.is_empty() {
+            for version in &versions {
+                missed.remove(&super::mark(version));
+            }
+        }
+        drop(missed);
         Ok(versions)
     }
 
@@ -102,12 +194,52 @@ impl XtdbBackend {
             return Ok(own.into_iter().collect());
         }
         let mut found = Vec::new();
-        for row in self.client.history(&documents::origin_id(id, origin))?.into_iter().rev() {
+        let mark = documents::origin_id(id, origin);
+        for row in self.client.history(&mark)?.into_iter().rev() {
             if row.document.is_some() {
                 found.extend(self.version_at(id, TxId(row.tx.id))?);
             }
         }
+        let mut missed = self.missed();
+        if found.is_empty() {
+            missed.insert(mark)
+        } else {
+            missed.remove(&mark)
+        };
         Ok(found)
+    }
+
+    /// Of several versions, those that are surely not here. A version of our own numbering is not looked up.
+    pub(super) fn lacks_origins(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
+        let mark = |(id, origin): &(&ObjectId, &Origin)| {
+            (origin.store_id != self.store_id).then(|| documents::origin_id(id, origin))
+        };
+        let marks: Vec<Option<String>> = versions.iter().map(mark).collect();
+        let present = self.present(marks.iter().flatten().cloned().collect())?;
+        let mut missed = self.missed();
+        let mut lacks = Vec::new();
+        for mark in marks {
+            let lacked = mark.filter(|mark| !present.contains(mark));
+            lacks.push(lacked.is_some());
+            missed.extend(lacked);
+        }
+        missed.retain(|mark| !present.contains(mark));
+        Ok(lacks)
+    }
+
+    /// Content hashes and origins of the latest versions of those of these objects that came from other stores.
+    pub(super) fn latest_origins(
+        &self,
+        ids: &[ObjectId],
+    ) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+        let mut origins = HashMap::new();
+        for (id, document) in self.latest_documents(ids.iter())? {
+            if let Some(origin) = documents::optional(&document, "origin")? {
+                let content_hash = documents::field(&document, "content_hash")?;
+                origins.insert(ObjectId::new(id), (content_hash, origin));
+            }
+        }
+        Ok(origins)
     }
 
     /// The version that a transaction wrote, if it wrote one of the object.
@@ -119,6 +251,9 @@ impl XtdbBackend {
     pub(super) fn text(&self, hash: &Hash) -> Result<Option<String>> {
         if hash.to_bytes().is_none() {
             return Ok(None);
+        }
+        if let Some(text) = self.at_hand().get(hash) {
+            return Ok(Some(text.clone()));
         }
         match self.client.entity(&documents::content_id(hash), At::Latest)? {
             Some(document) => documents::optional(&document, "text"),
@@ -176,48 +311,4 @@ impl XtdbBackend {
         }
         Ok(items)
     }
-
-    /// The versions of transactions after one, whole transactions until there are `limit`; and the documents among them that are
-    /// none of ours, with what is wrong with them. `after` is also where the next call goes on.
-    pub(super) fn logged(&self, after: TxId, limit: usize) -> Result<Logged> {
-        let mut logged = Logged {
-            versions: Vec::new(),
-            forgotten: Vec::new(),
-            broken: Vec::new(),
-            until: after,
-        };
-        let after = after.0.max(self.first.id);
-        self.client.log(Some(after), &mut |LoggedTx { tx, ops }| {
-            for op in ops {
-                if let LoggedOp::Put { document } = op
-                    && documents::is_object(&document)
-                {
-                    if documents::is_forgotten(&document) {
-                        logged.forgotten.push(ObjectId::new(documents::id_of(&document)));
-                        continue;
-                    }
-                    match documents::version(&document, tx, &self.store_id) {
-                        Ok(version) => logged.versions.push(version),
-                        Err(error) => logged.broken.push(error),
-                    }
-                }
-            }
-            logged.until = TxId(tx.id);
-            let is_full = logged.versions.len() >= limit;
-            Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        Ok(logged)
-    }
-}
-
-/// A part of the log.
-#[derive(Debug)]
-pub(crate) struct Logged {
-    pub(crate) versions: Vec<Version>,
-    /// Objects of which only a tombstone is left.
-    pub(crate) forgotten: Vec<ObjectId>,
-    /// One error for each document that looks like ours and is not.
-    pub(crate) broken: Vec<Error>,
-    /// The last transaction that was read.
-    pub(crate) until: TxId,
 }

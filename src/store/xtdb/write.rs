@@ -1,20 +1,21 @@
 //! Commits: transactions of ours as transactions of XTDB. Must not read versions for anybody else.
 //!
 //! XTDB checks a transaction only when it indexes it, long after it said yes. So each of ours says what it depends on (`match`) and is
-//! looked up afterwards; where something had changed, it is planned again. Each also moves the document of its writer by one step from
+//! looked up afterwards, many at once; where something had changed, it is planned again. Each also moves the document of its writer by one step from
 //! the step before: so they are committed in order or not at all, and one whose answer was lost is found again by its nonce.
 
+use std::collections::HashMap;
 use std::thread;
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::XtdbBackend;
-use super::client::{At, Document, SubmitError, Tx, TxOp};
+use super::client::{At, Document, SubmitError, TxOp};
 use super::documents;
-use super::plan::{Change, Planned, Planner};
+use super::plan::{Change, Planned, Planner, number};
 use crate::error::{Error, Result};
-use crate::object::TxId;
+use crate::object::{Timestamp, TxId};
 use crate::store::{Op, Outcome, Receipt, rules};
 
 /// How often a transaction is planned again because others changed what it depends on.
@@ -34,9 +35,11 @@ impl XtdbBackend {
         let mut planner = Planner::new(self);
         let mut tries = 0;
         while let Some(rest) = transactions.get(receipts.len()..).filter(|rest| !rest.is_empty()) {
+            let some = &rest[..rest.len().min(SENT_AT_ONCE)];
+            planner.prepare(some)?;
             let mut plans = Vec::new();
             let mut refusal = None;
-            for ops in rest.iter().take(SENT_AT_ONCE) {
+            for ops in some {
                 match planner.plan(ops) {
                     Ok(plan) => plans.push(plan),
                     Err(error) => {
@@ -56,7 +59,7 @@ impl XtdbBackend {
                     return Err(Error::Conflict { id, winner });
                 }
                 Some(error) if done == all => return Err(error),
-                _ if done == all => {}
+                _ if done == all => planner.go_on(&written),
                 _ => {
                     tries += 1;
                     if tries > MAX_TRIES {
@@ -65,9 +68,9 @@ impl XtdbBackend {
                     }
                     pause(tries);
                     *writer = None;
+                    planner.begin_anew();
                 }
             }
-            planner.begin_anew();
         }
         Ok(receipts)
     }
@@ -79,30 +82,37 @@ impl XtdbBackend {
         let mut failure = None;
         for plan in plans {
             if plan.changes.is_empty() {
-                sent.push((None, plan.outcomes));
+                sent.push((None, plan));
                 continue;
             }
             match self.submit(writer, &plan.changes) {
-                Ok(tx) => sent.push((Some(tx), plan.outcomes)),
+                Ok(tx) => sent.push((Some(tx), plan)),
                 Err(error) => {
                     failure = Some(error);
                     break;
                 }
             }
         }
+        let numbers: Vec<i64> = sent.iter().filter_map(|(tx, _)| *tx).collect();
+        let times = self.committed(&numbers)?;
         let mut receipts = Vec::new();
         let mut written: Vec<TxId> = Vec::new();
-        for (tx, outcomes) in sent {
+        for (tx, plan) in sent {
             let (tx_id, system_time) = match tx {
                 None => self.newest_tx()?,
                 Some(tx) => {
-                    let Some(Tx { id, time }) = self.committed(tx)? else { return Ok(receipts) };
-                    self.client.saw(id);
-                    (TxId(id), time)
+                    let Some(&time) = times.get(&tx) else { return Ok(receipts) };
+                    self.client.saw(tx);
+                    (TxId(tx), time)
                 }
             };
+            let mut missed = self.missed();
+            for mark in &plan.marks {
+                missed.remove(mark);
+            }
+            drop(missed);
             written.push(tx_id);
-            let outcomes = outcomes.into_iter().map(|outcome| resolved(outcome, &written));
+            let outcomes = plan.outcomes.into_iter().map(|outcome| resolved(outcome, &written));
             receipts.push(Receipt { tx_id, system_time, outcomes: outcomes.collect() });
         }
         match failure {
@@ -146,14 +156,19 @@ impl XtdbBackend {
         found.map(|row| row.tx.id)
     }
 
-    /// The transaction with its time, if it was committed: then its writer stands where it moved it. Waits until it is indexed.
-    pub(super) fn committed(&self, tx: i64) -> Result<Option<Tx>> {
-        let found = self.client.entity_tx(&documents::writer_id(&self.writer_id), At::Tx(tx))?;
-        match found.map(|found| found.tx).filter(|found| found.id == tx) {
-            None if self.client.committed(tx)? => {
-                Err(self.failed("it committed a transaction without the step of its writer"))
+    /// Those of our transactions that were committed, with their times. They are in order. Waits until all are indexed.
+    pub(super) fn committed(&self, sent: &[i64]) -> Result<HashMap<i64, Timestamp>> {
+        let (Some(first), Some(last)) = (sent.first(), sent.last()) else {
+            return Ok(HashMap::new());
+        };
+        let logged = self.client.log_times(*first, *last)?;
+        let times: HashMap<i64, Timestamp> =
+            logged.into_iter().map(|tx| (tx.id, tx.time)).collect();
+        match sent.iter().find(|tx| !times.contains_key(tx)) {
+            Some(refused) if self.client.committed(*refused)? => {
+                Err(self.failed("its log lacks a transaction that it committed"))
             }
-            found => Ok(found),
+            _ => Ok(times),
         }
     }
 }
@@ -164,12 +179,6 @@ fn resolved(outcome: Outcome, written: &[TxId]) -> Outcome {
         Outcome::Unchanged(tx_id) => Outcome::Unchanged(number(tx_id, written)),
         Outcome::Written => Outcome::Written,
     }
-}
-
-/// The number of a transaction that was planned, see [`super::plan::place`].
-fn number(tx_id: TxId, written: &[TxId]) -> TxId {
-    let at = usize::try_from(-1 - tx_id.0).ok();
-    at.and_then(|at| written.get(at).copied()).unwrap_or(tx_id)
 }
 
 fn pause(tries: u32) {

@@ -72,6 +72,15 @@ pub(super) fn committed(url: &str, reply: &Reply) -> Read<bool> {
     json::<Told>(url, reply).map(|told| told.committed)
 }
 
+/// `/tx-log`, without operations.
+pub(super) fn transactions(url: &str, reply: &Reply) -> Read<Vec<Tx>> {
+    expect(url, reply, 200)?;
+    let (Edn::List(rows) | Edn::Vector(rows)) = notation(url, reply)? else {
+        return Err(shape(url));
+    };
+    rows.iter().map(tx_of).collect::<Option<_>>().ok_or_else(|| shape(url))
+}
+
 /// `/await-tx`.
 pub(super) fn tx(url: &str, reply: &Reply) -> Read<Tx> {
     expect(url, reply, 200)?;

@@ -56,11 +56,13 @@ pub(super) struct Request {
     pub(super) body: Option<(Notation, Vec<u8>)>,
     /// Whether the server may wait before it answers.
     pub(super) awaits: bool,
+    /// Whether the server makes all of a long answer before it begins with it.
+    pub(super) is_long: bool,
 }
 
 impl Request {
     pub(super) fn get(path: &'static str, accept: Notation) -> Self {
-        Self { path, parameters: Vec::new(), accept, body: None, awaits: false }
+        Self { path, parameters: Vec::new(), accept, body: None, awaits: false, is_long: false }
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -286,7 +288,8 @@ impl Http {
     fn head_limit(&self, request: &Request) -> Duration {
         let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
         let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
-        self.request_timeout + awaits + Duration::from_secs(sent / SLOWEST_LINE)
+        let begins = self.request_timeout * if request.is_long { 10 } else { 1 };
+        begins + awaits + Duration::from_secs(sent / SLOWEST_LINE)
     }
 
     fn build_request(&self, request: &Request) -> Result<reqwest::Request> {

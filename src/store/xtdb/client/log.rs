@@ -71,7 +71,8 @@ fn pass(
     };
     let come = Cell::new(0);
     let times = Body::open(runtime, http, &request(Notation::Edn), &come)?;
-    let with_ops = request(Notation::Json).with("with-ops?", "true");
+    let mut with_ops = request(Notation::Json).with("with-ops?", "true");
+    with_ops.is_long = true;
     let mut ops = Body::open(runtime, http, &with_ops, &come)?;
     let mut times = edn::Reader::new(times);
     if let Err(problem) = times.enter() {

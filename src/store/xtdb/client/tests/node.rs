@@ -116,6 +116,7 @@ fn a_write_is_committed_read_back_and_timed_to_the_millisecond() {
         assert_eq!(Value::Object(found), json!({ "xt/id": "a", "n": n }));
         let newest = client.await_tx(tx).unwrap();
         assert_eq!(newest.id, tx);
+        assert_eq!(client.log_times(tx, tx).unwrap(), [newest]);
         let state = client.entity_tx("a", At::Tx(tx)).unwrap().unwrap();
         assert_eq!((state.tx, state.is_deleted), (newest, false));
         assert_eq!(client.latest_completed().unwrap(), Some(newest));

@@ -81,6 +81,7 @@ fn reader(recorded: &Recorded) -> Option<(Notation, Reader)> {
     }
     let is_history = recorded.parameters.contains("history=true");
     let has_documents = recorded.parameters.contains("with-docs=true");
+    let has_operations = recorded.parameters.contains("with-ops");
     Some(match (recorded.path.as_str(), recorded.method.as_str()) {
         ("status", "GET") => (Notation::Json, |reply| shown(answers::status(URL, reply))),
         ("submit-tx", "POST") => (Notation::Json, |reply| shown(answers::submitted(URL, reply))),
@@ -101,6 +102,9 @@ fn reader(recorded: &Recorded) -> Option<(Notation, Reader)> {
         ("entity", "GET") => (Notation::Json, |reply| shown(answers::entity(URL, reply))),
         ("entity-tx", "GET") => (Notation::Edn, |reply| shown(answers::entity_tx(URL, reply))),
         ("query", "POST") => (Notation::Json, |reply| shown(answers::tuples(URL, reply))),
+        ("tx-log", "GET") if !has_operations => {
+            (Notation::Edn, |reply| shown(answers::transactions(URL, reply)))
+        }
         ("attribute-stats", "GET") => {
             (Notation::Json, |reply| shown(answers::attribute_stats(URL, reply)))
         }
