@@ -3,6 +3,7 @@
 //!
 //! - `push` sends what the own store has: files, and sessions where that is wanted, without what looks like a secret.
 //! - `pull` takes what others have: their files, and sessions that are asked for.
+//! - `passing` is what both do with versions.
 //! - `forgotten` carries over what a person had forgotten, both ways.
 //! - `running` is the thread that does this as long as a session runs, in one process at a time.
 //! - `state` is what a store remembers of a shared one; `migrate` moves everything at once.
@@ -12,6 +13,7 @@
 
 mod forgotten;
 mod migrate;
+mod passing;
 mod pull;
 mod push;
 mod running;
@@ -215,14 +217,6 @@ impl Sharing {
     fn newest(&self) -> Result<TxId> {
         Ok(self.local.newest()?.0)
     }
-}
-
-/// Whether something stored is not what it says, which is so however often it is read.
-fn is_damage(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::HashMismatch { .. } | Error::StoreCorrupt { .. } | Error::XtdbDocument { .. }
-    )
 }
 
 impl Store {

@@ -11,9 +11,7 @@ use palimpsest::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp,
     TxId,
 };
-use palimpsest::store::{
-    Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Upkeep, Version,
-};
+use palimpsest::store::{Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Version};
 
 #[derive(Debug)]
 pub(crate) struct FailingBackend {
@@ -189,10 +187,6 @@ impl Backend for FailingBackend {
 
     fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
         self.memory.nicknames(id)
-    }
-
-    fn upkeep(&self) -> Option<&dyn Upkeep> {
-        self.memory.upkeep()
     }
 
     fn close(&self) -> Result<()> {

@@ -1,13 +1,13 @@
 //! Takes what others wrote into the shared store, in its order: their files, and sessions that are asked for.
 
+use super::passing::Way;
 use super::state::{Ahead, State};
-use super::{Connected, Sharing, VERSIONS_AT_ONCE, is_damage};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE};
 use crate::error::{Error, Result};
 use crate::object::{AsOf, ObjectId, ObjectType, TxId};
-use crate::store::archive::{Taking, is_ahead, session_versions};
+use crate::store::archive::{is_ahead, session_versions};
 use crate::store::{
-    ChangedLatest, ImportOptions, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage,
-    Version,
+    ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
 };
 
 /// What was taken.
@@ -78,7 +78,7 @@ impl Sharing {
             let id = session_of_name(shared, name)?;
             let versions = session_versions(&shared.store, &id)?;
             let mut pulled = Pulled::default();
-            pulled.add(self.take_of(shared, versions)?);
+            pulled.add(self.pass(self.way_here(shared), versions)?);
             Ok(pulled)
         })
     }
@@ -115,46 +115,25 @@ impl Sharing {
                 None => {}
             }
         }
-        if !due.is_empty() {
-            pulled.add(self.take_of(shared, due)?);
-        }
+        self.take_page(shared, due, pulled)?;
         state.ahead = waiting;
         self.save(shared, state)
     }
 
-    /// Takes versions together; where one of them is damaged, each alone, so that the others come.
     fn take_page(
         &self,
         shared: &Connected,
         versions: Vec<Version>,
         pulled: &mut Pulled,
     ) -> Result<()> {
-        if versions.is_empty() {
-            return Ok(());
-        }
-        match self.take_of(shared, versions.clone()) {
-            Ok(imported) => pulled.add(imported),
-            Err(error) if is_damage(&error) => {
-                for version in versions {
-                    match self.take_of(shared, vec![version]) {
-                        Ok(imported) => pulled.add(imported),
-                        Err(error) if is_damage(&error) => pulled.broken.push(error.to_string()),
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-            Err(error) => return Err(error),
-        }
+        let passed = self.pass_page(self.way_here(shared), versions)?;
+        passed.imported.into_iter().for_each(|imported| pulled.add(imported));
+        pulled.broken.extend(passed.damaged.iter().map(|(_, error)| error.to_string()));
         Ok(())
     }
 
-    fn take_of(&self, shared: &Connected, versions: Vec<Version>) -> Result<Imported> {
-        let options = ImportOptions {
-            is_excluded: self.options.is_excluded.clone(),
-            ..ImportOptions::default()
-        };
-        let taking = Taking { redact: false, nicknames: &[], options: &options };
-        self.local.take(&shared.store, versions, taking, &mut |_| Ok(()))
+    fn way_here<'a>(&'a self, shared: &'a Connected) -> Way<'a> {
+        Way { from: &shared.store, to: &self.local, redact: false }
     }
 
     /// Keeps how far it came, beside what another process may have sent meanwhile.

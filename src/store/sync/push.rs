@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::passing::Way;
 use super::state::{Last, State};
-use super::{Connected, Sharing, VERSIONS_AT_ONCE, is_damage};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE};
 use crate::error::Result;
 use crate::object::{ObjectId, ObjectType, RedactionReason};
-use crate::store::archive::{Taking, session_versions};
+use crate::store::archive::session_versions;
 use crate::store::xtdb::mark;
-use crate::store::{ImportOptions, Imported, LeftOut, OnProgress, Progress, Stage, Version};
+use crate::store::{Imported, LeftOut, OnProgress, Progress, Stage, Version};
 
 /// What was sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -125,48 +126,27 @@ impl Sharing {
             && self.local.is_forgotten(&version.envelope.id)?)
     }
 
-    /// Sends versions together; where one of them is damaged here, each alone, so that the others go.
     fn send_page(
         &self,
         shared: &Connected,
         versions: Vec<Version>,
         pushed: &mut Pushed,
     ) -> Result<()> {
-        if versions.is_empty() {
-            return Ok(());
-        }
-        match self.send(shared, versions.clone()) {
-            Ok(imported) => pushed.add(imported),
-            Err(error) if is_damage(&error) => {
-                for version in versions {
-                    let id = version.envelope.id.clone();
-                    match self.send(shared, vec![version]) {
-                        Ok(imported) => pushed.add(imported),
-                        Err(error) if is_damage(&error) => {
-                            let detail = error.to_string();
-                            pushed.left_out.push(LeftOut {
-                                id,
-                                reason: "damaged",
-                                detail,
-                                versions: 1,
-                            });
-                        }
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-            Err(error) => return Err(error),
-        }
+        let passed = self.pass_page(self.way_there(shared), versions)?;
+        passed.imported.into_iter().for_each(|imported| pushed.add(imported));
+        pushed.left_out.extend(passed.damaged.into_iter().map(|(id, error)| {
+            let detail = error.to_string();
+            LeftOut { id, reason: "damaged", detail, versions: 1 }
+        }));
         Ok(())
     }
 
     pub(super) fn send(&self, shared: &Connected, versions: Vec<Version>) -> Result<Imported> {
-        let options = ImportOptions {
-            is_excluded: self.options.is_excluded.clone(),
-            ..ImportOptions::default()
-        };
-        let taking = Taking { redact: true, nicknames: &[], options: &options };
-        shared.store.take(&self.local, versions, taking, &mut |_| Ok(()))
+        self.pass(self.way_there(shared), versions)
+    }
+
+    fn way_there<'a>(&'a self, shared: &'a Connected) -> Way<'a> {
+        Way { from: &self.local, to: &shared.store, redact: true }
     }
 }
 
