@@ -11,7 +11,9 @@ use palimpsest::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp,
     TxId,
 };
-use palimpsest::store::{Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Version};
+use palimpsest::store::{
+    Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Upkeep, Version,
+};
 
 #[derive(Debug)]
 pub(crate) struct FailingBackend {
