@@ -65,7 +65,7 @@ impl XtdbBackend {
         ids: &[ObjectId],
         at: At,
     ) -> Result<Vec<Option<(Tx, Document)>>> {
-        self.side_by_side(ids, |id| self.document(id, at))
+        side_by_side(ids, |id| self.document(id, at))
     }
 
     /// The latest documents of several objects by their IDs, in one question.
@@ -75,7 +75,7 @@ impl XtdbBackend {
     ) -> Result<HashMap<String, Document>> {
         let query = "{:find [(pull e [*])] :in [[e ...]] :where [[e :identity_hash]]}";
         let mut found = HashMap::new();
-        for row in self.ask_about(query, ids.map(|id| id.as_str().to_owned()).collect())? {
+        for row in self.ask_about(query, &texts(ids))? {
             if let Some(Value::Object(document)) = row.into_iter().next() {
                 found.insert(documents::id_of(&document).to_owned(), document);
             }
@@ -92,7 +92,7 @@ impl XtdbBackend {
             contents.into_iter().map(|hash| (documents::content_id(hash), hash)).collect();
         let (mut kept, mut forgotten) = (HashSet::new(), HashSet::new());
         let query = "{:find [c s] :in [[c ...]] :where [[c :state s]]}";
-        for row in self.ask_about(query, by_id.keys().cloned().collect())? {
+        for row in self.ask_about(query, &by_id.keys().cloned().collect::<Vec<_>>())? {
             let [Value::String(id), Value::String(state)] = &row[..] else { continue };
             let Some(hash) = by_id.remove(id) else { continue };
             match state.as_str() {
@@ -105,7 +105,7 @@ impl XtdbBackend {
     }
 
     /// Which of these marks of versions of other stores are there.
-    pub(super) fn present(&self, marks: Vec<String>) -> Result<HashSet<String>> {
+    pub(super) fn present(&self, marks: &[String]) -> Result<HashSet<String>> {
         let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
         let found = self.ask_about(query, marks)?;
         let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
@@ -113,7 +113,7 @@ impl XtdbBackend {
     }
 
     /// What a query finds about the documents that its one argument lists.
-    fn ask_about(&self, query: &str, ids: Vec<String>) -> Result<Vec<Vec<Value>>> {
+    fn ask_about(&self, query: &str, ids: &[String]) -> Result<Vec<Vec<Value>>> {
         let mut found = Vec::new();
         for ids in ids.chunks(ASKED_AT_ONCE) {
             let ids = ids.iter().map(|id| id.as_str().into()).collect();
@@ -129,38 +129,17 @@ impl XtdbBackend {
 
     /// The versions of several objects, in their order.
     pub(super) fn versions(&self, ids: &[ObjectId], at: At) -> Result<Vec<Version>> {
-        Ok(self.side_by_side(ids, |id| self.version(id, at))?.into_iter().flatten().collect())
+        Ok(side_by_side(ids, |id| self.version(id, at))?.into_iter().flatten().collect())
     }
 
     /// The histories of those of these objects that are there.
     pub(super) fn histories_of(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<Version>>> {
         let query = "{:find [e] :in [[e ...]] :where [[e :identity_hash]]}";
-        let found = self.ask_about(query, ids.iter().map(|id| id.as_str().to_owned()).collect())?;
+        let found = self.ask_about(query, &texts(ids.iter()))?;
         let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(ObjectId::new);
         let there: Vec<ObjectId> = found.into_iter().filter_map(text).collect();
-        let histories = self.side_by_side(&there, |id| self.history_of(id))?;
+        let histories = side_by_side(&there, |id| self.history_of(id))?;
         Ok(there.into_iter().zip(histories).collect())
-    }
-
-    /// Asks about several objects on several connections; the answers in their order.
-    fn side_by_side<T: Send>(
-        &self,
-        ids: &[ObjectId],
-        read: impl Fn(&ObjectId) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
-        let share = ids.len().div_ceil(READERS).max(1);
-        let read = |ids: &[ObjectId]| ids.iter().map(&read).collect::<Result<Vec<T>>>();
-        thread::scope(|scope| {
-            let read = &read;
-            let readers: Vec<_> =
-                ids.chunks(share).map(|ids| scope.spawn(move || read(ids))).collect();
-            let mut all = Vec::new();
-            for reader in readers {
-                let read = reader.join().map_err(|_| Error::internal("a reader panicked"))?;
-                all.extend(read?);
-            }
-            Ok(all)
-        })
     }
 
     pub(super) fn history_of(&self, id: &ObjectId) -> Result<Vec<Version>> {
@@ -215,7 +194,7 @@ impl XtdbBackend {
             (origin.store_id != self.store_id).then(|| documents::origin_id(id, origin))
         };
         let marks: Vec<Option<String>> = versions.iter().map(mark).collect();
-        let present = self.present(marks.iter().flatten().cloned().collect())?;
+        let present = self.present(&marks.iter().flatten().cloned().collect::<Vec<_>>())?;
         let mut missed = self.missed();
         let mut lacks = Vec::new();
         for mark in marks {
@@ -311,4 +290,27 @@ impl XtdbBackend {
         }
         Ok(items)
     }
+}
+
+/// Asks about several objects on several connections; the answers in their order.
+fn side_by_side<T: Send>(
+    ids: &[ObjectId],
+    read: impl Fn(&ObjectId) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let share = ids.len().div_ceil(READERS).max(1);
+    let read = |ids: &[ObjectId]| ids.iter().map(&read).collect::<Result<Vec<T>>>();
+    thread::scope(|scope| {
+        let read = &read;
+        let readers: Vec<_> = ids.chunks(share).map(|ids| scope.spawn(move || read(ids))).collect();
+        let mut all = Vec::new();
+        for reader in readers {
+            let read = reader.join().map_err(|_| Error::internal("a reader panicked"))?;
+            all.extend(read?);
+        }
+        Ok(all)
+    })
+}
+
+fn texts<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> Vec<String> {
+    ids.map(|id| id.as_str().to_owned()).collect()
 }
