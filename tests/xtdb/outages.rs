@@ -235,6 +235,36 @@ fn one_node_answers_for_what_another_wrote() {
     });
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_without_room_is_shown_and_gets_everything_when_it_has_some() {
+    let Some(mut node) = Node::start(NodeKind::Rocks) else { return };
+    let machine = Machine::at(&node.url());
+    write_some(&machine, 0, 5);
+    machine.push();
+    node.fill_disk(300_000);
+    let _running = machine.sharing.start().unwrap();
+    let large = |number: usize| {
+        // Nothing that could be kept in less room.
+        let text: String = (0..20_000).map(|_| fastrand::alphanumeric()).collect();
+        machine.write(&format!("/p/{}.txt", number % 7), &format!("version {number}\n{text}"));
+    };
+    (0..40).for_each(large);
+    wait_until("noticing", || status(&machine).error.is_some());
+    let full = status(&machine);
+    assert_eq!(full.error.unwrap().code, "XTDB_FAILED");
+    assert!(full.outbox > 0);
+    let began = Instant::now();
+    (40..60).for_each(large);
+    assert!(began.elapsed() < Duration::from_secs(5), "writes wait for the server");
+    assert!(status(&machine).error.is_some());
+
+    node.restart();
+
+    wait_until_sent(&machine);
+    assert_all_there(&machine, &node.url());
+}
+
 /// A balancer before two nodes: each connection goes to the next of them. Ends with the test's process.
 fn balanced(nodes: &[Node; 2]) -> String {
     let addresses = nodes.each_ref().map(Node::address);

@@ -69,7 +69,7 @@ impl XtdbBackend {
 
     /// The marks of those of the versions that are here, see [`super::mark`].
     pub(crate) fn known(&self, versions: &[Version]) -> Result<HashSet<String>> {
-        self.present(versions.iter().map(super::mark))
+        self.present(&versions.iter().map(super::mark).collect::<Vec<_>>())
     }
 
     /// The objects that a person had forgotten.

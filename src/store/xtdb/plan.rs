@@ -120,7 +120,7 @@ impl<'b> Planner<'b> {
         let contents: HashSet<&Hash> = puts().flat_map(rules::contents).collect();
         (self.contents, self.forgotten) = self.backend.states_of(contents)?;
         let mark = |put: &Put| Some(documents::origin_id(&put.envelope.id, put.origin.as_ref()?));
-        self.marks = self.backend.present(puts().filter_map(mark))?;
+        self.marks = self.backend.present(&puts().filter_map(mark).collect::<Vec<_>>())?;
         self.brought.clear();
         // Which transaction wrote an object is asked for only where it matters.
         let is_named = |id: &ObjectId| {

@@ -75,7 +75,7 @@ impl XtdbBackend {
     ) -> Result<HashMap<String, Document>> {
         let query = "{:find [(pull e [*])] :in [[e ...]] :where [[e :identity_hash]]}";
         let mut found = HashMap::new();
-        for row in self.ask_about(query, ids.map(|id| id.as_str().to_owned()))? {
+        for row in self.ask_about(query, &texts(ids))? {
             if let Some(Value::Object(document)) = row.into_iter().next() {
                 found.insert(documents::id_of(&document).to_owned(), document);
             }
@@ -92,7 +92,7 @@ impl XtdbBackend {
             contents.into_iter().map(|hash| (documents::content_id(hash), hash)).collect();
         let (mut kept, mut forgotten) = (HashSet::new(), HashSet::new());
         let query = "{:find [c s] :in [[c ...]] :where [[c :state s]]}";
-        for row in self.ask_about(query, by_id.keys().cloned())? {
+        for row in self.ask_about(query, &by_id.keys().cloned().collect::<Vec<_>>())? {
             let [Value::String(id), Value::String(state)] = &row[..] else { continue };
             let Some(hash) = by_id.remove(id) else { continue };
             match state.as_str() {
@@ -105,10 +105,7 @@ impl XtdbBackend {
     }
 
     /// Which of these marks of versions of other stores are there.
-    pub(super) fn present(
-        &self,
-        marks: impl IntoIterator<Item = String>,
-    ) -> Result<HashSet<String>> {
+    pub(super) fn present(&self, marks: &[String]) -> Result<HashSet<String>> {
         let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
         let found = self.ask_about(query, marks)?;
         let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
@@ -116,12 +113,7 @@ impl XtdbBackend {
     }
 
     /// What a query finds about the documents that its one argument lists.
-    fn ask_about(
-        &self,
-        query: &str,
-        ids: impl IntoIterator<Item = String>,
-    ) -> Result<Vec<Vec<Value>>> {
-        let ids: Vec<String> = ids.into_iter().collect();
+    fn ask_about(&self, query: &str, ids: &[String]) -> Result<Vec<Vec<Value>>> {
         let mut found = Vec::new();
         for ids in ids.chunks(ASKED_AT_ONCE) {
             let ids = ids.iter().map(|id| id.as_str().into()).collect();
@@ -143,7 +135,7 @@ impl XtdbBackend {
     /// The histories of those of these objects that are there.
     pub(super) fn histories_of(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<Version>>> {
         let query = "{:find [e] :in [[e ...]] :where [[e :identity_hash]]}";
-        let found = self.ask_about(query, ids.iter().map(|id| id.as_str().to_owned()))?;
+        let found = self.ask_about(query, &texts(ids.iter()))?;
         let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(ObjectId::new);
         let there: Vec<ObjectId> = found.into_iter().filter_map(text).collect();
         let histories = side_by_side(&there, |id| self.history_of(id))?;
@@ -202,7 +194,7 @@ impl XtdbBackend {
             (origin.store_id != self.store_id).then(|| documents::origin_id(id, origin))
         };
         let marks: Vec<Option<String>> = versions.iter().map(mark).collect();
-        let present = self.present(marks.iter().flatten().cloned())?;
+        let present = self.present(&marks.iter().flatten().cloned().collect::<Vec<_>>())?;
         let mut missed = self.missed();
         let mut lacks = Vec::new();
         for mark in marks {
@@ -317,4 +309,8 @@ fn side_by_side<T: Send>(
         }
         Ok(all)
     })
+}
+
+fn texts<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> Vec<String> {
+    ids.map(|id| id.as_str().to_owned()).collect()
 }
