@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -63,6 +63,8 @@ pub struct XtdbBackend {
     missed: Mutex<HashSet<String>>,
     /// Contents of the part of the log that is being taken.
     at_hand: Mutex<HashMap<Hash, String>>,
+    /// Transactions to send before the first is looked up.
+    at_once: AtomicUsize,
     is_closed: AtomicBool,
 }
 
@@ -92,6 +94,7 @@ impl XtdbBackend {
             writer: Mutex::new(None),
             missed: Mutex::default(),
             at_hand: Mutex::default(),
+            at_once: AtomicUsize::new(write::SENT_AT_ONCE),
             is_closed: AtomicBool::new(false),
         })
     }

@@ -170,9 +170,9 @@ impl<'a> Import<'a> {
                     self.merge.begin_anew();
                     return Ok(false);
                 }
-                Err(error @ Error::Conflict { .. }) => {
-                    self.again_after(error)?;
-                    self.merge.begin_anew();
+                Err(Error::Conflict { id, winner }) => {
+                    self.merge.refresh(&id)?;
+                    self.again_after(Error::Conflict { id, winner })?;
                     return Ok(false);
                 }
                 Err(error) => return Err(error),

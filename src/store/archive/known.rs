@@ -50,6 +50,16 @@ impl Merge<'_> {
         Ok(())
     }
 
+    /// Drops what others may have changed, of which this object is known to be.
+    pub(super) fn refresh(&mut self, changed: &ObjectId) -> Result<()> {
+        if !self.is_settling {
+            self.begin_anew();
+            return Ok(());
+        }
+        self.objects.remove(changed);
+        self.keep_settled()
+    }
+
     /// Drops what was read from the store, but for files that stand there as they were left.
     pub(super) fn keep_settled(&mut self) -> Result<()> {
         let entries = self.incoming.entries().iter();
@@ -65,7 +75,8 @@ impl Merge<'_> {
             let key = Key::of(&id, &content_hash, &origin);
             let known = objects.remove(&id);
             let is_same = |object: &Standing| object.last.as_ref().is_some_and(|l| l.key == key);
-            if let Some(object) = known.filter(is_same) {
+            if let Some(mut object) = known.filter(is_same) {
+                object.is_put = false;
                 self.objects.insert(id, object);
             }
         }

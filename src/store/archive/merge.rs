@@ -38,7 +38,7 @@ pub(super) struct Merge<'a> {
     /// Transactions of the archive of which that was asked.
     pub(super) asked: usize,
     /// Whether all transactions are written and only latest versions are restored.
-    is_settling: bool,
+    pub(super) is_settling: bool,
 }
 
 impl<'a> Merge<'a> {

@@ -5,6 +5,7 @@
 //! the step before: so they are committed in order or not at all, and one whose answer was lost is found again by its nonce.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -24,8 +25,9 @@ const MAX_TRIES: u32 = 1_000;
 /// Longest pause before it is planned again; it doubles from one millisecond.
 const MAX_PAUSE_MS: u64 = 200;
 
-/// Transactions that are sent before the first is looked up: over PostgreSQL each look waits for a poll of 100 ms.
-const SENT_AT_ONCE: usize = 64;
+/// Transactions that are sent before the first is looked up, at most: over PostgreSQL each look waits for a poll of 100 ms. Where others
+/// write to the same objects all are in vain after the first that met them, so that fewer are sent then.
+pub(super) const SENT_AT_ONCE: usize = 64;
 
 impl XtdbBackend {
     pub(super) fn commit_in_order(&self, transactions: &[&[Op]]) -> Result<Vec<Receipt>> {
@@ -35,7 +37,8 @@ impl XtdbBackend {
         let mut planner = Planner::new(self);
         let mut tries = 0;
         while let Some(rest) = transactions.get(receipts.len()..).filter(|rest| !rest.is_empty()) {
-            let some = &rest[..rest.len().min(SENT_AT_ONCE)];
+            let at_once = self.at_once.load(Ordering::Relaxed);
+            let some = &rest[..rest.len().min(at_once)];
             planner.prepare(some)?;
             let mut plans = Vec::new();
             let mut refusal = None;
@@ -59,9 +62,13 @@ impl XtdbBackend {
                     return Err(Error::Conflict { id, winner });
                 }
                 Some(error) if done == all => return Err(error),
-                _ if done == all => planner.go_on(&written),
+                _ if done == all => {
+                    self.at_once.store((at_once * 2).min(SENT_AT_ONCE), Ordering::Relaxed);
+                    planner.go_on(&written);
+                }
                 _ => {
-                    tries += 1;
+                    self.at_once.store((done * 2).clamp(1, SENT_AT_ONCE), Ordering::Relaxed);
+                    tries = if done > 0 { 1 } else { tries + 1 };
                     if tries > MAX_TRIES {
                         let problem = "others kept changing what a transaction depends on";
                         return Err(self.failed(problem));
