@@ -1,10 +1,12 @@
 // `npm run soak -- MINUTES [SEED]`: looks whether memory stays flat (scripts/soak-memory.js), sends the real Pi through a long session
-// (scripts/soak-pi.js), then plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all programs follow
+// (scripts/soak-pi.js), shares 10,000 versions of four agents through one server of XTDB that is killed twice and through one that hangs
+// for a minute (where there are a JDK and Maven), then plays the property tests on fresh seeds for so long, 10 minutes by default. Rounds of all programs follow
 // each other; a round that began is played to its end. A failure is shown with its smallest input and the command that plays it again,
 // and ends the run with exit code 1. With a SEED the rounds are the same each time, as CI needs it.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { fileURLToPath } from "node:url";
+import { prepareXtdb } from "./lib/xtdb.js";
 import { root, setUp } from "./setup.js";
 
 /** The programs with their property tests, and how many inputs each tries in a round where the test has no number of its own. */
@@ -36,6 +38,14 @@ if (!runScript(["--expose-gc", script("soak-memory.js"), isLook ? "400" : "2000"
 }
 if (!runScript([script("soak-pi.js"), isLook ? "60" : "500", String(seed)])) {
   console.error("soak: a session of the real Pi failed");
+  process.exit(1);
+}
+// `npm test` has short forms of these.
+const missing = isLook ? "below a minute" : prepareXtdb();
+if (missing !== undefined) {
+  console.log(`soak: no long tests of a shared store: ${missing}`);
+} else if (!run(["test", "--quiet", "--test", "xtdb", "--", "agents::", "hangs"], { PALIMPSEST_SOAK: "1" })) {
+  console.error("soak: a shared store failed; again: PALIMPSEST_SOAK=1 cargo test --test xtdb -- agents:: hangs");
   process.exit(1);
 }
 
