@@ -9,18 +9,42 @@ import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program, withSession } from "./command.ts";
 import { learnable } from "./learnable.ts";
 import { patient, step, user } from "./sessions.ts";
+import { noXtdb, startNode } from "./xtdb/nodes.ts";
 
-test.each(commands.map(({ name, examples }) => ({ name, examples })))(
+/** Commands whose examples need a server of XTDB. */
+const onServer = ["sync", "migrate"];
+
+const all = commands.map(({ name, examples }) => ({ name, examples }));
+
+test.each(all.filter(({ name }) => !onServer.includes(name)))("the examples of $name work", async ({ examples }) => {
+  const at = await furnished();
+  expectAllToWork(at, examples);
+});
+
+test.skipIf(noXtdb).each(all.filter(({ name }) => onServer.includes(name)))(
   "the examples of $name work",
+  { timeout: 120_000 },
   async ({ examples }) => {
-    const at = await furnished();
-    for (const example of examples) {
-      const { status, stdout, stderr } = inShell(at, example);
-      expect({ example, status, stderr: status === 0 ? "" : stderr }).toEqual({ example, status: 0, stderr: "" });
-      expect(`${stdout}${stderr}`).not.toMatch(/^(?:palimpsest: .*)?$/);
-    }
+    const [at, node] = await Promise.all([furnished(), startNode()]);
+    const url = node.database();
+    const store = join(at.folder, "..", ".pi", "agent", "palimpsest", "store.sqlite");
+    at.run("migrate", at.store, store);
+    expect(at.run("sync", "push", "0189ab12", "--url", url).stderr).toBe("");
+    at.env.PALIMPSEST_XTDB_URL = url;
+    expectAllToWork(
+      at,
+      examples.map((example) => example.replace("http://127.0.0.1:3000", url)),
+    );
   },
 );
+
+function expectAllToWork(at: Desk, examples: readonly string[]): void {
+  for (const example of examples) {
+    const { status, stdout, stderr } = inShell(at, example);
+    expect({ example, status, stderr: status === 0 ? "" : stderr }).toEqual({ example, status: 0, stderr: "" });
+    expect(`${stdout}${stderr}`).not.toMatch(/^(?:palimpsest: .*)?$/);
+  }
+}
 
 function inShell(at: Desk, line: string) {
   const env = { ...at.env, PATH: `${join(at.folder, "..", "bin")}${delimiter}${at.env.PATH}` };

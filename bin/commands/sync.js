@@ -54,7 +54,7 @@ export const sync = {
     "palimpsest sync status",
     "palimpsest sync push latest",
     "palimpsest sync sessions",
-    "palimpsest sync pull 0189ab12-5c01-7d3e-8a4f-0123456789ab",
+    "palimpsest sync pull 0189ab12",
   ],
   async run(given) {
     const [name, session] = given.positionals;
