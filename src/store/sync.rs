@@ -19,6 +19,7 @@ mod push;
 mod running;
 mod state;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use self::migrate::{Migrated, migrate};
@@ -29,6 +30,9 @@ use self::state::{Last, State};
 use super::{IsExcluded, Store, Version, XtdbBackend, XtdbOptions};
 use crate::error::{Error, Result};
 use crate::object::{ObjectType, Timestamp, TxId};
+
+/// Transactions that are looked at to count those of others.
+const LOOKED_AT: u64 = 1_000;
 
 /// Versions read at once from a log.
 const VERSIONS_AT_ONCE: usize = 256;
@@ -71,7 +75,7 @@ pub struct SharingStatus {
     pub outbox: u64,
     /// Time of the oldest of them.
     pub oldest: Option<Timestamp>,
-    /// Transactions of the shared store that were not taken yet; `None` if the server was not asked.
+    /// Transactions of others in the shared store that were not taken yet; `None` if the server was not asked.
     pub behind: Option<u64>,
     /// When all was last alike.
     pub last: Option<Timestamp>,
@@ -135,7 +139,7 @@ impl Sharing {
             let (newest, _) = connected.store.newest()?;
             let store_id = connected.store.id().to_owned();
             let pulled = State::read(&self.local, &store_id)?.pulled;
-            Ok((store_id, u64::try_from(newest.0 - pulled.0).ok()))
+            Ok((store_id, self.behind(connected, pulled, newest)?))
         });
         let mut status = self.status()?;
         match asked {
@@ -145,6 +149,21 @@ impl Sharing {
             Err(error) => status.error = Some(self.describe(&error, status.error)),
         }
         Ok(status)
+    }
+
+    /// Number of the transactions of others that were not taken yet; where there are very many, own ones may be among them.
+    fn behind(&self, shared: &Connected, pulled: TxId, newest: TxId) -> Result<Option<u64>> {
+        let all = u64::try_from(newest.0.saturating_sub(pulled.0)).unwrap_or(0);
+        if all > LOOKED_AT {
+            return Ok(Some(all));
+        }
+        let mut others = BTreeSet::new();
+        shared.backend.log(pulled, VERSIONS_AT_ONCE, &mut |logged| {
+            let foreign = |version: &&Version| version.origin.store_id != self.local.id();
+            others.extend(logged.versions.iter().filter(foreign).map(|version| version.tx_id));
+            Ok(())
+        })?;
+        Ok(Some(others.len() as u64))
     }
 
     /// Number of the transactions that wait to be sent, and the time of the oldest.

@@ -39,7 +39,10 @@ fn two_machines_see_each_others_versions_of_a_file() {
     let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
     let id = one.write("/p/a.txt", "one\n");
     assert_eq!(one.push().versions, 1);
+    let behind = |machine: &Machine| machine.sharing.look().unwrap().behind;
+    assert_eq!((behind(&one), behind(&other)), (Some(0), Some(1)));
     assert_eq!(other.pull().versions, 1);
+    assert_eq!(behind(&other), Some(0));
     assert_eq!(other.text(&id).as_deref(), Some("one\n"));
     other.write("/p/a.txt", "two\n");
     assert_eq!(other.push().versions, 1);
