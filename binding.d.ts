@@ -962,6 +962,12 @@ export declare class Store {
    */
   recordedCall(session: string, options?: CallOptions): Promise<RecordedCall>
   /**
+   * A call as `recordedCall` has it, beside the call before and beside what the plain host would have sent.
+   *
+   * `session`: as in `findSession`. Rejects as `recordedCall`.
+   */
+  comparedCall(session: string, options?: CallOptions): Promise<ComparedCall>
+  /**
    * Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
    *
    * Rejects as `recordedCall`.
@@ -1100,6 +1106,13 @@ export declare class Store {
    */
   query(query: string, options?: QueryOptions): Promise<Version[]>
   /**
+   * Plays the chat of a stored session again, along its branch, as `replayFile` plays a transcript. What the store does not hold of it
+   * is a line that says so. Stores nothing.
+   *
+   * `session`: as in `findSession`. Rejects as that, and with `INVALID_ARGUMENT`.
+   */
+  replaySession(session: string, options?: ReplayOptions): Promise<ReplayedFile>
+  /**
    * Searches contents, paths, tool arguments, messages, notes and nicknames; by default, only the latest versions. Hits are ranked by
    * BM25. A chat segment has no text of its own: the type finds the messages of chats that stand in one. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
    *
@@ -1151,6 +1164,12 @@ export declare class Store {
    * disk does not answer; what hangs ends with the process.
    */
   close(): Promise<void>
+  /**
+   * A session over time: its calls, what happened between them, and how each object was shown.
+   *
+   * `session`: as in `findSession`. Rejects as that.
+   */
+  timeline(session: string): Promise<Timeline>
   /**
    * Tracks files: indexes each of them now and whenever it changes on disk, as `index` does. A deleted file gets a version without
    * content. A moved file is followed to its new path, whose object has the field `moved_from`. After changes are written, `onEvents`
@@ -1248,6 +1267,23 @@ export interface CitedFile {
   now: string | null
   /** Unified diff; null if no store holds what it said, or it may not be shown. */
   diff: string | null
+}
+
+/** A call beside others. */
+export interface ComparedCall {
+  /** The call. */
+  call: RecordedCall
+  /**
+   * The host's own list at that call, as the plain host would have sent it: no record, no hash, each message as it was given. Where
+   * the host compacted, its list as it was then.
+   */
+  plain: RecordedCall
+  /** How the call differs from `plain`: `old` is an index of `plain`, `new` one of `call`. */
+  againstPlain: Array<CallChange>
+  /** The call before; null before the first. */
+  before: RecordedCall | null
+  /** How the call differs from `before`; empty before the first. */
+  sinceBefore: Array<CallChange>
 }
 
 /** Which content to read. */
@@ -2624,6 +2660,16 @@ export interface SharingStatus {
   sessions: boolean
 }
 
+/** Calls that showed an object in the same way. */
+export interface ShownRun {
+  /** Number of the first. */
+  from: number
+  /** Number of the last. */
+  to: number
+  /** As `shown.as` of `MessageAbout`. */
+  as: "given" | "current" | "excerpt" | "reread" | "reference"
+}
+
 /** A line of a text, or the part of it around a match. */
 export interface SnippetLine {
   /** Number of the line, from 1. */
@@ -2715,6 +2761,96 @@ export interface StoreStats {
   oldest?: TransactionTime
   /** Newest transaction; absent on an empty store. */
   newest?: TransactionTime
+}
+
+/** A session over time. */
+export interface Timeline {
+  /** ID of the session's document. */
+  sessionId: string
+  /** Every call in order, those that failed open included. */
+  calls: Array<TimelineCall>
+  /** What happened, in order. */
+  marks: Array<TimelineMark>
+  /** The objects that the session met, in the order in which it met them. */
+  objects: Array<TimelineObject>
+}
+
+/** A call. Of one that failed open, only number and reason are known. */
+export interface TimelineCall {
+  /** Its number, from 1. */
+  number: number
+  /** Number of the call that this one repeats. */
+  retryOf: number | null
+  /** Why it went out with the host's own messages; null if it went out with ours. */
+  failedOpen: string | null
+  /** Time, in RFC 3339, UTC. */
+  time: string | null
+  /** Provider and model: `provider/id`. */
+  model: string | null
+  /** Layout. */
+  layout: string | null
+  /** Number of the epoch, from 0. */
+  epoch: number | null
+  /** Tokens of the model's window. */
+  contextWindow: number | null
+  /** Tokens of the messages as sent. */
+  sentTokens: number | null
+  /** Tokens of the messages as the host would have sent them. */
+  plainTokens: number | null
+  /** Tokens of the request by kind of content. */
+  kinds: TokensByKind | null
+  /** Number of messages of the request. */
+  messages: number | null
+}
+
+/** Something that happened in a session. */
+export interface TimelineMark {
+  /**
+   * `epoch`: content left the window. `model`: another model than at the call before. `fault`: the model needed what had left.
+   * `plain_compaction`: the plain host would have compacted. `file_changed`: on disk, by the model, or out of reach. `branch`: the host
+   * went back to an earlier message or rearranged its list.
+   */
+  kind: "epoch" | "model" | "activated" | "deactivated" | "pinned" | "unpinned" | "file_changed" | "fault" | "compaction" | "plain_compaction" | "branch" | "failed_open" | "note"
+  /** Number of the first call after it, whether or not that was made. */
+  call: number
+  /** ID of the object that it is about; null if it is about none. */
+  object: string | null
+  /** In words: why an epoch began, the model, what happened to a file, a note; null if there is nothing to add. */
+  text: string | null
+}
+
+/** An object that a session met. */
+export interface TimelineObject {
+  /** Its ID. */
+  id: string
+  /** Its handle. */
+  handle: string
+  /** Its type. */
+  type: ObjectType
+  /** Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment. */
+  name: string
+  /** Whether it is pinned now. */
+  pinned: boolean
+  /** Runs of calls in which it was shown in the same way, in order. In other calls it was not shown. */
+  shown: Array<ShownRun>
+}
+
+/** Tokens of a request by kind of content, by our count. */
+export interface TokensByKind {
+  /** System prompt and tools. */
+  prompt: number
+  /** What a person wrote, and the host: summaries, roles that are not known. */
+  person: number
+  /** What the model wrote, its calls included. */
+  model: number
+  /** Results of tools, whole or in part. */
+  outputs: number
+  /** Text of files. */
+  files: number
+  /** Notes of ours. */
+  notes: number
+  /** Lines that stand for content, and for folded steps. */
+  references: number
 }
 
 /** A finished tool call. */

@@ -36,6 +36,7 @@ pub mod settings;
 mod shared;
 pub mod sharing;
 pub mod store;
+pub mod timeline;
 pub mod tools;
 pub mod tracking;
 mod trackings;

@@ -10,8 +10,8 @@ use super::store::Store;
 use super::version::count;
 use crate::error::Result;
 use crate::live::{
-    self, About, Change, Inspected, Place, Since, compare_calls, find_session, inspect_call,
-    newest_call,
+    self, About, Beside, Change, Inspected, Place, Since, compare_calls, find_session,
+    inspect_beside, inspect_call, newest_call,
 };
 use crate::object::ObjectId;
 use crate::store;
@@ -69,6 +69,22 @@ pub struct RecordedCall {
     pub about: Vec<MessageAbout>,
     /// The request in the provider's format, if the host called `preparePayload`.
     pub payload: Option<RecordedPayload>,
+}
+
+/// A call beside others.
+#[napi(object, use_nullable = true)]
+pub struct ComparedCall {
+    /// The call.
+    pub call: RecordedCall,
+    /// The host's own list at that call, as the plain host would have sent it: no record, no hash, each message as it was given. Where
+    /// the host compacted, its list as it was then.
+    pub plain: RecordedCall,
+    /// How the call differs from `plain`: `old` is an index of `plain`, `new` one of `call`.
+    pub against_plain: Vec<CallChange>,
+    /// The call before; null before the first.
+    pub before: Option<RecordedCall>,
+    /// How the call differs from `before`; empty before the first.
+    pub since_before: Vec<CallChange>,
 }
 
 /// What is known of a message of a call.
@@ -169,6 +185,27 @@ impl Store {
         })
     }
 
+    /// A call as `recordedCall` has it, beside the call before and beside what the plain host would have sent.
+    ///
+    /// `session`: as in `findSession`. Rejects as `recordedCall`.
+    #[napi(
+        ts_args_type = "session: string, options?: CallOptions",
+        ts_return_type = "Promise<ComparedCall>"
+    )]
+    pub fn compared_call(
+        &self,
+        session: Given<String>,
+        options: Given<Option<CallOptions>>,
+    ) -> AsyncTask<Blocking<ComparedCall>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let session = find_session(&store, &session.named("session")?)?;
+            let options = options.named("options")?.unwrap_or_default();
+            let number = numbered(&store, &session, options.call)?;
+            inspect_beside(&store, &session, number).map(compared)
+        })
+    }
+
     /// Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
     ///
     /// Rejects as `recordedCall`.
@@ -193,15 +230,29 @@ impl Store {
 }
 
 fn inspected(store: &store::Store, session: &ObjectId, call: Option<u32>) -> Result<Inspected> {
-    let call = call.map_or_else(|| newest_call(store, session), |call| Ok(u64::from(call)))?;
-    inspect_call(store, session, call)
+    inspect_call(store, session, numbered(store, session, call)?)
+}
+
+fn numbered(store: &store::Store, session: &ObjectId, call: Option<u32>) -> Result<u64> {
+    call.map_or_else(|| newest_call(store, session), |call| Ok(u64::from(call)))
+}
+
+fn compared(beside: Beside) -> ComparedCall {
+    let changes = |changes: Vec<Change>| changes.into_iter().map(call_change).collect();
+    ComparedCall {
+        call: recorded(beside.call),
+        plain: recorded(beside.plain),
+        against_plain: changes(beside.against_plain),
+        before: beside.before.map(recorded),
+        since_before: changes(beside.since_before),
+    }
 }
 
 fn recorded(call: Inspected) -> RecordedCall {
     let record = call.record.as_ref();
-    let (sizes, prompt_tokens) = (call.message_tokens(), call.prompt_tokens().map(count));
-    let about = (0..).zip(call.about.iter().zip(sizes)).map(|(index, (about, tokens))| {
-        message_about(about, tokens, call.withheld.iter().find(|place| place.message == index))
+    let prompt_tokens = call.prompt_tokens().map(count);
+    let about = (0..).zip(&call.about).map(|(index, about)| {
+        message_about(about, call.withheld.iter().find(|place| place.message == index))
     });
     RecordedCall {
         session_id: call.session.to_string(),
@@ -230,13 +281,13 @@ fn recorded(call: Inspected) -> RecordedCall {
     }
 }
 
-fn message_about(about: &About, tokens: u64, withheld: Option<&Place>) -> MessageAbout {
+fn message_about(about: &About, withheld: Option<&Place>) -> MessageAbout {
     let file = about.file.as_ref();
     let since = about.since.as_ref();
     let epoch = since.and_then(|since| since.epoch.as_ref());
     MessageAbout {
         position: about.at.map(count),
-        tokens: count(tokens),
+        tokens: count(about.tokens),
         object: about.object.as_ref().map(ToString::to_string),
         handle: about.handle.map(|handle| handle.to_string()),
         file_handle: file.map(|(handle, _)| handle.to_string()),

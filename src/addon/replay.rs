@@ -10,9 +10,11 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::settings::settings_from;
+use super::store::Store;
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
+use crate::live;
 use crate::replay::html;
 use crate::replay::measure::OVERHEAD_TOKENS;
 use crate::replay::options::Replaying;
@@ -82,15 +84,46 @@ pub fn replay_file(
     blocking(move || {
         let path = path.named("path")?;
         let options = options.named("options")?.unwrap_or_default();
-        let oracle = options.oracle == Some(true);
-        let (replaying, _) = replaying(options)?;
-        let transcript = Transcript::read(Path::new(&path))?;
-        let mut report = replay(&transcript, &replaying)?;
-        if oracle {
-            report.oracle = Some(foreseen(&transcript, &replaying)?);
-        }
-        to_json(&report)
+        replayed(options, || Transcript::read(Path::new(&path)))
     })
+}
+
+#[napi]
+impl Store {
+    /// Plays the chat of a stored session again, along its branch, as `replayFile` plays a transcript. What the store does not hold of it
+    /// is a line that says so. Stores nothing.
+    ///
+    /// `session`: as in `findSession`. Rejects as that, and with `INVALID_ARGUMENT`.
+    #[napi(
+        ts_args_type = "session: string, options?: ReplayOptions",
+        ts_return_type = "Promise<ReplayedFile>"
+    )]
+    pub fn replay_session(
+        &self,
+        session: Given<String>,
+        options: Given<Option<ReplayOptions>>,
+    ) -> AsyncTask<Blocking<Json>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let session = live::find_session(&store, &session.named("session")?)?;
+            let options = options.named("options")?.unwrap_or_default();
+            replayed(options, || {
+                let chat = live::stored_chat(&store, &session)?;
+                Ok(Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages))
+            })
+        })
+    }
+}
+
+fn replayed(options: ReplayOptions, read: impl FnOnce() -> Result<Transcript>) -> Result<Json> {
+    let oracle = options.oracle == Some(true);
+    let (replaying, _) = replaying(options)?;
+    let transcript = read()?;
+    let mut report = replay(&transcript, &replaying)?;
+    if oracle {
+        report.oracle = Some(foreseen(&transcript, &replaying)?);
+    }
+    to_json(&report)
 }
 
 /// Joins the results of transcripts that were replayed with these options into one report.

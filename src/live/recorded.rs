@@ -4,18 +4,24 @@
 
 mod call;
 mod document;
+mod gaps;
 mod inspect;
 mod sessions;
 mod slots;
+mod timeline;
 mod title;
 
-pub use self::call::{Place, Replayed, replay_call};
+pub use self::call::{Place, Replayed, StoredChat, replay_call, stored_chat};
 pub use self::document::session_at;
 pub use self::inspect::{
-    About, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_call,
+    About, Beside, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_beside,
+    inspect_call,
 };
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
+pub use self::timeline::{
+    CallPoint, Kinds, Mark, MarkKind, ObjectLine, ShownRun, Timeline, Way, timeline,
+};
 use super::journal::{read_events, refers_to_chat, stored_words};
 use crate::context::statement::{self, Statement};
 use crate::error::{Error, Result};

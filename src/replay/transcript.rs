@@ -152,6 +152,17 @@ impl Transcript {
         Ok(Self::new(find::name_of(path), format, parts, notes))
     }
 
+    /// A transcript of messages that are at hand, read as a file in the neutral form would be.
+    pub fn of_messages(name: &str, cwd: &str, messages: &[String]) -> Self {
+        let head = serde_json::json!({ "session": { "id": name, "cwd": cwd } }).to_string();
+        let lines: Vec<&str> =
+            std::iter::once(head.as_str()).chain(messages.iter().map(String::as_str)).collect();
+        let mut notes = Notes::default();
+        let text = lines.join("\n");
+        let parts = neutral::read(Lines::parse(&text, &mut notes).found, &mut notes);
+        Self::new(name.to_owned(), Format::Neutral, parts, notes)
+    }
+
     fn new(name: String, format: Format, parts: Parts, mut notes: Notes) -> Self {
         let messages = pairing::pair(message::timed(parts.messages, &mut notes), &mut notes);
         Self {

@@ -98,7 +98,7 @@ fn inspecting_a_call_lists_a_note_with_the_message_that_carries_it() {
     host.tool("bash", &json!({ "command": "sed" }), "");
     host.send();
     let mut call = inspect(&host, 2);
-    let tokens: u64 = call.message_tokens().iter().sum();
+    let tokens: u64 = call.about.iter().map(|about| about.tokens).sum();
     assert_eq!(tokens, call.record.as_ref().unwrap().sent_tokens);
     let about = call.about.pop().unwrap();
     assert!(about.notes[0].contains("a.txt changed on disk"), "{about:?}");

@@ -55,6 +55,7 @@ mod segments;
 mod shapes;
 #[cfg(target_os = "linux")]
 mod silent_disk;
+mod timeline;
 mod tracked;
 mod transcripts;
 mod two_processes;

@@ -3,22 +3,16 @@
 //! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
 //! call: something else is shown there, and the hash is checked over what is known of the message that went out.
 
-use std::cell::RefCell;
-use std::sync::Arc;
-
+use super::gaps::{Gap, StoredTexts};
 use super::slots::{Recorded, apply_edits};
 use crate::context::content::text_content;
 use crate::context::host::HostMessage;
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
-use crate::context::segment::Words;
 use crate::context::tokens::Counter;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
-use crate::live::journal::{
-    chat_at, chat_item, image_name, no_text, read_event, refers_to_chat, stored_version,
-    stored_words,
-};
+use crate::live::journal::{chat_at, chat_item, read_event, read_events};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
 use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
 use crate::store::{Item, Store, Version};
@@ -57,6 +51,31 @@ pub struct Place {
 /// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
     FoundCall::find(store, session, number)?.render(store)
+}
+
+/// A session's chat along its branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChat {
+    /// The session's working folder.
+    pub cwd: String,
+    /// The messages, each as JSON, as the host gave them. Where the store does not hold one, a line says so.
+    pub messages: Vec<String>,
+}
+
+/// Reads a session's chat along its branch.
+///
+/// # Errors
+/// `NOT_FOUND` if there is no such session; errors of the store.
+pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
+    let missing = || Error::NotFound { id: session.clone(), at: "as a session".to_owned() };
+    let document = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
+    let events = read_events(store, session, AsOf::Latest)?;
+    let chat = chat_at(store, &document, events.len() as u64, 0..u64::MAX)?;
+    let call = Call { store, chat, until: &events };
+    let messages = 0..Session::replay(&events).chat().len();
+    let messages = messages.map(|at| Ok(call.message(at)?.1.raw)).collect::<Result<_>>()?;
+    let cwd = document.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/").to_owned();
+    Ok(StoredChat { cwd, messages })
 }
 
 /// A call as the events of a session have it.
@@ -138,6 +157,12 @@ impl FoundCall {
         let chat = chat_at(store, &self.session, position, 0..u64::MAX)?;
         let call = Call { store, chat, until: &self.events[..self.until] };
         call.render(&self.slots, self.record.as_ref())
+    }
+
+    /// The same call as the plain host would have made it: its list as it was, and no record.
+    pub(super) fn into_plain(self) -> Self {
+        let slots = window_slots(&Session::replay(&self.events[..self.until]));
+        Self { record: None, failure: None, slots, ..self }
     }
 
     /// How each message is recorded, in order.
@@ -319,74 +344,5 @@ fn withheld_of(
         (Some(withheld), _) => Some((withheld.reason, None)),
         (None, Some(gap)) => Some((gap.reason, Some(gap.object))),
         (None, None) => item.redacted.is_some().then_some((WithheldReason::Redacted, None)),
-    }
-}
-
-/// Text of an object that the store does not hold, or not as it was.
-struct Gap {
-    object: ObjectId,
-    reason: WithheldReason,
-    /// Whether nothing stands in its place.
-    is_empty: bool,
-}
-
-impl Gap {
-    /// What is shown where nothing else stands.
-    fn line(&self) -> String {
-        format!("[withheld: {}, object {}]", self.reason.as_str(), self.object)
-    }
-}
-
-/// Texts from the store; remembers the last one that is not what it was.
-struct StoredTexts<'a> {
-    store: &'a Store,
-    gap: RefCell<Option<Gap>>,
-}
-
-impl<'a> StoredTexts<'a> {
-    fn new(store: &'a Store) -> Self {
-        Self { store, gap: RefCell::default() }
-    }
-
-    /// The words of a segment, of whose messages something may have been taken out.
-    fn words(&self, segment: &Version) -> Result<Words> {
-        let (words, is_redacted) = stored_words(self.store, segment)?;
-        if is_redacted {
-            let (object, reason) = (segment.envelope.id.clone(), WithheldReason::Redacted);
-            self.gap.replace(Some(Gap { object, reason, is_empty: false }));
-        }
-        Ok(words)
-    }
-}
-
-impl Texts for StoredTexts<'_> {
-    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
-        let found = stored_version(self.store, object, version)?;
-        if refers_to_chat(&found) {
-            return Ok(self.words(&found)?.text.into());
-        }
-        let text = self.store.content(&found)?;
-        let Some(redaction) = found.redacted else {
-            return text.map(Arc::from).ok_or_else(|| no_text(object, version));
-        };
-        let (object, reason) = (object.clone(), redaction.reason.into());
-        self.gap.replace(Some(Gap { object, reason, is_empty: text.is_none() }));
-        Ok(text.unwrap_or_default().into())
-    }
-
-    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
-        let found = stored_version(self.store, object, version)?;
-        if refers_to_chat(&found) {
-            let image = self.words(&found)?.images.into_iter().nth(number.saturating_sub(1));
-            return image.ok_or_else(|| no_text(object, version));
-        }
-        let image = self.store.additional(&found, &image_name(number))?;
-        let Some(redaction) = found.redacted else {
-            return image.ok_or_else(|| no_text(object, version));
-        };
-        let (object, reason) = (object.clone(), redaction.reason.into());
-        let is_empty = image.is_none();
-        self.gap.replace(Some(Gap { object, reason, is_empty }));
-        Ok(image.unwrap_or_else(|| "null".to_owned()))
     }
 }

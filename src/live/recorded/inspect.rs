@@ -3,7 +3,7 @@
 //!
 //! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
@@ -72,6 +72,8 @@ pub struct Payload {
 pub struct About {
     /// Its position in the chat; `None` for a message of ours, and one that the chat does not hold so.
     pub at: Option<u64>,
+    /// Its tokens, by our count; of a withheld one, those of what is in its place.
+    pub tokens: u64,
     /// The call's object, of a tool result; the object whose content a message of ours shows.
     pub object: Option<ObjectId>,
     /// The handle of `object`.
@@ -86,6 +88,14 @@ pub struct About {
     pub notes: Vec<String>,
     /// The lines of folded steps that it carries, and since when.
     pub folds: Vec<(String, Since)>,
+}
+
+impl About {
+    /// Nothing of ours is done to it.
+    fn become_given(&mut self) {
+        self.treatment = self.treatment.is_some().then_some(Treatment::Given);
+        self.notes.clear();
+    }
 }
 
 /// Since when a message is shown so.
@@ -136,33 +146,76 @@ pub enum Change {
 /// As [`super::replay_call`].
 pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Inspected> {
     let found = FoundCall::find(store, session, call)?;
-    let replayed = found.render(store)?;
     let history = History::read(&found.events[..found.until]);
+    inspect(store, &found, &history, call)
+}
+
+/// A call beside the one before, and beside what the plain host would have sent.
+#[derive(Debug, Clone)]
+pub struct Beside {
+    /// The call.
+    pub call: Inspected,
+    /// The host's list at that call, as it was. It has no record, and nothing in it is shown otherwise than as given.
+    pub plain: Inspected,
+    /// How the call differs from that.
+    pub against_plain: Vec<Change>,
+    /// The call before; none before the first.
+    pub before: Option<Inspected>,
+    /// How the call differs from the one before.
+    pub since_before: Vec<Change>,
+}
+
+/// Reads a call with what to compare it with.
+///
+/// # Errors
+/// As [`super::replay_call`].
+pub fn inspect_beside(store: &Store, session: &ObjectId, number: u64) -> Result<Beside> {
+    let call = inspect_call(store, session, number)?;
+    let plain = FoundCall::find(store, session, number)?.into_plain();
+    let mut plain = inspect(store, &plain, &History::default(), number)?;
+    plain.about.iter_mut().for_each(About::become_given);
+    let before = number.checked_sub(1).filter(|before| *before > 0);
+    let before = before.map(|before| inspect_call(store, session, before)).transpose()?;
+    Ok(Beside {
+        against_plain: compare_calls(&plain, &call),
+        since_before: before
+            .as_ref()
+            .map(|before| compare_calls(before, &call))
+            .unwrap_or_default(),
+        call,
+        plain,
+        before,
+    })
+}
+
+fn inspect(store: &Store, found: &FoundCall, history: &History, call: u64) -> Result<Inspected> {
+    let replayed = found.render(store)?;
     let state = Session::replay(&found.events[..found.until]);
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
+    let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
+    let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
+        let known = known_tokens(&state, slot).filter(|_| !places.contains(&at));
+        let counted = || HostMessage::parse(message, Counter::default()).tokens();
+        About { tokens: known.unwrap_or_else(counted), ..about(&state, history, slot) }
+    });
+    let about = about.collect();
     Ok(Inspected {
         session: found.session.envelope.id.clone(),
         call,
         epoch_reason: history.epochs.get(&epoch).cloned(),
         prompt: prompt(store, &found)?,
         messages: replayed.messages,
-        about: found.slots().map(|slot| about(&state, &history, slot)).collect(),
+        about,
         withheld: replayed.withheld,
         verified: replayed.verified,
         // A fork has the events of its parent before its own.
         payload: payload(&found.events, call),
-        failure: found.failure,
-        record: found.record,
+        failure: found.failure.clone(),
+        record: found.record.clone(),
     })
 }
 
 impl Inspected {
-    /// Tokens of each message, by our count; of a withheld one, those of what is in its place.
-    pub fn message_tokens(&self) -> Vec<u64> {
-        let tokens = |message: &String| HostMessage::parse(message, Counter::default()).tokens();
-        self.messages.iter().map(tokens).collect()
-    }
-
     /// Tokens of system prompt and tools, by our count.
     pub fn prompt_tokens(&self) -> Option<u64> {
         let Prompt { text, tools, .. } = self.prompt.as_ref()?;
@@ -264,6 +317,12 @@ impl History {
     }
 }
 
+/// Tokens of a message that is shown as the host gave it, as they were counted when it came.
+fn known_tokens(state: &Session, slot: &SlotRecord) -> Option<u64> {
+    let SlotRecord::Chat { chat, content: None, folded: None } = slot else { return None };
+    Some(state.chat().get(*chat)?.tokens)
+}
+
 fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
     let (at, folded) = match slot {
         SlotRecord::Chat { chat, folded, .. } => (*chat, folded.as_deref().unwrap_or_default()),
@@ -301,6 +360,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         since,
         notes: state.notes(at).to_vec(),
         folds: folds.collect(),
+        ..About::default()
     }
 }
 
