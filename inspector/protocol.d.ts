@@ -1,0 +1,230 @@
+// What the inspector's page asks and is answered, over HTTP (`server/`) or from a page that carries its data (`page/carried.js`). Every answer
+// is JSON. Types of `index.d.ts` cross as they are; what is here is made of them by `server/answers.js` and decides nothing. Addresses
+// count from the page's own: `api/about`, without a slash before it.
+import type {
+  CallChange,
+  Ledger,
+  LedgerDollars,
+  MessageAbout,
+  ObjectLink,
+  RecordedCall,
+  ReplayedFile,
+  ReplayReport,
+  SearchResults,
+  SessionInfo,
+  StalePage,
+  Timeline,
+  Version,
+} from "../index.js";
+
+/** What the page is about. `GET /api/about`. */
+export interface About {
+  /** Version of the package. */
+  version: string;
+  /** Path of the store; null in a page that carries its data. */
+  store: string | null;
+  /** ID of the session that was asked for, `session:...`; null for the list. */
+  session: string | null;
+  /** Whether secrets were taken out. */
+  redacted: boolean;
+  /** Names of the price tables of a what-if, and the settings with their present values. */
+  prices: string[];
+  settings: { [key: string]: unknown };
+}
+
+/** `GET /api/sessions`: the one written last first. */
+export type Sessions = SessionInfo[];
+
+/** What a session cost, in short. Costs as in `Ledger`. `window`: tokens of the newest request, and of the plain host's. */
+export interface SessionBill {
+  bill: number;
+  plainBill: number;
+  dollars: LedgerDollars | null;
+  faults: number;
+  window: { ours: number; plain: number } | null;
+}
+
+/** `GET /api/bills?session=ID&session=ID…`, at most 50: by ID; an error's text where one cannot be read. */
+export type Bills = { [id: string]: SessionBill | { error: Failure } };
+
+/** `GET /api/search?text=…`: the sessions, by ID, behind hits in the full text: their chats, tool calls and prompts. */
+export interface Found extends SearchResults {
+  /** For each hit the session that it belongs to, if it belongs to one. */
+  sessions: (string | null)[];
+}
+
+/** `GET /api/session?id=ID`. */
+export interface SessionView {
+  info: SessionInfo;
+  ledger: Ledger;
+  timeline: Timeline;
+}
+
+/** A message as a list shows it: texts cut to their first 2,000 characters. */
+export interface MessageView {
+  /** JSON of the message, its long strings cut. */
+  message: unknown;
+  /** Length of its whole JSON, in characters. */
+  length: number;
+  /** Whether a string was cut. `GET /api/message` has the whole. */
+  cut: boolean;
+  about: MessageAbout;
+}
+
+/** The request in the provider's format: `messages` where another extension changed them after us, texts cut as in `MessageView`. */
+export interface PayloadView {
+  hash: string;
+  messages: Pick<MessageView, "message" | "length" | "cut">[] | null;
+}
+
+/** `GET /api/call?id=ID&call=N`. */
+export interface CallView {
+  call: Omit<RecordedCall, "messages" | "about" | "payload"> & { payload: PayloadView | null };
+  messages: MessageView[];
+  /** What the plain host would have sent. */
+  plain: MessageView[];
+  /** How the call differs from the one before, and its messages; null for the first. Indices as in `compareCalls`, `diff` cut to 20,000 characters. */
+  before: { call: number; messages: MessageView[]; changes: CallChange[] } | null;
+  /** How it differs from what the plain host would have sent: `old` is plain's index, `new` ours. */
+  againstPlain: CallChange[];
+}
+
+/** `GET /api/message?id=ID&call=N&at=INDEX&of=sent|plain|payload`: the exact bytes, as text/plain. */
+export type WholeMessage = string;
+
+/** `GET /api/object?name=ID&session=ID`: newest version first; contents come one by one. */
+export interface ObjectView {
+  id: string;
+  versions: Version[];
+  links: ObjectLink[];
+  backlinks: ObjectLink[];
+  /** What the file is on disk now; null for other objects and where the file cannot be told. */
+  disk: { path: string; state: "same" | "changed" | "missing" | "unreadable" } | null;
+}
+
+/** `GET /api/content?name=ID&tx=TX`, as text/plain; `GET /api/diff?name=ID&from=TX&to=TX`: a unified difference, as text/plain. */
+export type ContentText = string;
+
+/** `GET /api/memory?session=ID`: the memory of the session's folder. */
+export interface MemoryView {
+  pages: {
+    id: string;
+    scope: string;
+    file: string;
+    heading: string | null;
+    text: string;
+    fidelity: string | null;
+    resident: boolean;
+  }[];
+  stale: StalePage[];
+  faults: { fault: string; count: number }[];
+  problems: string[];
+}
+
+/** `GET /api/what-if?id=ID&prices=…&window=…&setting.KEY=JSON…`: the session played again as it was set, and as asked. */
+export interface WhatIf {
+  before: ReplayedFile;
+  after: ReplayedFile;
+}
+
+/** `GET /api/follow?id=ID` (`text/event-stream`): an event `changed` with the transaction as data, whenever the session was written. */
+export interface Changed {
+  txId: number;
+}
+
+/** What an answer other than 200 holds. */
+export interface Failure {
+  code: string;
+  message: string;
+  hint: string | null;
+}
+
+/**
+ * What a page that carries its data holds: JSON, compressed by gzip, as base64 in the element `#carried`. `session`: written by
+ * `palimpsest open SESSION --html`; `replays`: by `palimpsest replay --html`. A page without that element asks a server.
+ */
+export type Carried = CarriedSession | { about: About; replays: ReplayReport };
+
+/** A session with all that the page asks for. Texts that occur often stand once, and are named by their place. */
+export interface CarriedSession {
+  about: About;
+  session: SessionView;
+  /** Each distinct text: JSON of messages and tools, system prompts, differences. */
+  texts: string[];
+  /** Each distinct thing that is known of a message. */
+  abouts: MessageAbout[];
+  /** In order; `call.call` counts from 1 without gaps. One that could not be read has only an error. */
+  calls: (CarriedCall | { error: Failure })[];
+  /** What the session met, by ID. */
+  objects: { [id: string]: CarriedObject };
+  memory: MemoryView | null;
+}
+
+/**
+ * A list as it differs from the same one of the call before (of the nearest earlier one that has no error; before the first it is
+ * empty): the first `keep` entries of that, then `add`, then its last `tail` ones.
+ */
+export interface CarriedList<Entry> {
+  keep: number;
+  add: Entry[];
+  tail: number;
+}
+
+/** A message: the places of its JSON in `texts` and of what is known of it in `abouts`. */
+export type CarriedMessage = [text: number, about: number];
+
+/**
+ * A `CallChange` without what follows from those before it: 0 `kept`, 1 `removed`, 2 `inserted`, 3 `changed`; `count`; place of the
+ * `diff` in `texts`, -1 for none. The old index grows by `count` with each but `inserted`, the new one with each but `removed`.
+ */
+export type CarriedChange = [change: 0 | 1 | 2 | 3, count: number, diff: number];
+
+/** A call; `systemPrompt`, `tools` (their JSON) and the payload's messages are places in `texts`. */
+export interface CarriedCall {
+  call: Omit<RecordedCall, "messages" | "about" | "payload" | "systemPrompt" | "tools"> & {
+    systemPrompt: number | null;
+    tools: number | null;
+    payload: { hash: string; messages: number[] | null } | null;
+  };
+  sent: CarriedList<CarriedMessage>;
+  plain: CarriedList<CarriedMessage>;
+  /** How it differs from the call before; null for the first, and where that could not be read. No list of the call before: whole. */
+  before: CarriedChange[] | null;
+  /** How it differs from what the plain host would have sent. */
+  againstPlain: CarriedList<CarriedChange>;
+}
+
+/** An object: `view.versions` are those that stood while the session ran, newest first. */
+export interface CarriedObject {
+  view: ObjectView;
+  /**
+   * Contents of `view.versions` in the same order, each as it differs from the one before it in this list (the first from an empty
+   * text): its first `keep` UTF-16 units, then `add`, then its last `tail` ones. Null for a version without content.
+   */
+  contents: ({ keep: number; add: string; tail: number } | null)[];
+  /** Differences between neighbours in `view.versions`: places in `texts`, of one version to the next newer one. */
+  diffs: number[];
+}
+
+/** What the data comes from: a server, or the page itself. Each rejects with a `Failure`. */
+export interface Source {
+  /** Whether sessions can be followed, searched and played again. */
+  readonly live: boolean;
+  about(): Promise<About>;
+  sessions(): Promise<Sessions>;
+  bills(ids: string[]): Promise<Bills>;
+  search(text: string): Promise<Found>;
+  session(id: string): Promise<SessionView>;
+  call(id: string, call: number): Promise<CallView>;
+  message(id: string, call: number, at: number, of: "sent" | "plain" | "payload"): Promise<WholeMessage>;
+  object(name: string, session: string): Promise<ObjectView>;
+  content(name: string, txId: number): Promise<ContentText>;
+  diff(name: string, from: number, to: number): Promise<ContentText>;
+  memory(session: string): Promise<MemoryView>;
+  whatIf(
+    id: string,
+    options: { prices?: string; window?: number; settings?: { [key: string]: unknown } },
+  ): Promise<WhatIf>;
+  /** Calls `listener` when the session was written. Returns what ends it. */
+  follow(id: string, listener: (changed: Changed) => void): () => void;
+}
