@@ -1,0 +1,95 @@
+// The data from the server that the page came from. It asks nobody else.
+
+/** @typedef {import("../protocol.js").Source} Source */
+/** @typedef {import("../protocol.js").Failure} Failure */
+
+/**
+ * A source that asks the server. The page's own address holds the token; each request carries it.
+ * @returns {Source}
+ */
+export function httpSource() {
+  return {
+    live: true,
+    about: () => json("about"),
+    sessions: () => json("sessions"),
+    bills: (ids) => json("bills", { session: ids }),
+    search: (text) => json("search", { text }),
+    session: (id) => json("session", { id }),
+    call: (id, call) => json("call", { id, call }),
+    message: (id, call, at, of) => text("message", { id, call, at, of }),
+    object: (name, session) => json("object", { name, session }),
+    content: (name, tx) => text("content", { name, tx }),
+    diff: (name, from, to) => text("diff", { name, from, to }),
+    memory: (session) => json("memory", { session }),
+    whatIf: (id, { prices, window, settings = {} }) => {
+      const entries = Object.entries(settings).map(([key, value]) => [`setting.${key}`, JSON.stringify(value)]);
+      return json("what-if", { id, prices, window, ...Object.fromEntries(entries) });
+    },
+    follow: (id, listener) => {
+      const events = new EventSource(address("follow", { id }));
+      events.addEventListener("changed", (event) => listener({ txId: Number(event.data) }));
+      return () => events.close();
+    },
+  };
+}
+
+/** @typedef {{ [key: string]: string | number | string[] | undefined }} Query */
+
+/**
+ * @param {string} route
+ * @param {Query} [query]
+ */
+function address(route, query = {}) {
+  const url = new URL(`api/${route}`, location.href);
+  const token = new URL(location.href).searchParams.get("token");
+  for (const [key, value] of Object.entries(token === null ? query : { ...query, token })) {
+    for (const one of Array.isArray(value) ? value : value === undefined ? [] : [value]) {
+      url.searchParams.append(key, String(one));
+    }
+  }
+  return url;
+}
+
+/**
+ * @param {string} route
+ * @param {Query} [query]
+ */
+async function json(route, query) {
+  return (await answer(route, query)).json();
+}
+
+/**
+ * @param {string} route
+ * @param {Query} query
+ */
+async function text(route, query) {
+  return (await answer(route, query)).text();
+}
+
+/**
+ * @param {string} route
+ * @param {Query} [query]
+ */
+async function answer(route, query) {
+  let given;
+  try {
+    given = await fetch(address(route, query), { cache: "no-store", credentials: "omit" });
+  } catch {
+    throw failure("NO_SERVER", "the inspector does not answer", "It has ended: run `palimpsest open` again.");
+  }
+  if (given.ok) {
+    return given;
+  }
+  const said = await given.json().catch(() => null);
+  throw said?.message ? said : failure("HTTP", `the inspector answered with status ${given.status}`, null);
+}
+
+/**
+ * @param {string} code
+ * @param {string} message
+ * @param {string | null} hint
+ * @returns {Failure}
+ */
+function failure(code, message, hint) {
+  return { code, message, hint };
+}

@@ -1,0 +1,205 @@
+// The page: finds its data, shows the view that the address names, and follows the session that is on show. Views know nothing of each other.
+import { callView } from "./call.js";
+import { carriedReport, carriedSource } from "./carried.js";
+import { compareView } from "./compare.js";
+import { element, failureBox, put } from "./dom.js";
+import { httpSource } from "./http.js";
+import { memoryView } from "./memory.js";
+import { objectView } from "./object.js";
+import { objectsView } from "./objects.js";
+import { remembering } from "./remembered.js";
+import { replaysView } from "./replays.js";
+import { hashOf, routeOf, sessionOf } from "./routes.js";
+import { sessionView } from "./session.js";
+import { sessionsView } from "./sessions.js";
+import { themeSwitch } from "./theme.js";
+import { whatIfView } from "./what-if.js";
+
+/**
+ * What a view works with. `signal` ends with it; `kept` holds what it wants to find again when the person comes back to this address.
+ * @typedef {{
+ *   source: import("../protocol.js").Source,
+ *   about: import("../protocol.js").About,
+ *   signal: AbortSignal,
+ *   kept: { [key: string]: any },
+ *   title: (text: string) => void,
+ * }} Context
+ */
+/**
+ * `ready`: when there is something to see. `refresh`: the session was written.
+ * @typedef {{ node: HTMLElement, ready?: Promise<unknown>, refresh?: () => void }} View
+ */
+/** @typedef {import("./routes.js").Route} Route */
+
+/** How long the view before stays while the next one waits for its data, in milliseconds. */
+const PATIENCE_MS = 250;
+/** The shortest time between two looks at a session that is being written, in milliseconds. */
+const FOLLOW_MS = 1000;
+
+/** @type {{ [view in Route["view"]]: (context: Context, route: Route) => View }} */
+const VIEWS = {
+  sessions: sessionsView,
+  session: sessionView,
+  objects: objectsView,
+  memory: memoryView,
+  "what-if": whatIfView,
+  call: callView,
+  object: objectView,
+  compare: compareView,
+};
+
+const badge = element("span", { class: "badge live", hidden: true, role: "status" }, "live");
+const bar = element("header", { class: "bar" });
+const main = element("main", { id: "main" });
+
+/** Starts the page. */
+async function start() {
+  document.body.append(element("a", { class: "skip", href: "#main", onclick: skip }, "Skip to content"), bar, main);
+  try {
+    const report = await carriedReport();
+    if (report !== null) {
+      put(bar, element("span", { class: "brand" }, "Palimpsest replay"), themeSwitch());
+      document.title = "Palimpsest replay";
+      put(main, replaysView(report));
+      return;
+    }
+    const source = remembering((await carriedSource()) ?? httpSource());
+    const about = await source.about();
+    showBar(about);
+    if (about.session !== null && location.hash === "") {
+      history.replaceState(null, "", hashOf({ view: "session", id: about.session }));
+    }
+    const pages = new Pages(source, about);
+    addEventListener("hashchange", () => void pages.show());
+    await pages.show();
+  } catch (error) {
+    put(
+      main,
+      failureBox(error, () => location.reload()),
+    );
+  }
+}
+
+/** @param {Event} event */
+function skip(event) {
+  event.preventDefault();
+  main.querySelector("h1")?.focus();
+}
+
+/** @param {import("../protocol.js").About} about */
+function showBar(about) {
+  put(
+    bar,
+    element("a", { class: "brand", href: hashOf({ view: "sessions" }) }, "Palimpsest"),
+    element("nav", { "aria-label": "Main" }, element("a", { href: hashOf({ view: "sessions" }) }, "Sessions")),
+    about.redacted
+      ? element("span", { class: "badge", title: "Secrets were taken out of the texts" }, "redacted")
+      : null,
+    badge,
+    element("span", { class: "store", title: about.store ?? "" }, about.store ?? "saved page"),
+    themeSwitch(),
+  );
+}
+
+/** The views, one at a time. */
+class Pages {
+  /**
+   * @param {import("./remembered.js").Remembering} source
+   * @param {import("../protocol.js").About} about
+   */
+  constructor(source, about) {
+    this.source = source;
+    this.about = about;
+    this.abort = new AbortController();
+    /** @type {string | null} */
+    this.followed = null;
+    this.unfollow = () => {};
+    /** @type {View | null} */
+    this.view = null;
+    this.hash = "";
+    /** What views keep, and where they were scrolled to, by address. */
+    /** @type {Map<string, { scroll: number, kept: { [key: string]: any } }>} */
+    this.places = new Map();
+  }
+
+  /** Shows the view of the present address. */
+  async show() {
+    this.leave();
+    const { hash } = location;
+    const route = routeOf(hash);
+    const abort = new AbortController();
+    this.abort = abort;
+    const place = this.places.get(hash) ?? { scroll: 0, kept: {} };
+    this.places.set(hash, place);
+    this.hash = hash;
+    const view = this.build(route, place.kept);
+    await Promise.race([view.ready ?? null, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+    if (abort.signal.aborted) {
+      return;
+    }
+    const isFirst = this.view === null;
+    this.view = view;
+    put(main, view.node);
+    this.follow(sessionOf(route));
+    scrollTo(0, place.scroll);
+    if (!isFirst) {
+      main.querySelector("h1")?.focus({ preventScroll: true });
+    }
+  }
+
+  leave() {
+    this.abort.abort();
+    const place = this.places.get(this.hash);
+    if (place !== undefined && this.view !== null) {
+      place.scroll = scrollY;
+    }
+  }
+
+  /**
+   * @param {Route} route
+   * @param {{ [key: string]: any }} kept
+   * @returns {View}
+   */
+  build(route, kept) {
+    const { source, about } = this;
+    const { signal } = this.abort;
+    const title = (/** @type {string} */ text) => {
+      if (!signal.aborted) {
+        document.title = `${text} – Palimpsest`;
+      }
+    };
+    try {
+      return VIEWS[route.view]({ source, about, signal, kept, title }, route);
+    } catch (error) {
+      return { node: element("div", {}, failureBox(error)) };
+    }
+  }
+
+  /** @param {string | null} session */
+  follow(session) {
+    if (session === this.followed) {
+      return;
+    }
+    this.unfollow();
+    this.followed = session;
+    badge.hidden = session === null || !this.source.live;
+    if (session === null || !this.source.live) {
+      this.unfollow = () => {};
+      return;
+    }
+    let timer = 0;
+    const end = this.source.follow(session, () => {
+      timer ||= setTimeout(() => {
+        timer = 0;
+        this.source.forget(session);
+        this.view?.refresh?.();
+      }, FOLLOW_MS);
+    });
+    this.unfollow = () => {
+      clearTimeout(timer);
+      end();
+    };
+  }
+}
+
+void start();
