@@ -81,12 +81,22 @@ export interface PayloadView {
 export interface CallView {
   call: Omit<RecordedCall, "messages" | "about" | "payload"> & { payload: PayloadView | null };
   messages: MessageView[];
-  /** What the plain host would have sent. */
-  plain: MessageView[];
-  /** How the call differs from the one before, and its messages; null for the first. Indices as in `compareCalls`, `diff` cut to 20,000 characters. */
-  before: { call: number; messages: MessageView[]; changes: CallChange[] } | null;
-  /** How it differs from what the plain host would have sent: `old` is plain's index, `new` ours. */
-  againstPlain: CallChange[];
+  /** How the call differs from the one before; null for the first. */
+  before: Comparison | null;
+}
+
+/** `GET /api/plain?id=ID&call=N`: how the call differs from what the plain host would have sent. */
+export type PlainView = Comparison;
+
+/** Another list of messages beside a call's: the one before, or that of the plain host. */
+export interface Comparison {
+  /** Number of messages of the other list, and their tokens. */
+  count: number;
+  tokens: number;
+  /** From the other list to the call's: `old` is an index of the other, `new` one of the call's. A `diff` is cut to 20,000 characters. */
+  changes: CallChange[];
+  /** The messages that `changes` has as removed or changed, by their index in the other list. */
+  messages: { [old: number]: MessageView };
 }
 
 /** `GET /api/message?id=ID&call=N&at=INDEX&of=sent|plain|payload`: the exact bytes, as text/plain. */
@@ -216,6 +226,7 @@ export interface Source {
   search(text: string): Promise<Found>;
   session(id: string): Promise<SessionView>;
   call(id: string, call: number): Promise<CallView>;
+  plain(id: string, call: number): Promise<PlainView>;
   message(id: string, call: number, at: number, of: "sent" | "plain" | "payload"): Promise<WholeMessage>;
   object(name: string, session: string): Promise<ObjectView>;
   content(name: string, txId: number): Promise<ContentText>;

@@ -16,6 +16,7 @@ export function httpSource() {
     search: (text) => json("search", { text }),
     session: (id) => json("session", { id }),
     call: (id, call) => json("call", { id, call }),
+    plain: (id, call) => json("plain", { id, call }),
     message: (id, call, at, of) => text("message", { id, call, at, of }),
     object: (name, session) => json("object", { name, session }),
     content: (name, tx) => text("content", { name, tx }),
