@@ -83,6 +83,7 @@ impl World {
 
     pub(crate) fn check_at_the_end(&mut self) {
         (0..self.calls.len()).for_each(|call| self.check_recorded(call));
+        crate::timeline::check(&self.host.store, self.host.live.id());
         if self.host.settings.layout == Layout::Log {
             self.check_references();
         }

@@ -8,6 +8,7 @@ mod marks;
 mod objects;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub use self::kinds::Kinds;
 use self::kinds::{Counted, Counting};
@@ -60,6 +61,8 @@ pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
         walk.state.apply(event);
         match event {
             Event::Called(record) => walk.called(record)?,
+            Event::Edited { at, .. } => walk.stale.push(*at..at.saturating_add(1)),
+            Event::Rewritten { chat_len, .. } => walk.stale.push(*chat_len..u64::MAX),
             Event::FailedOpen { calls } => {
                 let first = walk.state.calls() + 1 - calls.len() as u64;
                 walk.calls.extend((first..).zip(calls).map(|(number, failed)| CallPoint {
@@ -84,6 +87,8 @@ struct Walk<'a> {
     /// Tokens of system prompt and tools, as a call says that changes them.
     prompt: u64,
     showing: HashMap<ObjectId, Showing>,
+    /// Positions of the chat at which the host put other messages since the newest request.
+    stale: Vec<Range<u64>>,
     calls: Vec<CallPoint>,
     marks: Vec<Mark>,
 }
@@ -97,6 +102,7 @@ impl<'a> Walk<'a> {
             kinds: Kinds::default(),
             prompt: 0,
             showing: HashMap::new(),
+            stale: Vec::new(),
             calls: Vec::new(),
             marks: Vec::new(),
         }
@@ -113,6 +119,9 @@ impl<'a> Walk<'a> {
         for edit in &record.edits {
             self.edit(edit, &mut touched)?;
         }
+        for edit in self.replaced() {
+            self.edit(&edit, &mut touched)?;
+        }
         for object in touched {
             if let Some(showing) = self.showing.get_mut(&object) {
                 showing.turn_to(record.number);
@@ -128,6 +137,18 @@ impl<'a> Walk<'a> {
             messages: self.slots.len() as u64,
         });
         Ok(())
+    }
+
+    /// The slots to count again: since the call before, the host put another message in the place of theirs.
+    fn replaced(&mut self) -> Vec<SlotEdit> {
+        let stale = std::mem::take(&mut self.stale);
+        let is_stale = |position: u64| stale.iter().any(|range| range.contains(&position));
+        let places = self.slots.iter().enumerate().take_while(|_| !stale.is_empty());
+        let edit = |(at, slot): (usize, &Counted)| {
+            slot.position().filter(|position| is_stale(*position))?;
+            Some(SlotEdit { at: at as u64, remove: 1, insert: vec![slot.record.clone()?] })
+        };
+        places.filter_map(edit).collect()
     }
 
     fn edit(&mut self, edit: &SlotEdit, touched: &mut Vec<ObjectId>) -> Result<()> {

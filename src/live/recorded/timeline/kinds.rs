@@ -57,6 +57,18 @@ pub(super) struct Counted {
     pub(super) shows: Vec<(ObjectId, Way)>,
     /// Its lines, if it is the metadata pool.
     pub(super) pool: Vec<String>,
+    /// Its record, if it is of a message of the chat: the host may put another in its place, and the record stays the same.
+    pub(super) record: Option<SlotRecord>,
+}
+
+impl Counted {
+    /// Position in the chat of its message, if it is of one.
+    pub(super) fn position(&self) -> Option<u64> {
+        match self.record {
+            Some(SlotRecord::Chat { chat, .. }) => Some(chat),
+            _ => None,
+        }
+    }
 }
 
 /// What counts slots.
@@ -80,7 +92,9 @@ impl<'a> Counting<'a> {
         match slot {
             SlotRecord::Chat { chat, content, folded } => {
                 let Some(message) = state.chat().get(*chat) else { return Ok(Counted::default()) };
-                Ok(self.of_chat((*chat, message), state, content.as_deref(), folded.as_deref()))
+                let (content, folded) = (content.as_deref(), folded.as_deref());
+                let counted = self.of_chat((*chat, message), state, content, folded);
+                Ok(Counted { record: Some(slot.clone()), ..counted })
             }
             SlotRecord::Pool { .. } => {
                 let pool = pool_lines(slot, pool);
@@ -132,7 +146,7 @@ impl<'a> Counting<'a> {
                 }
             }
         }
-        Counted { kinds, shows, pool: Vec::new() }
+        Counted { kinds, shows, ..Counted::default() }
     }
 
     /// The content of an active object, in the layout `pools`; nothing where the store does not hold it any more.
@@ -145,7 +159,7 @@ impl<'a> Counting<'a> {
         } else {
             Kinds { outputs: tokens, ..Kinds::default() }
         };
-        Ok(Counted { kinds, shows: vec![(object.clone(), Way::Given)], pool: Vec::new() })
+        Ok(Counted { kinds, shows: vec![(object.clone(), Way::Given)], ..Counted::default() })
     }
 
     fn of_text(&self, text: &str) -> u64 {
