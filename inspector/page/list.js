@@ -105,10 +105,12 @@ export function virtualList({ label, heads, row, insight, kind, place = {} }) {
   let frame = 0;
   table.addEventListener("scroll", () => {
     place.top = table.scrollTop;
-    frame ||= requestAnimationFrame(() => {
-      frame = 0;
-      draw();
-    });
+    if (frame === 0) {
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        draw();
+      });
+    }
   });
   table.addEventListener("keydown", (event) => walk(event, table));
   new ResizeObserver(() => {

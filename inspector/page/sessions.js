@@ -53,13 +53,14 @@ class SessionsView {
     this.count = element("p", { class: "faint", role: "status" });
     this.chosenBar = element("div", { class: "chosen-bar" });
     this.area = element("div", { class: "fill" });
+    context.kept.list ??= {};
     this.list = virtualList({
       label: "Sessions",
       heads: HEADS,
       kind: "sessions-list",
       row: (at) => this.row(this.shown[at]),
       insight: (from, to) => this.bills.want(this.shown.slice(from, to).map(({ id }) => id)),
-      place: (context.kept.list ??= {}),
+      place: context.kept.list,
     });
   }
 

@@ -7,7 +7,7 @@
 // Controls but tab and line feed, fillers and joiners without a shape of their own, turners of direction, tags, lone surrogates.
 const HIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Surrogate}]|\u034f|[\ufe00-\ufe0f]/gu;
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Surrogate}]|\u034f|[\u180b-\u180f]|[\ufe00-\ufe0f]/gu;
 
 /** Whether a picture stands at the end of a text, so that a joiner or selector behind it belongs to it. */
 const PICTURE_BEFORE = /(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}#*0-9]|\ufe0f|\u20e3)$/u;
