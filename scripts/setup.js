@@ -1,4 +1,4 @@
-// Set-up shared by the commands of package.json: programs, packages, the Node that runs Pi, the addon.
+// Set-up shared by the commands of package.json: programs, packages, the Node that runs Pi, the inspector's page, the addon.
 // Must not import anything from node_modules (it runs before they exist) and must start under Node 20.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -41,6 +41,7 @@ export function setUp(script, options = {}) {
     nameCargoTarget();
     installPackages();
     runUnderPinnedNode(script);
+    buildPage();
     if (options.pi) {
       must(unpackCurrentPi());
     }
@@ -136,6 +137,11 @@ function runUnderPinnedNode(script) {
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` };
   const result = spawnSync(node, [script, ...process.argv.slice(2)], { stdio: "inherit", env });
   process.exit(result.status ?? 1);
+}
+
+/** Builds the page of the inspector; it takes less than finding out whether it must be built. */
+function buildPage() {
+  runOrFail("npm", ["run", "--silent", "build:page"], "the inspector's page did not build; the output above says why");
 }
 
 /**

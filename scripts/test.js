@@ -56,8 +56,8 @@ async function runCargoTests(extra) {
 async function runTypeCheck() {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   let failed = 0;
-  // The second one has the types of the Pi that users run.
-  for (const project of ["tsconfig.json", "tsconfig.current-pi.json"]) {
+  // The second one has the types of the Pi that users run, the third those of browsers.
+  for (const project of ["tsconfig.json", "tsconfig.current-pi.json", join("inspector", "page")]) {
     const { code } = await run(process.execPath, [tsc, "--noEmit", "--project", project]);
     failed += code === 0 ? 0 : 1;
   }
