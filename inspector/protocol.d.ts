@@ -153,7 +153,7 @@ export interface Failure {
  * What a page that carries its data holds: JSON, compressed by gzip, as base64 in the element `#carried`. `session`: written by
  * `palimpsest open SESSION --html`; `replays`: by `palimpsest replay --html`. A page without that element asks a server.
  */
-export type Carried = CarriedSession | { about: About; replays: ReplayReport };
+export type Carried = CarriedSession | { replays: ReplayReport };
 
 /** A session with all that the page asks for. Texts that occur often stand once, and are named by their place. */
 export interface CarriedSession {

@@ -94,7 +94,8 @@ export const replay = {
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
     if (html !== undefined) {
-      await writePrivate(resolve(html), await addon.replayPage(report));
+      const { oneFile } = await import("../../inspector/server/one-file.js");
+      await writePrivate(resolve(html), await oneFile({ replays: report }));
     }
     if (given.json) {
       await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });

@@ -1,12 +1,11 @@
 // The data that the page carries itself: gzip in base64, in a script that is none. Asks nobody.
 
 /**
- * The data of an element of the page; null if the page does not have it.
- * @param {string} id
- * @returns {Promise<any>}
+ * What the page carries; null if it carries nothing.
+ * @returns {Promise<import("../protocol.js").Carried | null>}
  */
-async function carried(id) {
-  const given = document.getElementById(id)?.textContent?.trim();
+async function carried() {
+  const given = document.getElementById("carried")?.textContent?.trim();
   return given ? JSON.parse(await unpacked(given)) : null;
 }
 
@@ -23,8 +22,9 @@ export async function unpacked(base64) {
  * The report of a replay that the page carries; null if it carries none.
  * @returns {Promise<import("../../index.js").ReplayReport | null>}
  */
-export function carriedReport() {
-  return carried("replay");
+export async function carriedReport() {
+  const given = await carried();
+  return given !== null && "replays" in given ? given.replays : null;
 }
 
 /**
