@@ -15,6 +15,7 @@ import { memory } from "./commands/memory.js";
 import { migrate } from "./commands/migrate.js";
 import { name } from "./commands/name.js";
 import { objects } from "./commands/objects.js";
+import { open } from "./commands/open.js";
 import { pool } from "./commands/pool.js";
 import { replay } from "./commands/replay.js";
 import { search } from "./commands/search.js";
@@ -27,6 +28,7 @@ import { sync } from "./commands/sync.js";
 export const commands = [
   index,
   sessions,
+  open,
   context,
   ledger,
   objects,

@@ -1,0 +1,271 @@
+// The answers that the page gets, from the public methods of a store. Must not write, and must not know of HTTP.
+import { compared, comparison, shownCall } from "./calls.js";
+import { diskState } from "./disk.js";
+import { failureOf, Refusal } from "./failures.js";
+import { memoryOf } from "./memory.js";
+import { Recent, Turns } from "./recent.js";
+import { playedAgain, pricesOfWhatIf, settingsOfWhatIf } from "./what-if.js";
+
+/**
+ * @import { ComparedCall, Ledger, Settings, Store } from "../../index.js"
+ * @import { About, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionBill, SessionView, Sessions, WhatIf } from "../protocol.js"
+ *
+ * @typedef {object} Around
+ * @property {Store} store only read
+ * @property {<T>(work: (store: Store) => Promise<T>) => Promise<T>} refreshed runs work on the store with its indexes brought up to date
+ * @property {Partial<Settings>} settings the user's
+ * @property {string} agentDir
+ * @property {string} version of the package
+ * @property {string | null} session ID of the one that was asked for
+ */
+
+/** How long a call's answers are kept while a person looks at it, and how many; they hold whole requests. */
+const callMs = 30_000;
+const mostCalls = 3;
+
+/** Hits of a search. */
+const mostHits = 50;
+
+export class Answers {
+  /** @param {Around} around */
+  constructor(around) {
+    this.around = around;
+    this.store = around.store;
+    /** @type {Recent<ComparedCall>} */
+    this.calls = new Recent(mostCalls, callMs);
+    /** @type {Recent<SessionBill>} */
+    this.knownBills = new Recent(5_000, 3_600_000);
+    /** @type {Recent<import("../../index.js").ReplayedFile>} */
+    this.played = new Recent(8, 3_600_000);
+    this.turns = new Turns(3);
+    this.refreshTurns = new Turns(1);
+    this.playTurns = new Turns(1);
+    /** The transaction of each session that viewers know. @type {Map<string, number>} */
+    this.told = new Map();
+  }
+
+  /** @returns {Promise<About>} */
+  async about() {
+    const { version, session, settings } = this.around;
+    return {
+      version,
+      store: this.store.path,
+      session,
+      redacted: false,
+      prices: [...pricesOfWhatIf],
+      settings: settingsOfWhatIf(settings),
+    };
+  }
+
+  /** @returns {Promise<Sessions>} */
+  sessions() {
+    return this.turns.take(() => this.store.sessions());
+  }
+
+  /**
+   * @param {string[]} ids
+   * @returns {Promise<Bills>}
+   */
+  async bills(ids) {
+    const bills = await Promise.all(ids.map((id) => this.bill(id).catch((error) => ({ error: failureOf(error) }))));
+    return Object.fromEntries(ids.map((id, at) => [id, bills[at]]));
+  }
+
+  /** @param {string} id */
+  async bill(id) {
+    const { txId } = await this.store.get(id);
+    return this.knownBills.get(`${id} ${txId}`, async () => billOf(await this.turns.take(() => this.store.ledger(id))));
+  }
+
+  /**
+   * @param {string} text
+   * @returns {Promise<Found>}
+   */
+  async search(text) {
+    const search = (/** @type {Store} */ store) => store.search(text, { limit: mostHits });
+    const here = await this.turns.take(() => search(this.store));
+    const results = here.unindexed > 0 ? await this.refreshed(search).catch(() => here) : here;
+    const sessions = await this.sessions();
+    const ofChat = new Map(
+      sessions.flatMap(({ id, chatId, systemPromptId }) => [
+        [id, id],
+        [chatId, id],
+        [systemPromptId, id],
+      ]),
+    );
+    const owners = results.hits.map(async ({ id, type, txId }) => {
+      const owner = type === "toolcall" ? await this.store.get(id, { at: txId }).catch(() => undefined) : undefined;
+      return ofChat.get(owner === undefined ? id : String(owner.fields.chat_ref)) ?? null;
+    });
+    return { ...results, sessions: await Promise.all(owners) };
+  }
+
+  /**
+   * @param {string} id
+   * @returns {Promise<SessionView>}
+   */
+  async session(id) {
+    const info = (await this.sessions()).find((session) => session.id === id);
+    if (info === undefined) {
+      // Forgotten and unknown ones say so.
+      await this.store.findSession(id);
+      throw new Refusal("NOT_FOUND", `the session \`${id}\` has made no call yet`);
+    }
+    const [ledger, timeline] = await Promise.all([
+      this.turns.take(() => this.store.ledger(id)),
+      this.turns.take(() => this.store.timeline(id)),
+    ]);
+    this.told.set(id, info.txId);
+    return { info, ledger, timeline };
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} call
+   * @returns {Promise<CallView>}
+   */
+  async call(id, call) {
+    return shownCall(await this.compared(id, call));
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} call
+   * @returns {Promise<PlainView>}
+   */
+  async plain(id, call) {
+    const { plain, againstPlain } = await this.compared(id, call);
+    return comparison(plain, againstPlain);
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} call
+   */
+  compared(id, call) {
+    return this.calls.get(`${id} ${call}`, () => this.turns.take(() => compared(this.store, id, call)));
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} call
+   * @param {number} at
+   * @param {string} of
+   */
+  async message(id, call, at, of) {
+    const given = await this.compared(id, call);
+    const lists = { sent: given.call.messages, plain: given.plain.messages, payload: given.call.payload?.messages };
+    const message = lists[/** @type {keyof typeof lists} */ (of)]?.[at];
+    if (message === undefined) {
+      throw new Refusal("NOT_FOUND", `call ${call} has no message ${at} of \`${of}\``);
+    }
+    return message;
+  }
+
+  /**
+   * @param {string} name
+   * @param {string | null} session where a handle counts
+   * @returns {Promise<ObjectView>}
+   */
+  async object(name, session) {
+    const isHandle = session !== null && /^[fts]\d+$/.test(name);
+    const id = isHandle ? await this.store.findHandle(session, name) : await this.store.find(name);
+    const versions = await this.store.history(id);
+    const [links, backlinks, disk] = await Promise.all([
+      this.relations((store) => store.links(id)),
+      this.relations((store) => store.backlinks(id)),
+      diskState(versions[0], this.around.settings),
+    ]);
+    return { id, versions, links, backlinks, disk };
+  }
+
+  /**
+   * Relations need an index, which may have to be brought up to date before.
+   * @template T
+   * @param {(store: Store) => Promise<T>} read
+   */
+  relations(read) {
+    return this.turns
+      .take(() => read(this.store))
+      .catch((error) => {
+        if (error.code === "READ_ONLY") {
+          return this.refreshed(read);
+        }
+        throw error;
+      });
+  }
+
+  /**
+   * One at a time, so that many requests do not open many stores.
+   * @template T
+   * @param {(store: Store) => Promise<T>} work
+   */
+  refreshed(work) {
+    return this.refreshTurns.take(() => this.around.refreshed(work));
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} tx
+   */
+  async content(name, tx) {
+    const content = await this.store.content(name, { at: tx });
+    if (content === null) {
+      throw new Refusal("NOT_FOUND", `version ${tx} of \`${name}\` has no content`);
+    }
+    return content;
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} from
+   * @param {number} to
+   */
+  async diff(name, from, to) {
+    return (await this.turns.take(() => this.store.diff(name, { from, to }))).unified;
+  }
+
+  /**
+   * @param {string} session
+   * @returns {Promise<MemoryView>}
+   */
+  async memory(session) {
+    const { fields } = await this.store.get(await this.store.findSession(session));
+    return memoryOf({ agentDir: this.around.agentDir, project: String(fields.cwd) }, this.store);
+  }
+
+  /**
+   * @param {string} id
+   * @param {{ prices?: string, window?: number, settings?: { [key: string]: unknown } }} asked
+   * @returns {Promise<WhatIf>}
+   */
+  async whatIf(id, asked) {
+    const { info, ledger, timeline } = await this.session(id);
+    const options = playedAgain({ ledger, timeline, settings: this.around.settings }, asked);
+    const play = (/** @type {import("../../index.js").ReplayOptions} */ how) =>
+      this.played.get(`${info.id} ${info.txId} ${JSON.stringify(how)}`, () =>
+        this.playTurns.take(() => this.store.replaySession(info.id, how)),
+      );
+    const [before, after] = await Promise.all([play(options.before), play(options.after)]);
+    return { before, after };
+  }
+
+  /**
+   * The newest transaction of a session, and the one that viewers know.
+   * @param {string} id
+   */
+  async newest(id) {
+    const { txId } = await this.store.get(id);
+    return { now: txId, told: this.told.get(id) ?? txId };
+  }
+}
+
+/**
+ * @param {Ledger} ledger
+ * @returns {SessionBill}
+ */
+function billOf({ bill, plainBill, dollars, faults, perCall }) {
+  const newest = perCall.at(-1);
+  const window = newest === undefined ? null : { ours: newest.ours.sent, plain: newest.plain.sent };
+  return { bill, plainBill, dollars, faults: faults.count, window };
+}

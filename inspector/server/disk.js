@@ -1,0 +1,65 @@
+// What a file of the store is on disk now. Reads the file to compare it, and shows nothing of it.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+
+/**
+ * @import { Settings, Version } from "../../index.js"
+ * @import { ObjectView } from "../protocol.js"
+ */
+
+/** How long a disk has to answer, in milliseconds; and the largest file that is read. */
+const patienceMs = 2_000;
+const mostBytes = 1 << 28;
+
+/**
+ * @param {Version} version the newest
+ * @param {Partial<Settings>} settings by which a file of another file system has a place here
+ * @returns {Promise<ObjectView["disk"]>}
+ */
+export async function diskState({ type, source, sourceHash }, settings) {
+  const path = type === "file" && typeof source?.path === "string" ? placeHere(source, settings) : null;
+  if (path === null) {
+    return null;
+  }
+  const abort = AbortSignal.timeout(patienceMs);
+  const silent = new Promise((resolve) => abort.addEventListener("abort", () => resolve("unreadable")));
+  const state = await Promise.race([compared(path, sourceHash, abort), silent]);
+  return { path, state: /** @type {NonNullable<ObjectView["disk"]>["state"]} */ (state) };
+}
+
+/**
+ * @param {NonNullable<Version["source"]>} source
+ * @param {Partial<Settings>} settings
+ */
+function placeHere({ filesystemId, path = "" }, { mounts = [] }) {
+  const isWithin = (/** @type {string} */ prefix) =>
+    path === prefix || path.startsWith(`${prefix.replace(/\/$/, "")}/`);
+  const fitting = mounts.filter(
+    (mount) => isWithin(mount.canonicalPrefix) && (mount.filesystemId ?? filesystemId) === filesystemId,
+  );
+  const [mount] = fitting.sort((a, b) => b.canonicalPrefix.length - a.canonicalPrefix.length);
+  return mount === undefined
+    ? path
+    : `${mount.clientPrefix ?? mount.canonicalPrefix}${path.slice(mount.canonicalPrefix.length)}`;
+}
+
+/**
+ * @param {string} path
+ * @param {string | null} hash
+ * @param {AbortSignal} signal
+ */
+async function compared(path, hash, signal) {
+  try {
+    const { size, isFile } = await lstat(path).then((stats) => ({ size: stats.size, isFile: stats.isFile() }));
+    if (!isFile || size > mostBytes) {
+      return "unreadable";
+    }
+    const digest = createHash("sha256");
+    await pipeline(createReadStream(path), digest, { signal });
+    return digest.digest("hex") === hash ? "same" : "changed";
+  } catch (error) {
+    return /** @type {{ code?: unknown }} */ (error).code === "ENOENT" ? "missing" : "unreadable";
+  }
+}

@@ -1,0 +1,92 @@
+// Those who follow sessions: a stream of events for each, and one look at the store for all of them. Must not know what is shown.
+
+/** @import { IncomingMessage, ServerResponse } from "node:http" */
+
+/** How often the store is looked at while somebody follows, in milliseconds. */
+const lookMs = 700;
+/** How often a stream is written to at least, so that one that broke is found out. */
+const beatMs = 20_000;
+
+/** @typedef {{ id: string, known: number, response: ServerResponse }} Follower */
+
+export class Followers {
+  /** @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, and the one that its viewers know */
+  constructor(newest) {
+    this.newest = newest;
+    /** @type {Set<Follower>} */
+    this.all = new Set();
+    this.isLooking = false;
+    /** @type {NodeJS.Timeout[]} */
+    this.timers = [];
+  }
+
+  /**
+   * Answers with the events of a session until one side ends it. An unknown session rejects before.
+   * @param {string} id
+   * @param {IncomingMessage} request
+   * @param {ServerResponse} response
+   */
+  async add(id, request, response) {
+    const { now, told } = await this.newest(id);
+    const last = Number(request.headers["last-event-id"] ?? told);
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    });
+    response.write("retry: 2000\n\n");
+    const follower = { id, known: Number.isInteger(last) ? last : now, response };
+    this.all.add(follower);
+    response.once("close", () => this.remove(follower));
+    this.tell(id, now);
+    if (this.timers.length === 0) {
+      this.timers = [setInterval(() => void this.look(), lookMs), setInterval(() => this.beat(), beatMs)];
+    }
+  }
+
+  /** @param {Follower} follower */
+  remove(follower) {
+    this.all.delete(follower);
+    if (this.all.size === 0) {
+      this.timers.splice(0).forEach(clearInterval);
+    }
+  }
+
+  async look() {
+    if (this.isLooking) {
+      return;
+    }
+    this.isLooking = true;
+    for (const id of new Set([...this.all].map((follower) => follower.id))) {
+      // A store that cannot be read for a moment, or a session that was forgotten, has nothing to tell.
+      const { now } = await this.newest(id).catch(() => ({ now: 0 }));
+      this.tell(id, now);
+    }
+    this.isLooking = false;
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} now
+   */
+  tell(id, now) {
+    for (const follower of this.all) {
+      if (follower.id === id && follower.known < now) {
+        follower.known = now;
+        follower.response.write(`id: ${now}\nevent: changed\ndata: ${now}\n\n`);
+      }
+    }
+  }
+
+  beat() {
+    for (const { response } of this.all) {
+      response.write(": here\n\n");
+    }
+  }
+
+  close() {
+    for (const { response } of this.all) {
+      response.end();
+    }
+  }
+}
