@@ -1,23 +1,19 @@
 // The inspector in a real Chromium: starts both for the tests of a file, and notes what a page must not do.
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import type { Result as AxeViolation } from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, expect, onTestFinished } from "vitest";
-import { pinnedNode, root } from "../../scripts/setup.js";
+import { findChromium, startChromium, startInspector } from "../../scripts/lib/inspector.js";
+import { root } from "../../scripts/setup.js";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const shots = join(root, "__test__", ".tmp", "inspector");
 
-const program = ["chromium", "chromium-browser", "google-chrome-stable"]
-  .flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)))
-  .find((path) => existsSync(path));
-
 /** Whether tests in a browser are to be skipped; a line has said why. */
-export const noBrowser = program === undefined && skipped();
+export const noBrowser = findChromium() === undefined && skipped();
 
 function skipped(): boolean {
   const why = "there is no Chromium on the path";
@@ -37,40 +33,16 @@ export function privateFolder(): string {
 
 /** Serves a store with `palimpsest open` until the file's tests have run. Gives the address that it prints. */
 export async function serve(...args: string[]): Promise<string> {
-  const env = { ...process.env };
-  for (const name of ["DISPLAY", "WAYLAND_DISPLAY", "PALIMPSEST_STORE"]) {
-    delete env[name];
-  }
-  const child = spawn(pinnedNode(), [join(root, "bin", "palimpsest.js"), "open", ...args], { env });
-  afterAll(async () => {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    if (child.exitCode === null && child.kill("SIGINT")) {
-      await ended;
-    }
-  });
-  let said = "";
-  return new Promise((resolve, reject) => {
-    const hear = (chunk: Buffer) => {
-      said += chunk;
-      const url = /http:\/\/127\.0\.0\.1:\d+\/\S*/.exec(said);
-      if (url !== null) {
-        resolve(url[0]);
-      }
-    };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`palimpsest open ended with code ${code}: ${said}`)));
-  });
+  const { url, stop } = await startInspector(args);
+  afterAll(stop);
+  return url;
 }
 
 let browser: Promise<Browser> | undefined;
 
 function started(): Promise<Browser> {
   if (browser === undefined) {
-    // Names lead nowhere: what a page asks elsewhere fails, and is noted.
-    const args = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
-    const launched = chromium.launch({ executablePath: program, chromiumSandbox: process.getuid?.() !== 0, args });
+    const launched = startChromium();
     browser = launched;
     afterAll(async () => (await launched).close());
   }
