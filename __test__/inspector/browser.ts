@@ -69,6 +69,7 @@ export async function open(url: string, options: BrowserContextOptions = {}): Pr
 
 async function watched(options: BrowserContextOptions): Promise<Watched> {
   const context = await (await started()).newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));

@@ -33,10 +33,13 @@ const WISHES = [
  * A session as people have them: files are read and changed, by the model and by others, tests print long outputs, a model is switched,
  * outputs leave, come back, are pinned and are missed.
  */
-export async function workedStore(folder: string, { turns = 6 } = {}): Promise<Made> {
+export async function workedStore(folder: string, { turns = 6, sessions = 1 } = {}): Promise<Made> {
   const path = join(folder, "store.sqlite");
   const store = await openStore({ path });
   const session = await playWorked(store, join(folder, "project"), { turns });
+  for (let other = 1; other < sessions; other += 1) {
+    await playWorked(store, join(folder, `project-${other}`), { turns: turns + other, sessionId: `worked-${other}` });
+  }
   await store.close();
   return { path, session };
 }
