@@ -39,7 +39,10 @@ export function counted(count, noun, plural = `${noun}s`) {
  * @param {number} [digits]
  */
 export function percent(share, digits = 0) {
-  return typeof share === "number" && Number.isFinite(share) ? `${(share * 100).toFixed(digits)}\u00a0%` : "–";
+  if (typeof share !== "number" || !Number.isFinite(share)) {
+    return "–";
+  }
+  return `${share < 0 ? "−" : ""}${(Math.abs(share) * 100).toFixed(digits)}\u00a0%`;
 }
 
 /**
