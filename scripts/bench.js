@@ -63,6 +63,8 @@ if (filter.length === 0) {
   codes.push((await run(process.execPath, [start], { shown: true, env })).code);
   const growth = join(root, "scripts", "bench-growth.js");
   codes.push((await run(process.execPath, [growth], { shown: true, env })).code);
+  const inspector = join(root, "scripts", "bench-inspector.js");
+  codes.push((await run(process.execPath, [inspector], { shown: true, env })).code);
 }
 console.log("\nRust and addon in the bench profile: the release with thin link-time optimisation");
 print(ratioTable, comparison(readCriterion, readVitest));

@@ -1,4 +1,6 @@
 // The inspector in a real Chromium: starts both for the tests of a file, and notes what a page must not do.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -7,7 +9,7 @@ import type { Result as AxeViolation } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, expect, onTestFinished } from "vitest";
 import { findChromium, startChromium, startInspector } from "../../scripts/lib/inspector.js";
-import { root } from "../../scripts/setup.js";
+import { pinnedNode, root } from "../../scripts/setup.js";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const shots = join(root, "__test__", ".tmp", "inspector");
@@ -36,6 +38,25 @@ export async function serve(...args: string[]): Promise<string> {
   const { url, stop } = await startInspector(args);
   afterAll(stop);
   return url;
+}
+
+/** Another process that works in the session `session:worked` of a store in a folder, until the file's tests have run. */
+export function startWriter(folder: string): { playTurn: () => Promise<number> } {
+  const child = spawn(pinnedNode(), [join(root, "__test__", "inspector", "writer.ts"), folder], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  afterAll(async () => {
+    child.stdin.end();
+    await ended;
+  });
+  return {
+    playTurn: async () => {
+      child.stdin.write("\n");
+      const said = await Promise.race([once(child.stdout, "data"), ended]);
+      return Number(String(said));
+    },
+  };
 }
 
 let browser: Promise<Browser> | undefined;

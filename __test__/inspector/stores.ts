@@ -36,21 +36,25 @@ const WISHES = [
 export async function workedStore(folder: string, { turns = 6, sessions = 1 } = {}): Promise<Made> {
   const path = join(folder, "store.sqlite");
   const store = await openStore({ path });
-  const session = await playWorked(store, join(folder, "project"), { turns });
+  const session = await playWork(store, join(folder, "project"), turns);
   for (let other = 1; other < sessions; other += 1) {
-    await playWorked(store, join(folder, `project-${other}`), { turns: turns + other, sessionId: `worked-${other}` });
+    await playWork(store, join(folder, `project-${other}`), turns + other, `worked-${other}`);
   }
   await store.close();
   return { path, session };
 }
 
-/** Opens a session in a copy of some of this project's files and plays turns of it. */
-export async function playWorked(store: Store, cwd: string, { turns = 6, sessionId = "worked" } = {}): Promise<string> {
+/** A session in a copy of some of this project's files. */
+export async function startWork(store: Store, cwd: string, sessionId = "worked"): Promise<Host> {
   mkdirSync(cwd, { recursive: true });
   for (const part of ["bin", "lib"]) {
     cpSync(join(root, part), join(cwd, part), { recursive: true });
   }
-  const host = await Host.open(store, { sessionId, cwd, settings: eager });
+  return Host.open(store, { sessionId, cwd, settings: eager });
+}
+
+async function playWork(store: Store, cwd: string, turns: number, sessionId?: string): Promise<string> {
+  const host = await startWork(store, cwd, sessionId);
   for (let turn = 0; turn < turns; turn += 1) {
     await playTurn(host, turn);
   }
@@ -58,7 +62,8 @@ export async function playWorked(store: Store, cwd: string, { turns = 6, session
   return host.id;
 }
 
-async function playTurn(host: Host, turn: number): Promise<void> {
+/** What the person asks for in a turn, and what the model does for it. Turns count from 0. */
+export async function playTurn(host: Host, turn: number): Promise<void> {
   const { wish, file } = WISHES[turn % WISHES.length];
   host.user(turn < WISHES.length ? wish : `${wish} Once more, round ${Math.floor(turn / WISHES.length) + 1}.`);
   await host.bash(`rg -n "${basename(file)}" bin lib`, listing(turn));
