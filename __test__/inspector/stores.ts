@@ -164,9 +164,9 @@ export async function longStore(folder: string, calls = 2_000): Promise<Made> {
 
 /** What must be shown as text, and never act. */
 export const hostile = {
+  turned: "invoice\u202egpj.exe\u2066\u200f",
   markup: `</title></script><script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true">`,
   link: "[click](javascript:globalThis.wasRun=true) https://elsewhere.example/",
-  turned: "invoice\u202egpj.exe\u2066\u200f",
   hidden: "a\u200bb\u0000c\u001b[31md",
   lone: "x\ud800y",
 };
