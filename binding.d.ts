@@ -962,11 +962,11 @@ export declare class Store {
    */
   recordedCall(session: string, options?: CallOptions): Promise<RecordedCall>
   /**
-   * A call as `recordedCall` has it, beside the call before and beside what the plain host would have sent.
+   * A call as `recordedCall` has it, beside the call before or beside what the plain host would have sent.
    *
    * `session`: as in `findSession`. Rejects as `recordedCall`.
    */
-  comparedCall(session: string, options?: CallOptions): Promise<ComparedCall>
+  comparedCall(session: string, options?: ComparisonOptions): Promise<ComparedCall>
   /**
    * Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
    *
@@ -1269,21 +1269,25 @@ export interface CitedFile {
   diff: string | null
 }
 
-/** A call beside others. */
+/** A call beside another list of messages. */
 export interface ComparedCall {
   /** The call. */
   call: RecordedCall
+  /** The other list; null before the first call. */
+  other: RecordedCall | null
+  /** How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty before the first call. */
+  changes: Array<CallChange>
+}
+
+/** Which call to compare, and with what. */
+export interface ComparisonOptions {
+  /** Number of the call, from 1. Default: the newest. */
+  call?: number
   /**
-   * The host's own list at that call, as the plain host would have sent it: no record, no hash, each message as it was given. Where
-   * the host compacted, its list as it was then.
+   * `before`: the call before. `plain`: the host's own list at that call, as the plain host would have sent it: no record, no hash,
+   * each message as it was given. Where the host compacted, its list as it was then. Default: `before`.
    */
-  plain: RecordedCall
-  /** How the call differs from `plain`: `old` is an index of `plain`, `new` one of `call`. */
-  againstPlain: Array<CallChange>
-  /** The call before; null before the first. */
-  before: RecordedCall | null
-  /** How the call differs from `before`; empty before the first. */
-  sinceBefore: Array<CallChange>
+  against?: "before" | "plain"
 }
 
 /** Which content to read. */
@@ -2090,6 +2094,9 @@ export interface PathProblem {
   problem: string
 }
 
+/** The names of the price tables that `prices` of `ReplayOptions` and of the settings may be. */
+export declare function pricePresets(): Array<string>
+
 /** What was fetched from the shared store. */
 export interface PullReport {
   /** Versions that this store did not have before. */
@@ -2324,13 +2331,6 @@ export interface ReplayOptions {
    */
   tree?: string
 }
-
-/**
- * Renders a report as an HTML page that loads nothing from elsewhere.
- *
- * Rejects with `INVALID_ARGUMENT`.
- */
-export declare function replayPage(report: ReplayReport): Promise<string>
 
 /**
  * Joins the results of transcripts that were replayed with these options into one report.
@@ -2688,6 +2688,8 @@ export interface StalePage {
   facts: PageFacts
   /** Why; at least one reason. */
   reasons: MemoryDoubt[]
+  /** The cited files that changed. */
+  cited: Array<CitedFile>
 }
 
 /** A page whose cited files changed since it was written or confirmed. */

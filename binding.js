@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, replayFile, replayPage, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, replayFile, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
@@ -789,8 +789,8 @@ export { migrate }
 export { openMemory }
 export { openSession }
 export { openStore }
+export { pricePresets }
 export { replayFile }
-export { replayPage }
 export { replayReport }
 export { setAside }
 export { settingValues }

@@ -8,7 +8,6 @@
 pub mod compaction;
 pub mod dump;
 pub mod facts;
-pub mod html;
 pub mod learn;
 pub mod measure;
 pub mod options;

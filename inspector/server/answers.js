@@ -1,13 +1,14 @@
 // The answers that the page gets, from the public methods of a store. Must not write, and must not know of HTTP.
-import { compared, comparison, shownCall } from "./calls.js";
+import { pricePresets } from "../../index.js";
+import { comparison, shownCall } from "./calls.js";
 import { diskState } from "./disk.js";
 import { failureOf, Refusal } from "./failures.js";
 import { memoryOf } from "./memory.js";
 import { Recent, Turns } from "./recent.js";
-import { playedAgain, pricesOfWhatIf, settingsOfWhatIf } from "./what-if.js";
+import { playedAgain, settingsOfWhatIf } from "./what-if.js";
 
 /**
- * @import { ComparedCall, Ledger, Settings, Store } from "../../index.js"
+ * @import { ComparedCall, Ledger, RecordedCall, Settings, Store } from "../../index.js"
  * @import { About, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionBill, SessionView, Sessions, WhatIf } from "../protocol.js"
  *
  * @typedef {object} Around
@@ -52,7 +53,7 @@ export class Answers {
       store: this.store.path,
       session,
       redacted: false,
-      prices: [...pricesOfWhatIf],
+      prices: pricePresets(),
       settings: settingsOfWhatIf(settings),
     };
   }
@@ -125,7 +126,7 @@ export class Answers {
    * @returns {Promise<CallView>}
    */
   async call(id, call) {
-    return shownCall(await this.compared(id, call));
+    return shownCall(await this.compared(id, call, "before"));
   }
 
   /**
@@ -134,16 +135,18 @@ export class Answers {
    * @returns {Promise<PlainView>}
    */
   async plain(id, call) {
-    const { plain, againstPlain } = await this.compared(id, call);
-    return comparison(plain, againstPlain);
+    const { other, changes } = await this.compared(id, call, "plain");
+    return comparison(/** @type {RecordedCall} */ (other), changes);
   }
 
   /**
    * @param {string} id
    * @param {number} call
+   * @param {"before" | "plain"} against
    */
-  compared(id, call) {
-    return this.calls.get(`${id} ${call}`, () => this.turns.take(() => compared(this.store, id, call)));
+  compared(id, call, against) {
+    const compare = () => this.store.comparedCall(id, { call, against });
+    return this.calls.get(`${id} ${call} ${against}`, () => this.turns.take(compare));
   }
 
   /**
@@ -153,8 +156,8 @@ export class Answers {
    * @param {string} of
    */
   async message(id, call, at, of) {
-    const given = await this.compared(id, call);
-    const lists = { sent: given.call.messages, plain: given.plain.messages, payload: given.call.payload?.messages };
+    const given = await this.compared(id, call, of === "plain" ? "plain" : "before");
+    const lists = { sent: given.call.messages, plain: given.other?.messages, payload: given.call.payload?.messages };
     const message = lists[/** @type {keyof typeof lists} */ (of)]?.[at];
     if (message === undefined) {
       throw new Refusal("NOT_FOUND", `call ${call} has no message ${at} of \`${of}\``);

@@ -2,7 +2,7 @@
 import { shownMessage, startOf } from "./texts.js";
 
 /**
- * @import { CallChange, ComparedCall, RecordedCall, Store } from "../../index.js"
+ * @import { CallChange, ComparedCall, RecordedCall } from "../../index.js"
  * @import { CallView, Comparison, MessageView } from "../protocol.js"
  */
 
@@ -10,20 +10,10 @@ import { shownMessage, startOf } from "./texts.js";
 const shownDiff = 20_000;
 
 /**
- * @param {Store} store
- * @param {string} session
- * @param {number} call
- * @returns {Promise<ComparedCall>}
- */
-export function compared(store, session, call) {
-  return store.comparedCall(session, { call });
-}
-
-/**
  * @param {ComparedCall} compared
  * @returns {CallView}
  */
-export function shownCall({ call, before, sinceBefore }) {
+export function shownCall({ call, other, changes }) {
   const { messages, about, payload, ...rest } = call;
   const sent = payload?.messages ?? null;
   return {
@@ -33,7 +23,7 @@ export function shownCall({ call, before, sinceBefore }) {
         payload === null ? null : { hash: payload.hash, messages: sent === null ? null : sent.map(shownMessage) },
     },
     messages: messages.map((_, at) => shown(call, at)),
-    before: before === null ? null : comparison(before, sinceBefore),
+    before: other === null ? null : comparison(other, changes),
   };
 }
 

@@ -3,18 +3,8 @@
 /**
  * @import { Ledger, ReplayOptions, Settings, Timeline } from "../../index.js"
  */
+import { pricePresets } from "../../index.js";
 import { Refusal } from "./failures.js";
-
-/** Names of the price tables. */
-export const pricesOfWhatIf = /** @type {const} */ ([
-  "anthropic",
-  "anthropic-1h",
-  "openai",
-  "gemini",
-  "deepseek",
-  "none",
-  "local",
-]);
 
 /** Settings that a replay in the layout `log` heeds, with their defaults. Others, such as paths, are not the page's to set. */
 const heeded = /** @type {const} */ ([
@@ -67,6 +57,6 @@ export function playedAgain({ ledger, timeline, settings }, asked) {
  * @param {Ledger} ledger
  */
 function presetOf({ prices }) {
-  const known = pricesOfWhatIf.find((name) => name === prices?.name);
+  const known = pricePresets().find((name) => name === prices?.name);
   return known ?? (prices?.prices.reuse === "anyPrefix" ? "openai" : "anthropic");
 }

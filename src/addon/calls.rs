@@ -8,9 +8,9 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::live::{
-    self, About, Beside, Change, Inspected, Place, Since, compare_calls, find_session,
+    self, About, Against, Beside, Change, Inspected, Place, Since, compare_calls, find_session,
     inspect_beside, inspect_call, newest_call,
 };
 use crate::object::ObjectId;
@@ -71,20 +71,27 @@ pub struct RecordedCall {
     pub payload: Option<RecordedPayload>,
 }
 
-/// A call beside others.
+/// Which call to compare, and with what.
+#[napi(object)]
+#[derive(Default)]
+pub struct ComparisonOptions {
+    /// Number of the call, from 1. Default: the newest.
+    pub call: Option<u32>,
+    /// `before`: the call before. `plain`: the host's own list at that call, as the plain host would have sent it: no record, no hash,
+    /// each message as it was given. Where the host compacted, its list as it was then. Default: `before`.
+    #[napi(ts_type = "\"before\" | \"plain\"")]
+    pub against: Option<String>,
+}
+
+/// A call beside another list of messages.
 #[napi(object, use_nullable = true)]
 pub struct ComparedCall {
     /// The call.
     pub call: RecordedCall,
-    /// The host's own list at that call, as the plain host would have sent it: no record, no hash, each message as it was given. Where
-    /// the host compacted, its list as it was then.
-    pub plain: RecordedCall,
-    /// How the call differs from `plain`: `old` is an index of `plain`, `new` one of `call`.
-    pub against_plain: Vec<CallChange>,
-    /// The call before; null before the first.
-    pub before: Option<RecordedCall>,
-    /// How the call differs from `before`; empty before the first.
-    pub since_before: Vec<CallChange>,
+    /// The other list; null before the first call.
+    pub other: Option<RecordedCall>,
+    /// How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty before the first call.
+    pub changes: Vec<CallChange>,
 }
 
 /// What is known of a message of a call.
@@ -185,24 +192,25 @@ impl Store {
         })
     }
 
-    /// A call as `recordedCall` has it, beside the call before and beside what the plain host would have sent.
+    /// A call as `recordedCall` has it, beside the call before or beside what the plain host would have sent.
     ///
     /// `session`: as in `findSession`. Rejects as `recordedCall`.
     #[napi(
-        ts_args_type = "session: string, options?: CallOptions",
+        ts_args_type = "session: string, options?: ComparisonOptions",
         ts_return_type = "Promise<ComparedCall>"
     )]
     pub fn compared_call(
         &self,
         session: Given<String>,
-        options: Given<Option<CallOptions>>,
+        options: Given<Option<ComparisonOptions>>,
     ) -> AsyncTask<Blocking<ComparedCall>> {
         let store = self.core.clone();
         blocking(move || {
             let session = find_session(&store, &session.named("session")?)?;
             let options = options.named("options")?.unwrap_or_default();
+            let against = against(options.against.as_deref())?;
             let number = numbered(&store, &session, options.call)?;
-            inspect_beside(&store, &session, number).map(compared)
+            inspect_beside(&store, &session, number, against).map(compared)
         })
     }
 
@@ -224,7 +232,7 @@ impl Store {
             let session = find_session(&store, &session.named("session")?)?;
             let from = inspected(&store, &session, Some(from.named("from")?))?;
             let to = inspected(&store, &session, Some(to.named("to")?))?;
-            Ok(compare_calls(&from, &to).into_iter().map(call_change).collect())
+            Ok(compare_calls(&from.messages, &to.messages).into_iter().map(call_change).collect())
         })
     }
 }
@@ -237,14 +245,22 @@ fn numbered(store: &store::Store, session: &ObjectId, call: Option<u32>) -> Resu
     call.map_or_else(|| newest_call(store, session), |call| Ok(u64::from(call)))
 }
 
+fn against(name: Option<&str>) -> Result<Against> {
+    match name {
+        None | Some("before") => Ok(Against::Before),
+        Some("plain") => Ok(Against::Plain),
+        Some(name) => {
+            let must = format!("is `{name}`; it must be `before` or `plain`");
+            Err(Error::argument("options.against", must))
+        }
+    }
+}
+
 fn compared(beside: Beside) -> ComparedCall {
-    let changes = |changes: Vec<Change>| changes.into_iter().map(call_change).collect();
     ComparedCall {
         call: recorded(beside.call),
-        plain: recorded(beside.plain),
-        against_plain: changes(beside.against_plain),
-        before: beside.before.map(recorded),
-        since_before: changes(beside.since_before),
+        other: beside.other.map(recorded),
+        changes: beside.changes.into_iter().map(call_change).collect(),
     }
 }
 

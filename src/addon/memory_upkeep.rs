@@ -52,6 +52,8 @@ pub struct StalePage {
     /// Why; at least one reason.
     #[napi(ts_type = "MemoryDoubt[]")]
     pub reasons: Vec<Value>,
+    /// The cited files that changed.
+    pub cited: Vec<CitedFile>,
 }
 
 /// A page whose cited files changed since it was written or confirmed.
@@ -152,7 +154,8 @@ impl Memory {
 
 fn stale_page(found: memory::StalePage) -> crate::error::Result<StalePage> {
     let reasons = found.doubts.iter().map(value).collect::<crate::error::Result<_>>()?;
-    Ok(StalePage { page: page(&found.page), facts: facts(found.fact), reasons })
+    let (page, cited) = (page(&found.page), found.cited.into_iter().map(cited_file).collect());
+    Ok(StalePage { page, facts: facts(found.fact), reasons, cited })
 }
 
 fn value(doubt: &impl Serialize) -> crate::error::Result<Value> {
@@ -170,12 +173,16 @@ fn facts(fact: memory::Fact) -> PageFacts {
 }
 
 fn stale_report(report: memory::StaleReport) -> StaleReport {
-    let cited = report.cited.into_iter().map(|cited| CitedFile {
+    let cited = report.cited.into_iter().map(cited_file).collect();
+    StaleReport { page: page(&report.page), cited }
+}
+
+fn cited_file(cited: memory::CitedReport) -> CitedFile {
+    CitedFile {
         path: cited.path,
         change: cited.change.as_str().to_owned(),
         before: cited.before.to_string(),
         now: cited.now.map(|hash| hash.to_string()),
         diff: cited.diff,
-    });
-    StaleReport { page: page(&report.page), cited: cited.collect() }
+    }
 }

@@ -1,4 +1,4 @@
-//! Replays of recorded sessions: `replayFile`, `replayReport` and `replayPage`.
+//! Replays of recorded sessions: `replayFile`, `replayReport`, `Store.replaySession`, and the names of price tables.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,6 @@ use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::live;
-use crate::replay::html;
 use crate::replay::measure::OVERHEAD_TOKENS;
 use crate::replay::options::Replaying;
 use crate::replay::report::{FileReport, Report};
@@ -145,12 +144,10 @@ pub fn replay_report(
     })
 }
 
-/// Renders a report as an HTML page that loads nothing from elsewhere.
-///
-/// Rejects with `INVALID_ARGUMENT`.
-#[napi(ts_args_type = "report: ReplayReport", ts_return_type = "Promise<string>")]
-pub fn replay_page(report: Given<Json>) -> AsyncTask<Blocking<String>> {
-    blocking(move || html::page(&report.named("report")?.0))
+/// The names of the price tables that `prices` of `ReplayOptions` and of the settings may be.
+#[napi]
+pub fn price_presets() -> Vec<String> {
+    Prices::presets().map(str::to_owned).collect()
 }
 
 fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {

@@ -3,6 +3,7 @@
 //! Reads the store alone: after a restart and in another store it says the same. Opens no session. Must not decide anything.
 
 mod call;
+mod compare;
 mod document;
 mod gaps;
 mod inspect;
@@ -12,10 +13,10 @@ mod timeline;
 mod title;
 
 pub use self::call::{Place, Replayed, StoredChat, replay_call, stored_chat};
+pub use self::compare::{Change, compare_calls};
 pub use self::document::session_at;
 pub use self::inspect::{
-    About, Beside, Change, Inspected, Payload, Prompt, Since, compare_calls, inspect_beside,
-    inspect_call,
+    About, Against, Beside, Inspected, Payload, Prompt, Since, inspect_beside, inspect_call,
 };
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};

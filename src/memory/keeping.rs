@@ -89,6 +89,8 @@ pub struct StalePage {
     pub fact: Fact,
     /// Why; at least one reason.
     pub doubts: Vec<Doubt>,
+    /// The cited files that changed.
+    pub cited: Vec<CitedReport>,
 }
 
 /// A page whose cited files changed, with what changed.
@@ -280,6 +282,12 @@ impl Keeper {
         source::index_files(store, &paths, options).map(drop)
     }
 
+    /// What changed of the files that a page cites.
+    fn reports(&self, places: &Places, staleness: Option<&Staleness>) -> Vec<CitedReport> {
+        let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
+        cited.map(|cited| self.report(places, cited)).collect()
+    }
+
     fn report(&self, places: &Places, cited: &CitedFile) -> CitedReport {
         let CitedFile { pin, path, change } = cited;
         let now = match read_file(path, MAX_BYTES).state {
@@ -352,6 +360,7 @@ impl Memory {
     /// The pages that a person may want to look at: those whose cited files changed first, then the oldest. Changes nothing.
     pub fn stale(&mut self) -> Vec<StalePage> {
         let (look, now) = (self.look(), self.now());
+        let places = self.keeper.places(&self.folders);
         let files = look.files.iter().filter(|file| !file.is_archived());
         let pages = files.flat_map(|file| &file.pages);
         let mut found: Vec<StalePage> = pages
@@ -359,7 +368,8 @@ impl Memory {
                 let fact = self.keeper.fact(&page.id)?.clone();
                 let is_seen = page.is_entry();
                 let doubts = stale::doubts(page, &fact, look.staleness(&page.id), is_seen, now);
-                (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts })
+                let cited = self.keeper.reports(&places, look.staleness(&page.id));
+                (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts, cited })
             })
             .collect();
         found.sort_by_key(|found| {
@@ -380,8 +390,7 @@ impl Memory {
         let places = self.keeper.places(&self.folders);
         let reports = look.all_pages().filter_map(|page| {
             let staleness = look.staleness(&page.id)?;
-            let cited = staleness.cited.iter();
-            let cited = cited.map(|cited| self.keeper.report(&places, cited)).collect();
+            let cited = self.keeper.reports(&places, Some(staleness));
             Some(StaleReport { page: page.clone(), cited })
         });
         reports.collect()

@@ -74,17 +74,20 @@ fn inspecting_a_call_lists_how_each_message_is_shown_and_since_when() {
 fn two_calls_are_compared_message_by_message() {
     let (host, sent) = collapsed();
     let (first, last) = (inspect(&host, 1), inspect(&host, sent.len() as u64));
-    let changes = compare_calls(&first, &last);
+    let changes = compare_calls(&first.messages, &last.messages);
     let Change::Changed { old: 2, new: 2, diff } = &changes[1] else { panic!("{changes:?}") };
     assert!(diff.contains("-a line of the file") && diff.contains("\n+[t1] f1 a.txt"), "{diff}");
     assert_eq!(changes[0], Change::Kept { old: 0, new: 0, count: 2 });
     let inserted: Vec<_> = (3..last.messages.len()).map(|new| Change::Inserted { new }).collect();
     assert_eq!(changes[2..], inserted);
-    let back = compare_calls(&last, &first);
+    let back = compare_calls(&last.messages, &first.messages);
     let removed = back.iter().filter(|change| matches!(change, Change::Removed { .. })).count();
     assert_eq!(removed, inserted.len());
     let count = first.messages.len();
-    assert_eq!(compare_calls(&first, &first), [Change::Kept { old: 0, new: 0, count }]);
+    assert_eq!(
+        compare_calls(&first.messages, &first.messages),
+        [Change::Kept { old: 0, new: 0, count }]
+    );
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn calls_of_forks_and_abandoned_branches_are_inspected_as_they_were_sent() {
         assert_eq!((&values(&inspected.messages), &inspected.session), (sent, session));
         assert!(inspected.prompt.is_some());
     }
-    let changes = compare_calls(&inspect(&host, 1), &inspect(&host, 2));
+    let changes = compare_calls(&inspect(&host, 1).messages, &inspect(&host, 2).messages);
     assert!(changes.contains(&Change::Removed { old: 2 }), "{changes:?}");
 }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use palimpsest::live::{
-    Change, MarkKind, Timeline, Way, inspect_beside, inspect_call, stored_chat, timeline,
+    Against, Beside, Change, MarkKind, Timeline, Way, inspect_beside, inspect_call, stored_chat,
+    timeline,
 };
 use palimpsest::object::ObjectId;
 use palimpsest::replay::transcript::Transcript;
@@ -139,20 +140,21 @@ fn what_happened_is_marked_at_the_first_call_after_it() {
 fn a_call_stands_beside_what_the_plain_host_would_have_sent() {
     let host = worked();
     let last = host.live.state().calls();
-    let beside = inspect_beside(&host.store, host.live.id(), last).unwrap();
+    let beside =
+        |call, against| inspect_beside(&host.store, host.live.id(), call, against).unwrap();
+    let Beside { other: plain, changes, .. } = beside(last, Against::Plain);
+    let of_plain = plain.unwrap();
     let plain: Vec<Value> =
-        beside.plain.messages.iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+        of_plain.messages.iter().map(|json| serde_json::from_str(json).unwrap()).collect();
     assert_eq!(plain, host.messages, "plain is the host's own list");
-    assert!(beside.plain.record.is_none());
-    let treatments = beside.plain.about.iter().filter_map(|about| about.treatment.as_ref());
+    assert!(of_plain.record.is_none());
+    let treatments = of_plain.about.iter().filter_map(|about| about.treatment.as_ref());
     assert!(treatments.into_iter().all(|treatment| *treatment == Treatment::Given));
-    assert!(beside.plain.about.iter().all(|about| about.notes.is_empty()));
-    let shorter =
-        beside.against_plain.iter().any(|change| matches!(change, Change::Changed { .. }));
-    assert!(shorter, "{:?}", beside.against_plain);
-    let before = beside.before.unwrap();
-    assert_eq!(before.call, last - 1);
-    assert!(inspect_beside(&host.store, host.live.id(), 1).unwrap().before.is_none());
+    assert!(of_plain.about.iter().all(|about| about.notes.is_empty() && about.since.is_none()));
+    let shorter = changes.iter().any(|change| matches!(change, Change::Changed { .. }));
+    assert!(shorter, "{changes:?}");
+    assert_eq!(beside(last, Against::Before).other.unwrap().call, last - 1);
+    assert!(beside(1, Against::Before).other.is_none());
 }
 
 #[test]

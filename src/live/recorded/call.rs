@@ -3,6 +3,8 @@
 //! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
 //! call: something else is shown there, and the hash is checked over what is known of the message that went out.
 
+use std::sync::Arc;
+
 use super::gaps::{Gap, StoredTexts};
 use super::slots::{Recorded, apply_edits};
 use crate::context::content::text_content;
@@ -71,21 +73,44 @@ pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     let document = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
     let events = read_events(store, session, AsOf::Latest)?;
     let chat = chat_at(store, &document, events.len() as u64, 0..u64::MAX)?;
-    let call = Call { store, chat, until: &events };
-    let messages = 0..Session::replay(&events).chat().len();
-    let messages = messages.map(|at| Ok(call.message(at)?.1.raw)).collect::<Result<_>>()?;
+    let state = Session::replay(&events);
+    let call = Call { store, chat, state: &state };
+    let messages =
+        (0..state.chat().len()).map(|at| Ok(call.message(at)?.1.raw)).collect::<Result<_>>()?;
     let cwd = document.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/").to_owned();
     Ok(StoredChat { cwd, messages })
+}
+
+/// A session as it is recorded, read once for all of its calls.
+pub(super) struct Recording {
+    pub(super) session: Version,
+    pub(super) events: Vec<Event>,
+    /// Whether something was taken out of an event's record, by its place.
+    redacted: Vec<bool>,
+}
+
+impl Recording {
+    fn read(store: &Store, session: &ObjectId, number: u64) -> Result<Arc<Self>> {
+        let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
+        let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
+        let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
+        let events = items.iter().map(|item| read_event(session, &item.text));
+        Ok(Arc::new(Self {
+            session: latest,
+            events: events.collect::<Result<_>>()?,
+            redacted: items.iter().map(|item| item.redacted.is_some()).collect(),
+        }))
+    }
 }
 
 /// A call as the events of a session have it.
 pub(super) struct FoundCall {
     /// The session in which it was made.
-    pub(super) session: Version,
-    /// All events of that.
-    pub(super) events: Vec<Event>,
-    /// Number of them that lead up to the call, its own included.
-    pub(super) until: usize,
+    pub(super) recording: Arc<Recording>,
+    /// The session as it stood when the call went out.
+    pub(super) state: Session,
+    /// Number of the session's events that lead up to the call, its own included.
+    until: usize,
     /// Its record; none of a call that failed open.
     pub(super) record: Option<CallRecord>,
     /// Why it failed open.
@@ -96,37 +121,32 @@ pub(super) struct FoundCall {
 impl FoundCall {
     /// Finds a call by its number.
     pub(super) fn find(store: &Store, session: &ObjectId, number: u64) -> Result<Self> {
-        let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
-        let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
-        let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
-        let events: Vec<Event> =
-            items.iter().map(|item| read_event(session, &item.text)).collect::<Result<_>>()?;
-        if let Some(parent) = inherited_from(&events, number) {
+        Self::find_in(store, &Recording::read(store, session, number)?, number)
+    }
+
+    /// Finds a call by its number in a session that was read, or in one that this forked from.
+    pub(super) fn find_in(store: &Store, recording: &Arc<Recording>, number: u64) -> Result<Self> {
+        if let Some(parent) = inherited_from(&recording.events, number) {
             return Self::find(store, parent, number);
         }
-        let found = |events, until, record, failure, slots| Self {
-            session: latest,
-            events,
-            until,
-            record,
-            failure,
-            slots,
+        let found = |until, record, failure, slots: Option<Vec<Recorded>>| {
+            let state = Session::replay(&recording.events[..until]);
+            let slots = slots.unwrap_or_else(|| window_slots(&state));
+            Self { recording: Arc::clone(recording), state, until, record, failure, slots }
         };
         let mut slots: Vec<Recorded> = Vec::new();
         let mut before = 0;
         let mut unknown: Option<String> = None;
-        for ((until, event), item) in (1..).zip(&events).zip(&items) {
-            let is_redacted = item.redacted.is_some();
+        let events = recording.events.iter().zip(&recording.redacted);
+        for (until, (event, is_redacted)) in (1..).zip(events) {
             match event {
                 Event::Called(_) if unknown.is_some() => {
-                    let slots = window_slots(&Session::replay(&events[..until]));
-                    return Ok(found(events, until, None, unknown, slots));
+                    return Ok(found(until, None, unknown, None));
                 }
                 Event::Called(record) => {
-                    apply_edits(&mut slots, &record.edits, is_redacted);
+                    apply_edits(&mut slots, &record.edits, *is_redacted);
                     if record.number == number {
-                        let record = Some(record.clone());
-                        return Ok(found(events, until, record, None, slots));
+                        return Ok(found(until, Some(record.clone()), None, Some(slots)));
                     }
                     before = record.number;
                 }
@@ -134,11 +154,11 @@ impl FoundCall {
                     let mut slots = Vec::new();
                     for (number_of, failed) in (before + 1..).zip(calls) {
                         let edits = failed.edits.as_deref().unwrap_or_default();
-                        apply_edits(&mut slots, edits, is_redacted);
+                        apply_edits(&mut slots, edits, *is_redacted);
                         if number_of == number {
                             let reason = Some(failed.reason.clone());
                             if failed.edits.is_some() {
-                                return Ok(found(events, until, None, reason, slots));
+                                return Ok(found(until, None, reason, Some(slots)));
                             }
                             unknown = reason;
                         }
@@ -148,21 +168,25 @@ impl FoundCall {
                 _ => {}
             }
         }
-        Err(Error::NoCall { session: session.clone(), number, calls: before })
+        let session = recording.session.envelope.id.clone();
+        Err(Error::NoCall { session, number, calls: before })
     }
 
     /// The messages as they went out, checked.
     pub(super) fn render(&self, store: &Store) -> Result<Replayed> {
-        let position = self.until as u64;
-        let chat = chat_at(store, &self.session, position, 0..u64::MAX)?;
-        let call = Call { store, chat, until: &self.events[..self.until] };
+        let chat = chat_at(store, &self.recording.session, self.until as u64, 0..u64::MAX)?;
+        let call = Call { store, chat, state: &self.state };
         call.render(&self.slots, self.record.as_ref())
     }
 
     /// The same call as the plain host would have made it: its list as it was, and no record.
     pub(super) fn into_plain(self) -> Self {
-        let slots = window_slots(&Session::replay(&self.events[..self.until]));
-        Self { record: None, failure: None, slots, ..self }
+        Self { record: None, failure: None, slots: window_slots(&self.state), ..self }
+    }
+
+    /// The session's events that lead up to the call, its own included.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.recording.events[..self.until]
     }
 
     /// How each message is recorded, in order.
@@ -198,8 +222,8 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
 struct Call<'a> {
     store: &'a Store,
     chat: Vec<Item>,
-    /// The session's events up to the call's own.
-    until: &'a [Event],
+    /// The session as it stood at the call.
+    state: &'a Session,
 }
 
 /// A message of a call, and what is withheld of it.
@@ -330,7 +354,7 @@ impl Call<'_> {
 
     /// SHA-256 of a message of the chat as it came, from the event that took it in.
     fn digest_of(&self, at: u64) -> Option<Hash> {
-        Some(Session::replay(self.until).chat().get(at)?.digest.clone())
+        Some(self.state.chat().get(at)?.digest.clone())
     }
 }
 

@@ -1,24 +1,24 @@
 //! What a recorded call was made of: messages, system prompt and tools, how each message was shown and since when, the
-//! provider's request; and how two calls differ.
+//! provider's request.
 //!
 //! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::call::{FoundCall, Place};
+use super::compare::{Change, compare_calls};
 use super::slots::{apply_edits, slots_of};
 use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
 use crate::error::Result;
 use crate::live::journal::stored_version;
-use crate::object::{Handle, Hash, ObjectId, unified_diff};
+use crate::object::{Handle, Hash, ObjectId};
 use crate::session::{
     CallRecord, Event, MessageKind, Session, Shows, SlotRecord, Subject, Treatment, WithheldReason,
 };
-use crate::store::{DEFAULT_DIFF_CONTEXT, Store};
+use crate::store::Store;
 
 /// A recorded call.
 #[derive(Debug, Clone)]
@@ -94,6 +94,7 @@ impl About {
     /// Nothing of ours is done to it.
     fn become_given(&mut self) {
         self.treatment = self.treatment.is_some().then_some(Treatment::Given);
+        self.since = None;
         self.notes.clear();
     }
 }
@@ -107,109 +108,88 @@ pub struct Since {
     pub epoch: Option<(u32, String)>,
 }
 
-/// How a message of one call stands in another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// This many messages are the same in both, from these indexes on.
-    Kept {
-        /// Index in the earlier call.
-        old: usize,
-        /// Index in the later one.
-        new: usize,
-        /// How many.
-        count: usize,
-    },
-    /// A message that only the earlier call has.
-    Removed {
-        /// Index there.
-        old: usize,
-    },
-    /// A message that only the later call has.
-    Inserted {
-        /// Index there.
-        new: usize,
-    },
-    /// The same message, otherwise shown.
-    Changed {
-        /// Index in the earlier call.
-        old: usize,
-        /// Index in the later one.
-        new: usize,
-        /// Unified difference of the texts, or of the JSON where these are equal.
-        diff: String,
-    },
-}
-
 /// Reads a call of a session from the store.
 ///
 /// # Errors
 /// As [`super::replay_call`].
 pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Inspected> {
-    let found = FoundCall::find(store, session, call)?;
-    let history = History::read(&found.events[..found.until]);
-    inspect(store, &found, &history, call)
+    inspect(store, &FoundCall::find(store, session, call)?, call)
 }
 
-/// A call beside the one before, and beside what the plain host would have sent.
+/// A call beside another list of messages.
 #[derive(Debug, Clone)]
 pub struct Beside {
     /// The call.
     pub call: Inspected,
-    /// The host's list at that call, as it was. It has no record, and nothing in it is shown otherwise than as given.
-    pub plain: Inspected,
-    /// How the call differs from that.
-    pub against_plain: Vec<Change>,
-    /// The call before; none before the first.
-    pub before: Option<Inspected>,
-    /// How the call differs from the one before.
-    pub since_before: Vec<Change>,
+    /// The other list; none before the first call.
+    pub other: Option<Inspected>,
+    /// How the call differs from it.
+    pub changes: Vec<Change>,
 }
 
-/// Reads a call with what to compare it with.
+/// What a call is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// The call before.
+    Before,
+    /// The host's list at that call, as it was. It has no record, and nothing in it is shown otherwise than as given.
+    Plain,
+}
+
+/// Reads a call with what it is compared with.
 ///
 /// # Errors
 /// As [`super::replay_call`].
-pub fn inspect_beside(store: &Store, session: &ObjectId, number: u64) -> Result<Beside> {
-    let call = inspect_call(store, session, number)?;
-    let plain = FoundCall::find(store, session, number)?.into_plain();
-    let mut plain = inspect(store, &plain, &History::default(), number)?;
-    plain.about.iter_mut().for_each(About::become_given);
-    let before = number.checked_sub(1).filter(|before| *before > 0);
-    let before = before.map(|before| inspect_call(store, session, before)).transpose()?;
-    Ok(Beside {
-        against_plain: compare_calls(&plain, &call),
-        since_before: before
-            .as_ref()
-            .map(|before| compare_calls(before, &call))
-            .unwrap_or_default(),
-        call,
-        plain,
-        before,
-    })
+pub fn inspect_beside(
+    store: &Store,
+    session: &ObjectId,
+    number: u64,
+    against: Against,
+) -> Result<Beside> {
+    let found = FoundCall::find(store, session, number)?;
+    let call = inspect(store, &found, number)?;
+    let other = match against {
+        Against::Before if number > 1 => {
+            let before = FoundCall::find_in(store, &found.recording, number - 1)?;
+            Some(inspect(store, &before, number - 1)?)
+        }
+        Against::Before => None,
+        Against::Plain => {
+            let mut plain = inspect(store, &found.into_plain(), number)?;
+            plain.about.iter_mut().for_each(About::become_given);
+            plain.epoch_reason = None;
+            Some(plain)
+        }
+    };
+    let changes = other
+        .as_ref()
+        .map(|other| compare_calls(&other.messages, &call.messages))
+        .unwrap_or_default();
+    Ok(Beside { call, other, changes })
 }
 
-fn inspect(store: &Store, found: &FoundCall, history: &History, call: u64) -> Result<Inspected> {
+fn inspect(store: &Store, found: &FoundCall, call: u64) -> Result<Inspected> {
     let replayed = found.render(store)?;
-    let state = Session::replay(&found.events[..found.until]);
+    let (state, history) = (&found.state, History::read(found.events()));
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
     let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
     let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
-        let known = known_tokens(&state, slot).filter(|_| !places.contains(&at));
+        let known = known_tokens(state, slot).filter(|_| !places.contains(&at));
         let counted = || HostMessage::parse(message, Counter::default()).tokens();
-        About { tokens: known.unwrap_or_else(counted), ..about(&state, history, slot) }
+        About { tokens: known.unwrap_or_else(counted), ..about(state, &history, slot) }
     });
     let about = about.collect();
     Ok(Inspected {
-        session: found.session.envelope.id.clone(),
+        session: found.recording.session.envelope.id.clone(),
         call,
         epoch_reason: history.epochs.get(&epoch).cloned(),
-        prompt: prompt(store, &found)?,
+        prompt: prompt(store, found)?,
         messages: replayed.messages,
         about,
         withheld: replayed.withheld,
         verified: replayed.verified,
         // A fork has the events of its parent before its own.
-        payload: payload(&found.events, call),
+        payload: payload(&found.recording.events, call),
         failure: found.failure.clone(),
         record: found.record.clone(),
     })
@@ -221,62 +201,6 @@ impl Inspected {
         let Prompt { text, tools, .. } = self.prompt.as_ref()?;
         Some(Counter::default().of_prompt(text.as_deref(), tools))
     }
-}
-
-/// How the messages of one call differ from those of another, in order.
-pub fn compare_calls(old: &Inspected, new: &Inspected) -> Vec<Change> {
-    let (before, after) = (identities(&old.messages), identities(&new.messages));
-    let mut changes = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
-        let (tag, from, to) = op.as_tag_tuple();
-        if tag == DiffTag::Equal {
-            for (one, other) in from.zip(to) {
-                compare(&mut changes, (one, &old.messages[one]), (other, &new.messages[other]));
-            }
-            continue;
-        }
-        changes.extend(from.map(|old| Change::Removed { old }));
-        changes.extend(to.map(|new| Change::Inserted { new }));
-    }
-    changes
-}
-
-/// Identity of each message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
-fn identities(messages: &[String]) -> Vec<impl Ord + std::hash::Hash> {
-    let identity = |message: &String| {
-        let key = parsed(message).key;
-        (key.role, key.timestamp, key.calls)
-    };
-    messages.iter().map(identity).collect()
-}
-
-/// A message whose tokens do not matter.
-fn parsed(message: &str) -> HostMessage {
-    HostMessage::parse(message, Counter::Characters)
-}
-
-fn compare(changes: &mut Vec<Change>, (old, before): (usize, &str), (new, after): (usize, &str)) {
-    if before != after {
-        changes.push(Change::Changed { old, new, diff: text_diff(before, after) });
-        return;
-    }
-    match changes.last_mut() {
-        Some(Change::Kept { count, .. }) => *count += 1,
-        _ => changes.push(Change::Kept { old, new, count: 1 }),
-    }
-}
-
-fn text_diff(before: &str, after: &str) -> String {
-    let text = |message: &str| parsed(message).text().into_owned();
-    let diff = unified_diff(&text(before), &text(after), DEFAULT_DIFF_CONTEXT);
-    if !diff.is_empty() {
-        return diff;
-    }
-    let pretty = |message: &str| {
-        let value: Value = serde_json::from_str(message).unwrap_or_default();
-        serde_json::to_string_pretty(&value).unwrap_or_default()
-    };
-    unified_diff(&pretty(before), &pretty(after), DEFAULT_DIFF_CONTEXT)
 }
 
 /// Since when messages are shown as they are, and why epochs started.
@@ -366,7 +290,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
 
 fn prompt(store: &Store, found: &FoundCall) -> Result<Option<Prompt>> {
     let version = found.record.as_ref().and_then(|record| record.system_prompt.as_ref());
-    let id = found.session.fields.get("system_prompt_ref").and_then(Value::as_str);
+    let id = found.recording.session.fields.get("system_prompt_ref").and_then(Value::as_str);
     let (Some(version), Some(id)) = (version, id) else { return Ok(None) };
     let version = stored_version(store, &ObjectId::new(id), version)?;
     Ok(Some(Prompt {

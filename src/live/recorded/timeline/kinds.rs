@@ -124,8 +124,8 @@ impl<'a> Counting<'a> {
         let way = Way::of(treatment);
         let whole = content.map_or(message.tokens, |content| content_tokens(content, self.counter));
         // Notes stand behind the content that they were added to.
-        let noted = if content.is_some() { state.notes(at) } else { &[] };
-        let notes = noted.iter().map(|note| self.counter.count(note)).sum::<u64>().min(whole);
+        let added = if content.is_some() { state.notes(at) } else { &[] };
+        let notes = added.iter().map(|note| self.counter.count(note)).sum::<u64>().min(whole);
         let tokens = whole - notes;
         let references = folded.map_or(0, |lines| self.counter.count(lines));
         let mut kinds = Kinds { notes, references, ..Kinds::default() };
