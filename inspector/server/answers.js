@@ -1,10 +1,10 @@
 // The answers that the page gets, from the public methods of a store. Must not write, and must not know of HTTP.
 import { pricePresets } from "../../index.js";
-import { comparison, shownCall } from "./calls.js";
 import { diskState } from "./disk.js";
 import { failureOf, Refusal } from "./failures.js";
 import { memoryOf } from "./memory.js";
 import { Recent, Turns } from "./recent.js";
+import { comparison, shownCall } from "./shown.js";
 import { playedAgain, settingsOfWhatIf } from "./what-if.js";
 
 /**

@@ -1,0 +1,96 @@
+// Messages and calls as the page shows them in lists: long texts cut. For both sides: knows neither Node nor the document.
+
+/**
+ * @import { CallChange, ComparedCall, RecordedCall } from "../../index.js"
+ * @import { CallView, Comparison, MessageView } from "../protocol.js"
+ *
+ * @typedef {Pick<RecordedCall, "messages" | "about">} Listed
+ */
+
+/** Characters of a string, entries of a list and depth of a value that a list of messages shows. */
+const shownCharacters = 2_000;
+const shownEntries = 500;
+const shownDepth = 32;
+
+/** Characters of a difference that are shown. */
+const shownDiff = 20_000;
+
+/**
+ * The start of a text, which splits no pair of surrogates.
+ * @param {string} text
+ * @param {number} most characters
+ */
+export function startOf(text, most) {
+  if (text.length <= most) {
+    return text;
+  }
+  const isPair = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(most - 1, most + 1));
+  return text.slice(0, isPair ? most - 1 : most);
+}
+
+/**
+ * A message as a list shows it.
+ * @param {string} json
+ * @returns {{ message: unknown, length: number, cut: boolean }}
+ */
+export function shownMessage(json) {
+  let isCut = false;
+  /** @type {(value: unknown, depth: number) => unknown} */
+  const cut = (value, depth) => {
+    if (typeof value === "string") {
+      isCut ||= value.length > shownCharacters;
+      return startOf(value, shownCharacters);
+    }
+    if (typeof value !== "object" || value === null) {
+      return value;
+    }
+    if (depth === shownDepth) {
+      isCut = true;
+      return null;
+    }
+    const entries = Object.entries(value);
+    isCut ||= entries.length > shownEntries;
+    const shown = entries.slice(0, shownEntries).map(([key, member]) => [startOf(key, 200), cut(member, depth + 1)]);
+    return Array.isArray(value) ? shown.map(([, member]) => member) : Object.fromEntries(shown);
+  };
+  const message = cut(JSON.parse(json), 0);
+  return { message, length: json.length, cut: isCut };
+}
+
+/**
+ * @param {Pick<ComparedCall, "call" | "changes"> & { other: Listed | null }} compared
+ * @returns {CallView}
+ */
+export function shownCall({ call, other, changes }) {
+  const { messages, about, payload, ...rest } = call;
+  const changed = payload?.messages?.map(shownMessage) ?? null;
+  return {
+    call: { ...rest, payload: payload === null ? null : { hash: payload.hash, messages: changed } },
+    messages: messages.map((_, at) => shown(call, at)),
+    before: other === null ? null : comparison(other, changes),
+  };
+}
+
+/**
+ * @param {Listed} other
+ * @param {CallChange[]} changes from the other one on
+ * @returns {Comparison}
+ */
+export function comparison(other, changes) {
+  const gone = changes.filter(({ change }) => change === "removed" || change === "changed");
+  return {
+    count: other.messages.length,
+    tokens: other.about.reduce((sum, { tokens }) => sum + tokens, 0),
+    changes: changes.map((change) => ({ ...change, diff: change.diff && startOf(change.diff, shownDiff) })),
+    messages: Object.fromEntries(gone.map(({ old }) => [Number(old), shown(other, Number(old))])),
+  };
+}
+
+/**
+ * @param {Listed} list
+ * @param {number} at
+ * @returns {MessageView}
+ */
+function shown(list, at) {
+  return { ...shownMessage(list.messages[at]), about: list.about[at] };
+}
