@@ -209,9 +209,10 @@ export interface CarriedObject {
   view: ObjectView;
   /**
    * Contents of `view.versions` in the same order, each as it differs from the one before it in this list (the first from an empty
-   * text): its first `keep` UTF-16 units, then `add`, then its last `tail` ones. Null for a version without content.
+   * text): its first `keep` UTF-16 units, then `add`, then its last `tail` ones; or the text of the message at a place in `texts`. Null
+   * for a version without content.
    */
-  contents: ({ keep: number; add: string; tail: number } | null)[];
+  contents: ({ keep: number; add: string; tail: number } | { message: number } | null)[];
   /** Differences between neighbours in `view.versions`: places in `texts`, of one version to the next newer one. */
   diffs: number[];
 }

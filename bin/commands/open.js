@@ -1,10 +1,16 @@
 // `palimpsest open`: the inspector, as a page that this process serves, or as a file.
+import { resolve } from "node:path";
 import { openBrowser } from "../../inspector/server/browser.js";
+import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
-import { UsageError, wholeNumber } from "../lib/arguments.js";
+import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { version } from "../lib/help.js";
 import { write, writeError, writeJson } from "../lib/output.js";
+import { writePrivate } from "../lib/private-file.js";
+import { withProgress } from "../lib/progress.js";
 import { forNames, settingsFor, withStore } from "../lib/store.js";
+
+/** @import { Answers } from "../../inspector/server/answers.js" */
 
 /** Minutes without a viewer after which the page ends. */
 const idleMinutes = 30;
@@ -12,31 +18,40 @@ const idleMinutes = 30;
 /** @type {import("../lib/arguments.js").Command} */
 export const open = {
   name: "open",
-  usage: "[SESSION] [--port PORT] [--minutes N] [--no-browser]",
+  usage: "[SESSION] [--html FILE] [--redact] [--port PORT] [--minutes N] [--no-browser]",
   summary: "See in the browser what the model saw, and what it cost",
   arguments: [0, 1],
   options: {
+    html: { type: "string", value: "FILE", text: "write the session as one page that loads nothing, and end" },
+    redact: { type: "boolean", text: "in that page, replace what looks like a secret, such as keys and tokens" },
     port: { type: "string", value: "PORT", text: "serve on this port; default: any that is free" },
     minutes: { type: "string", value: "N", text: `end after so long without a viewer; default: ${idleMinutes}` },
     "no-browser": { type: "boolean", text: "only print the address" },
   },
   notes: [
     "Serves a page on this machine only, prints its address and opens the browser where there is one. The address holds a token: who does not have it is refused. The page reads the store and writes nothing but its index for searching; a session that runs is followed live. Ends with Ctrl-C.",
+    "With --html, writes all of a session into FILE, which only you may read: every call, the objects that it met and the memory of its folder. Nothing of the page asks for anything elsewhere, so that it can go with a bug report; `--redact` is meant for that.",
   ],
-  json: "{ url: string, store: string, session: string | null }",
-  examples: ["palimpsest open", "palimpsest open latest"],
+  json: "{ url: string, store: string, session: string | null }; with --html { path: string, bytes: number, session: string }",
+  examples: ["palimpsest open", "palimpsest open latest", "palimpsest open latest --html session.html --redact"],
   async run(given) {
     const port = wholeNumber(given, "port");
     const minutes = wholeNumber(given, "minutes") ?? idleMinutes;
     if (minutes === 0 || minutes > 24 * 60) {
       throw new UsageError(`\`--minutes\` must be between 1 and 1440, is \`${minutes}\``, "write it as `60`");
     }
+    const html = text(given, "html");
+    const [name] = given.positionals;
+    if (html !== undefined && name === undefined) {
+      throw new UsageError("`--html` writes one session", "name it, such as `palimpsest open latest --html FILE`");
+    }
+    if (html === undefined && given.values.redact === true) {
+      throw new UsageError("`--redact` is for a page that is written", "give `--html FILE` too");
+    }
     const { Answers } = await import("../../inspector/server/answers.js");
-    const { serve } = await import("../../inspector/server/serve.js");
     await withStore(
       given,
       async (store) => {
-        const [name] = given.positionals;
         const session = name === undefined ? null : await store.findSession(name);
         const answers = new Answers({
           store,
@@ -46,14 +61,44 @@ export const open = {
           version: version(),
           session,
         });
-        const served = await serve(answers, { port, idleMs: minutes * 60_000 });
-        await say(given, { url: served.url, store: store.path, session });
-        await untilEnded(served);
+        await (html !== undefined && session !== null
+          ? writePage(given, answers, session, resolve(html))
+          : servePage(given, answers, { port, idleMs: minutes * 60_000 }));
       },
       { needed: forNames },
     );
   },
 };
+
+/**
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {Answers} answers
+ * @param {string} session
+ * @param {string} path
+ */
+async function writePage(given, answers, session, path) {
+  const { carry } = await import("../../inspector/server/carry.js");
+  const { oneFile } = await import("../../inspector/server/one-file.js");
+  const page = await withProgress("writing", async (say) =>
+    oneFile(await carry(answers, session, { redact: given.values.redact === true, onProgress: say })),
+  );
+  await writePrivate(path, page);
+  const bytes = Buffer.byteLength(page);
+  await (given.json ? writeJson({ path, bytes, session }) : write(`wrote ${plural(bytes, "byte")} to ${path}\n`));
+}
+
+/**
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {Answers} answers
+ * @param {{ port?: number, idleMs: number }} options
+ */
+async function servePage(given, answers, options) {
+  const { serve } = await import("../../inspector/server/serve.js");
+  const served = await serve(answers, options);
+  const { session, store } = answers.around;
+  await say(given, { url: served.url, store: store.path, session });
+  await untilEnded(served);
+}
 
 /**
  * @param {import("../lib/arguments.js").Given} given

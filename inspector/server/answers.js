@@ -4,11 +4,11 @@ import { diskState } from "./disk.js";
 import { failureOf, Refusal } from "./failures.js";
 import { memoryOf } from "./memory.js";
 import { Recent, Turns } from "./recent.js";
-import { comparison, shownCall } from "./shown.js";
+import { billOf, comparison, shownCall } from "./shown.js";
 import { playedAgain, settingsOfWhatIf } from "./what-if.js";
 
 /**
- * @import { ComparedCall, Ledger, RecordedCall, Settings, Store } from "../../index.js"
+ * @import { ComparedCall, RecordedCall, Settings, Store } from "../../index.js"
  * @import { About, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionBill, SessionView, Sessions, WhatIf } from "../protocol.js"
  *
  * @typedef {object} Around
@@ -261,14 +261,4 @@ export class Answers {
     const { txId } = await this.store.get(id);
     return { now: txId, told: this.told.get(id) ?? txId };
   }
-}
-
-/**
- * @param {Ledger} ledger
- * @returns {SessionBill}
- */
-function billOf({ bill, plainBill, dollars, faults, perCall }) {
-  const newest = perCall.at(-1);
-  const window = newest === undefined ? null : { ours: newest.ours.sent, plain: newest.plain.sent };
-  return { bill, plainBill, dollars, faults: faults.count, window };
 }

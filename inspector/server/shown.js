@@ -1,8 +1,8 @@
-// Messages and calls as the page shows them in lists: long texts cut. For both sides: knows neither Node nor the document.
+// Messages, calls and bills as the page shows them in lists: long texts cut. For both sides: knows neither Node nor the document.
 
 /**
- * @import { CallChange, ComparedCall, RecordedCall } from "../../index.js"
- * @import { CallView, Comparison, MessageView } from "../protocol.js"
+ * @import { CallChange, ComparedCall, Ledger, RecordedCall } from "../../index.js"
+ * @import { CallView, Comparison, MessageView, SessionBill } from "../protocol.js"
  *
  * @typedef {Pick<RecordedCall, "messages" | "about">} Listed
  */
@@ -58,6 +58,23 @@ export function shownMessage(json) {
 }
 
 /**
+ * The text of a message, its blocks in lines; null where it has none.
+ * @param {string} json
+ * @returns {string | null}
+ */
+export function messageText(json) {
+  if (!json.startsWith("{")) {
+    return null;
+  }
+  const { content } = JSON.parse(json);
+  if (!Array.isArray(content)) {
+    return typeof content === "string" ? content : null;
+  }
+  const texts = content.flatMap((block) => (typeof block?.text === "string" ? [block.text] : []));
+  return texts.length === 0 ? null : texts.join("\n");
+}
+
+/**
  * @param {Pick<ComparedCall, "call" | "changes"> & { other: Listed | null }} compared
  * @returns {CallView}
  */
@@ -93,4 +110,14 @@ export function comparison(other, changes) {
  */
 function shown(list, at) {
   return { ...shownMessage(list.messages[at]), about: list.about[at] };
+}
+
+/**
+ * @param {Ledger} ledger
+ * @returns {SessionBill}
+ */
+export function billOf({ bill, plainBill, dollars, faults, perCall }) {
+  const newest = perCall.at(-1);
+  const window = newest === undefined ? null : { ours: newest.ours.sent, plain: newest.plain.sent };
+  return { bill, plainBill, dollars, faults: faults.count, window };
 }

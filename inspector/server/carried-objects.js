@@ -1,0 +1,71 @@
+// The objects that a session met, for a page that carries its data: the versions that stood while it ran, with contents and differences.
+import { textDelta } from "./deltas.js";
+
+/**
+ * @import { Version } from "../../index.js"
+ * @import { CarriedObject, ObjectView, SessionView } from "../protocol.js"
+ * @import { Answers } from "./answers.js"
+ *
+ * @typedef {{ view: ObjectView, contents: (string | null)[], diffs: string[] }} ReadObject
+ */
+
+/**
+ * An object as far as the session saw it; null where it cannot be read. What other sessions say of it stays out.
+ * @param {Answers} answers
+ * @param {SessionView} session
+ * @param {string} id
+ * @param {number} since transaction in which the session began
+ * @returns {Promise<ReadObject | null>}
+ */
+export async function readObject(answers, { info, timeline }, id, since) {
+  const own = new Set([info.id, info.chatId, ...timeline.objects.map((object) => object.id)]);
+  try {
+    const view = await answers.object(id, null);
+    const later = view.versions.filter(({ txId }) => txId <= info.txId);
+    const standing = later.findIndex(({ txId }) => txId <= since);
+    const versions = standing < 0 ? later : later.slice(0, standing + 1);
+    const contents = await Promise.all(versions.map((version) => contentOf(answers, version)));
+    const diffs = await Promise.all(versions.slice(1).map((older, at) => diffOf(answers, older, versions[at])));
+    const backlinks = view.backlinks.filter(({ from }) => own.has(from));
+    return { view: { ...view, versions, backlinks, disk: null }, contents, diffs };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {Answers} answers
+ * @param {Version} version
+ */
+function contentOf(answers, { id, txId, content }) {
+  return content === null ? null : answers.content(id, txId).catch(() => null);
+}
+
+/**
+ * Empty between objects: a file that moved is another one.
+ * @param {Answers} answers
+ * @param {Version} older
+ * @param {Version} newer
+ */
+async function diffOf(answers, older, newer) {
+  return older.id === newer.id ? answers.diff(newer.id, older.txId, newer.txId).catch(() => "") : "";
+}
+
+/**
+ * Contents as the page carries them. `messages`: places of texts that have these contents, by content.
+ * @param {(string | null)[]} contents
+ * @param {ReadonlyMap<string, number>} messages
+ * @returns {CarriedObject["contents"]}
+ */
+export function carriedContents(contents, messages) {
+  let before = "";
+  return contents.map((content) => {
+    if (content === null) {
+      return null;
+    }
+    const message = messages.get(content);
+    const delta = message === undefined ? textDelta(before, content) : { message };
+    before = content;
+    return delta;
+  });
+}
