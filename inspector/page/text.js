@@ -12,6 +12,9 @@ const HIDDEN =
 /** Whether a picture stands at the end of a text, so that a joiner or selector behind it belongs to it. */
 const PICTURE_BEFORE = /(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}#*0-9]|\ufe0f|\u20e3)$/u;
 
+/** What a long text shows at first. */
+const FIRST = { lines: 12, characters: 1_200 };
+
 /**
  * The runs of a text.
  * @param {string} text
@@ -58,6 +61,21 @@ export function pieceEnd(text, from, most) {
   const end = Math.min(from + most, text.length);
   const isInPair = end < text.length && /[\ud800-\udbff]/.test(text[end - 1]) && /[\udc00-\udfff]/.test(text[end]);
   return isInPair ? end - 1 : end;
+}
+
+/**
+ * The end of the start of a text that is shown at first: the whole, if little more would be left out.
+ * @param {string} text
+ */
+export function startEnd(text) {
+  let end = 0;
+  for (let line = 0; line < FIRST.lines && end < text.length; line += 1) {
+    const next = text.indexOf("\n", end);
+    end = next < 0 ? text.length : next + 1;
+  }
+  end = Math.min(end, pieceEnd(text, 0, FIRST.characters));
+  const rest = text.slice(end);
+  return rest.length < 300 && rest.split("\n").length <= 4 ? text.length : end;
 }
 
 /**
