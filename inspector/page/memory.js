@@ -1,5 +1,121 @@
-import { element } from "./dom.js";
-/** @param {import("./main.js").Context} context @param {import("./main.js").Route} route @returns {import("./main.js").View} */
+// The memory of a session's folder: its pages and how much of each the model has, those to look at again, memory faults.
+import { difference } from "./difference.js";
+import { element, fill } from "./dom.js";
+import { longText } from "./long-text.js";
+import { doubtText, FIDELITIES, pagesByFile } from "./memory-words.js";
+import { counted, whole } from "./numbers.js";
+import { hashOf } from "./routes.js";
+
+/** @typedef {import("../protocol.js").MemoryView} MemoryView */
+
+/**
+ * @param {import("./main.js").Context} context
+ * @param {import("./main.js").Route} route
+ * @returns {import("./main.js").View}
+ */
 export function memoryView(context, route) {
-  return { node: element("div", {}, element("h1", { tabindex: "-1" }, "memory")) };
+  const id = /** @type {string} */ (route.id);
+  context.title("Memory");
+  const place = element("div", { class: "fill" });
+  const load = () => fill(place, context.signal, () => context.source.memory(id), memoryNodes);
+  const node = element(
+    "div",
+    { class: "view memory" },
+    element("p", { class: "above" }, element("a", { href: hashOf({ view: "session", id }) }, "Session")),
+    element("h1", { tabindex: "-1" }, "Memory"),
+    place,
+  );
+  return { node, ready: load(), refresh: () => void load() };
+}
+
+/** @param {MemoryView} memory */
+function memoryNodes({ pages, stale, faults, problems }) {
+  const resident = pages.filter((page) => page.resident).length;
+  const files = pagesByFile(pages);
+  return [
+    problems.length === 0
+      ? null
+      : element(
+          "div",
+          { class: "failure" },
+          element("strong", {}, "Something is wrong with this memory"),
+          element("ul", {}, ...problems.map((problem) => element("li", {}, problem))),
+        ),
+    element(
+      "p",
+      {},
+      `${counted(pages.length, "page")}, of which the model has ${whole(resident)} in its system prompt.`,
+    ),
+    element("h2", {}, "To look at again"),
+    stale.length === 0
+      ? element("p", { class: "faint" }, "No page is in doubt.")
+      : element("ul", { class: "pages" }, ...stale.map(staleNode)),
+    element("h2", {}, "Pages"),
+    pages.length === 0
+      ? element("p", { class: "empty" }, "There is no memory for this folder yet.")
+      : element("div", { class: "fill" }, ...files.map(fileNode)),
+    element("h2", {}, "Faults"),
+    faultsTable(faults),
+  ];
+}
+
+/** @param {ReturnType<typeof pagesByFile>[number]} file */
+function fileNode({ scope, file, pages }) {
+  return element(
+    "section",
+    { class: "memory-file" },
+    element("h3", {}, `${scope} · `, element("code", {}, file)),
+    element("ul", { class: "pages" }, ...pages.map(pageNode)),
+  );
+}
+
+/** @param {MemoryView["pages"][number]} page */
+function pageNode({ id, heading, text, fidelity, resident }) {
+  const words = fidelity === null ? "on disk only" : (FIDELITIES[fidelity] ?? fidelity);
+  return element(
+    "li",
+    {},
+    element(
+      "div",
+      { class: "tools" },
+      element("code", { class: "faint" }, id),
+      heading === null ? null : element("span", { class: "faint" }, heading),
+      element("span", { class: `chip ${resident ? "resident" : ""}` }, words),
+    ),
+    longText(text, { label: `page ${id}` }),
+  );
+}
+
+/** @param {MemoryView["stale"][number]} stale */
+function staleNode({ page, facts, reasons, ...rest }) {
+  const cited = "cited" in rest ? /** @type {import("../../index.js").CitedFile[]} */ (rest.cited) : [];
+  return element(
+    "li",
+    {},
+    element(
+      "div",
+      { class: "tools" },
+      element("code", { class: "faint" }, page.id),
+      element("span", { class: "faint" }, `${page.file}, last confirmed ${facts.confirmed}`),
+    ),
+    ...reasons.map((reason) => element("p", {}, element("strong", {}, doubtText(reason)))),
+    longText(page.text, { label: `page ${page.id}` }),
+    ...cited.map(({ path, diff }) =>
+      diff === null ? null : element("div", {}, element("code", {}, path), difference(diff)),
+    ),
+  );
+}
+
+/** @param {MemoryView["faults"]} faults */
+function faultsTable(faults) {
+  const head = ["fault", "times"].map((name) => element("th", { scope: "col" }, name));
+  const rows = faults.map(({ fault, count }) =>
+    element("tr", {}, element("th", { scope: "row" }, fault.replaceAll("_", " ")), element("td", {}, whole(count))),
+  );
+  return element(
+    "table",
+    { class: "counts" },
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...rows),
+  );
 }
