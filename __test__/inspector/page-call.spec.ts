@@ -137,10 +137,11 @@ describe("since the call before", () => {
     expect(left(16)).not.toContain("Folded");
   });
 
-  it("sums the tokens of what left by the call before", () => {
+  it("sums the tokens of each fate, of what left by the call before", () => {
     const found = sums(changesSince(messages, before, 15), messages, before);
-    expect(found.get("left")).toEqual({ count: 1, tokens: 90 });
-    expect(found.get("new")).toEqual({ count: 2, tokens: 20 });
+    expect(found.get("left")).toEqual({ count: 1, tokens: 90, was: 0 });
+    expect(found.get("new")).toEqual({ count: 2, tokens: 20, was: 0 });
+    expect(found.get("collapsed")).toEqual({ count: 1, tokens: 10, was: 300 });
   });
 
   it("says against plain what is shorter and what is left out", () => {

@@ -91,7 +91,7 @@ function hashTile({ call, messages }) {
   const made = tile(
     "what the model saw",
     call.verified ? "✓ hash checked" : "not checked",
-    call.verified ? (withheld > 0 ? why : "byte for byte") : why,
+    call.verified ? `${(call.hash ?? "").slice(0, 12)}${withheld > 0 ? `, ${why}` : ""}` : why,
     call.verified ? "verified" : "unverified",
   );
   made.title = call.hash === null ? "No hash was recorded" : `SHA-256 ${call.hash}`;

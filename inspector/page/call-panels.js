@@ -140,15 +140,10 @@ export function comparisonPanel(given, other, changes, beside) {
       if (change.fate === "kept" && change.count > 0) {
         const from = Number(change.new);
         const tokens = view.messages.slice(from, from + change.count).reduce((sum, { about }) => sum + about.tokens, 0);
-        return keptRow(
-          change.count,
-          tokens,
-          beside === "before" ? "as before" : "as plain would have sent them",
-          () => {
-            opened.add(change);
-            show();
-          },
-        );
+        return keptRow(change.count, tokens, "the same", () => {
+          opened.add(change);
+          show();
+        });
       }
       if (change.new === null) {
         const old = Number(change.old);
@@ -185,10 +180,16 @@ function sumLine(changes, view, other, names) {
   const found = sums(changes, view.messages, other);
   const kept = found.get("kept");
   const sent = view.call.sentTokens ?? 0;
-  const chips = [...found].flatMap(([fate, { count, tokens }]) =>
+  const chips = [...found].flatMap(([fate, { count, tokens, was }]) =>
     fate === "kept"
       ? []
-      : [element("span", { class: `chip fate ${fate}` }, `${whole(count)} ${names[fate]}, ${short(tokens)} tokens`)],
+      : [
+          element(
+            "span",
+            { class: `chip fate ${fate}` },
+            `${whole(count)} ${names[fate]}, ${was > 0 ? `${short(was)} → ` : ""}${short(tokens)} tokens`,
+          ),
+        ],
   );
   return element(
     "div",

@@ -74,19 +74,22 @@ export function changesAgainstPlain(messages, plain) {
 }
 
 /**
- * How many pieces have each fate, and their tokens: of the later request, of the other one for those that left.
+ * How many pieces have each fate, and their tokens: of the later request, of the other one for those that left. `was`: the tokens that
+ * changed ones had in the other.
  * @param {Change[]} changes
  * @param {MessageView[]} messages
  * @param {Comparison} other
  */
 export function sums(changes, messages, other) {
-  /** @type {Map<Fate, { count: number, tokens: number }>} */
+  /** @type {Map<Fate, { count: number, tokens: number, was: number }>} */
   const found = new Map();
   for (const { fate, old, new: now, count } of changes) {
-    const sum = found.get(fate) ?? { count: 0, tokens: 0 };
-    const pieces = now === null ? [other.messages[Number(old)]] : messages.slice(now, now + count);
+    const sum = found.get(fate) ?? { count: 0, tokens: 0, was: 0 };
+    const before = old === null ? 0 : (other.messages[old]?.about.tokens ?? 0);
     sum.count += count;
-    sum.tokens += pieces.reduce((all, piece) => all + (piece?.about.tokens ?? 0), 0);
+    sum.was += now === null ? 0 : before;
+    sum.tokens +=
+      now === null ? before : messages.slice(now, now + count).reduce((all, { about }) => all + about.tokens, 0);
     found.set(fate, sum);
   }
   return found;

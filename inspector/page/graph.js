@@ -8,6 +8,8 @@ import { oneLine } from "./text.js";
 
 const WIDTH = 760;
 const ROW = 30;
+/** Room for the name above the middle. */
+const LEAST = 68;
 const BOX = { width: 250, height: 22 };
 
 /**
@@ -18,7 +20,7 @@ export function linksGraph({ name, links, backlinks, nameOf, options }) {
   if (from.length + to.length === 0) {
     return element("p", { class: "faint" }, "No object refers to it, and it refers to none.");
   }
-  const height = Math.max(1, Math.min(MOST, Math.max(from.length, to.length))) * ROW + 8;
+  const height = Math.max(LEAST, Math.min(MOST, Math.max(from.length, to.length)) * ROW + 8);
   const middle = { x: WIDTH / 2, y: height / 2 };
   const side = (/** @type {Neighbour[]} */ all, /** @type {"from" | "to"} */ end) => {
     const shown = all.slice(0, MOST);
