@@ -3,7 +3,7 @@ import { FATES, PLAIN_FATES, sums } from "./changes.js";
 import { chunks } from "./chunks.js";
 import { element, put } from "./dom.js";
 import { longText } from "./long-text.js";
-import { keptRow, messageCard } from "./message.js";
+import { keptRow, messageCard, otherText } from "./message.js";
 import { counted, short, whole } from "./numbers.js";
 import { gistOf, roleOf } from "./parts.js";
 import { wayOf } from "./why.js";
@@ -87,13 +87,15 @@ export function sentPanel(given, since) {
  * @param {number} at
  * @param {import("./message.js").Place["fate"]} fate
  * @param {boolean} [hasText]
+ * @param {HTMLElement | null} [other]
  */
-function sentCard({ context, session, call, view, price }, at, fate, hasText = true) {
+function sentCard({ context, session, call, view, price }, at, fate, hasText = true, other = null) {
   return messageCard(view.messages[at], {
     at,
     session,
     fate: fate === null || fate === undefined || hasText === false ? fate : { ...fate, diff: null },
     hasText,
+    other,
     load: () => context.source.message(session, call, at, "sent"),
     price: () => price(at),
   });
@@ -124,8 +126,10 @@ function heightOf({ message, about }) {
  * @param {"before" | "plain"} beside
  */
 export function comparisonPanel(given, other, changes, beside) {
-  const names = beside === "before" ? FATES : PLAIN_FATES;
+  const isBefore = beside === "before";
+  const names = isBefore ? FATES : PLAIN_FATES;
   const { context, session, call, view } = given;
+  const { source } = context;
   const place = element("div", { class: "fill" });
   /** @type {Set<Change>} */
   const opened = new Set();
@@ -145,22 +149,15 @@ export function comparisonPanel(given, other, changes, beside) {
           show();
         });
       }
+      const old = Number(change.old);
+      const load = () =>
+        isBefore ? source.message(session, call - 1, old, "sent") : source.message(session, call, old, "plain");
       if (change.new === null) {
-        const old = Number(change.old);
-        return messageCard(other.messages[old], {
-          at: old,
-          session,
-          fate: fateOf(change, names),
-          load: () =>
-            context.source.message(
-              session,
-              beside === "before" ? call - 1 : call,
-              old,
-              beside === "before" ? "sent" : "plain",
-            ),
-        });
+        return messageCard(other.messages[old], { at: old, session, fate: fateOf(change, names), load });
       }
-      return sentCard(given, change.new, fateOf(change, names), change.diff === null);
+      const title = isBefore ? `As it was in call ${call - 1}` : "As plain would have sent it";
+      const was = change.diff === null ? null : otherText(title, other.messages[old], load);
+      return sentCard(given, change.new, fateOf(change, names), change.diff === null, was);
     };
     const height = (/** @type {number} */ at) => (rows[at].fate === "kept" && rows[at].count > 0 ? 36 : 180);
     put(place, chunks({ label: "Changes", count: rows.length, signal: context.signal, build, height }).node);

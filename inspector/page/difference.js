@@ -7,15 +7,18 @@ import { counted } from "./numbers.js";
 const FIRST = 12;
 const MORE = 500;
 
+/** A difference of so many characters was cut on its way. */
+const CUT = 19_999;
+
 /** The longest part of a line that is shown, in characters. */
 const MOST = 2_000;
 
 /**
  * The difference, its start open.
  * @param {string} unified
- * @param {{ first?: number }} [options]
+ * @param {{ first?: number, mayBeCut?: boolean }} [options]
  */
-export function difference(unified, { first = FIRST } = {}) {
+export function difference(unified, { first = FIRST, mayBeCut = true } = {}) {
   const lines = diffLines(unified);
   const body = element("div", { class: "diff-lines" });
   const node = element("div", { class: "diff" }, body);
@@ -29,7 +32,8 @@ export function difference(unified, { first = FIRST } = {}) {
   };
   // A rest of a few lines is not worth a button.
   show(lines.length <= first + 4 ? lines.length : first);
-  node.append(more);
+  const isCut = mayBeCut && unified.length >= CUT;
+  node.append(more, isCut ? element("p", { class: "faint cut" }, "The difference goes on: this is its start.") : "");
   return node;
 }
 

@@ -101,7 +101,7 @@ function staleNode({ page, facts, reasons, ...rest }) {
     ...reasons.map((reason) => element("p", {}, element("strong", {}, doubtText(reason)))),
     longText(page.text, { label: `page ${page.id}` }),
     ...cited.map(({ path, diff }) =>
-      diff === null ? null : element("div", {}, element("code", {}, path), difference(diff)),
+      diff === null ? null : element("div", {}, element("code", {}, path), difference(diff, { mayBeCut: false })),
     ),
   );
 }

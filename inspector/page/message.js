@@ -11,6 +11,7 @@ import { kindOf, sinceText, WAYS, wayOf, whyText } from "./why.js";
 /** @typedef {import("./why.js").PieceCost} PieceCost */
 /**
  * Where a message belongs. `load`: its whole JSON. `fate`: what became of it, beside another request. `price`: asked when it is made.
+ * `other`: what stands below, such as the same message of another request.
  * @typedef {{
  *   at: number,
  *   session: string,
@@ -18,6 +19,7 @@ import { kindOf, sinceText, WAYS, wayOf, whyText } from "./why.js";
  *   price?: () => HTMLElement | null,
  *   fate?: { name: string, words: string, label: string, diff: string | null } | null,
  *   hasText?: boolean,
+ *   other?: HTMLElement | null,
  * }} Place
  */
 
@@ -50,6 +52,7 @@ export function messageCard({ message, cut, length, about }, place) {
     fate?.words ? element("p", { class: "why" }, `${fate.words}.`) : null,
     about === undefined ? null : whyNodes(about, way),
     fate?.diff ? difference(fate.diff) : hasText ? textNodes(message, cut, load, name) : null,
+    place.other,
   );
 }
 
@@ -86,6 +89,28 @@ function objectLinks({ object, handle, fileHandle, path }, session) {
     object === null ? null : link(object, handle ?? object.slice(0, 12)),
     fileHandle === null ? null : link(fileHandle, [fileHandle, path].filter(Boolean).join(" ")),
   );
+}
+
+/**
+ * The same message as it stood in another request, closed at first.
+ * @param {string} title
+ * @param {MessageView} view
+ * @param {() => Promise<string>} load
+ */
+export function otherText(title, { message, cut }, load) {
+  const details = element(
+    "details",
+    {
+      class: "other",
+      ontoggle: () => {
+        if (details.open && details.childElementCount === 1) {
+          details.append(...textNodes(message, cut, load, title));
+        }
+      },
+    },
+    element("summary", {}, title),
+  );
+  return details;
 }
 
 /**

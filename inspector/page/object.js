@@ -203,7 +203,8 @@ class ObjectPage {
       longText(await source.content(version.id, version.txId), { label: `version ${version.txId}` });
     // A version before a move belongs to another object.
     const canCompare = older !== undefined && older.id === version.id && hasText && older.content !== null;
-    const diff = async () => difference(await source.diff(version.id, older?.txId ?? 0, version.txId), { first: 60 });
+    const diff = async () =>
+      difference(await source.diff(version.id, older?.txId ?? 0, version.txId), { first: 60, mayBeCut: false });
     const actions = [
       canCompare ? toggle("What changed", place, this.context.signal, diff) : null,
       hasText
