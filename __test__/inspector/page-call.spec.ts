@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { LedgerCall, MessageAbout } from "../../index.js";
 import { changesAgainstPlain, changesSince, sums } from "../../inspector/page/changes.js";
 import { diffCount, diffLines } from "../../inspector/page/diff-lines.js";
+import { savedText } from "../../inspector/page/numbers.js";
 import { gistOf, mayBeCut, partsOf, speakerOf } from "../../inspector/page/parts.js";
 import { startEnd } from "../../inspector/page/text.js";
 import { kindOf, pieceCosts, wayOf, whyText } from "../../inspector/page/why.js";
@@ -86,6 +87,15 @@ describe("what a piece costs", () => {
 
   it("is not known of a call that is in no bill", () => {
     expect(pieceCosts([30], undefined, prices)).toBeNull();
+  });
+});
+
+describe("the size beside plain", () => {
+  it("is a share, with more digits where next to nothing is left", () => {
+    expect(savedText(30, 100)).toBe("70\u00a0% less than plain");
+    expect(savedText(120, 100)).toBe("20\u00a0% more than plain");
+    expect(savedText(2, 1_000)).toBe("99.80\u00a0% less than plain");
+    expect(savedText(100, 100)).toBe("the same as plain");
   });
 });
 

@@ -1,6 +1,6 @@
 // What a call was, above its messages: its place in the session, its figures beside plain's, and what fills its window.
 import { element } from "./dom.js";
-import { clock, cost, counted, percent, short, whole } from "./numbers.js";
+import { clock, cost, counted, percent, savedText, short, whole } from "./numbers.js";
 import { roleOf } from "./parts.js";
 import { kindOf } from "./why.js";
 
@@ -58,7 +58,7 @@ export function callFacts({ time, model, epoch, epochReason, retryOf, layout, co
 export function callFigures(view) {
   const { call } = view;
   const [sent, plain] = [call.sentTokens ?? 0, call.plainTokens ?? 0];
-  const saved = plain > 0 ? `${percent(Math.abs(1 - sent / plain))} ${sent <= plain ? "less" : "more"} than plain` : "";
+  const saved = savedText(sent, plain);
   return element(
     "dl",
     { class: "figures" },
@@ -116,9 +116,10 @@ export function billTexts({ ours, plain, usdPerMillion, reported }) {
 /**
  * What fills the window, beside plain's size.
  * @param {CallView} view
+ * @param {import("../../index.js").TokensByKind | null} known as the timeline has it, which also counts lines within messages
  */
-export function windowBars(view) {
-  const kinds = tokensByKind(view);
+export function windowBars(view, known) {
+  const kinds = known ?? tokensByKind(view);
   const ours = Object.values(kinds).reduce((sum, tokens) => sum + tokens, 0);
   const plain = (view.call.plainTokens ?? 0) + (view.call.promptTokens ?? 0);
   const scale = Math.max(ours, plain, 1);

@@ -60,8 +60,9 @@ class CallPage {
     this.prices = new Map();
     this.above = element("a", { href: hashOf({ view: "session", id: session }) }, "Session");
     this.count = element("span", { class: "faint" });
-    this.before = this.neighbour(-1);
-    this.after = this.neighbour(1);
+    this.neighbours = element("nav", { class: "tools", "aria-label": "Calls" });
+    /** How many calls the session has, once that is known. */
+    this.last = Number.POSITIVE_INFINITY;
     this.body = element("div", { class: "fill" });
     this.node = element(
       "div",
@@ -72,7 +73,7 @@ class CallPage {
         { class: "headline" },
         element("h1", { tabindex: "-1" }, `Call ${number}`),
         this.count,
-        element("nav", { class: "tools", "aria-label": "Calls" }, this.before, this.after),
+        this.neighbours,
       ),
       this.body,
     );
@@ -80,24 +81,33 @@ class CallPage {
 
   /** @param {-1 | 1} step */
   neighbour(step) {
+    const call = this.number + step;
     const name = step < 0 ? "← Call before" : "Next call →";
-    return element(
-      "a",
-      { class: "button", rel: step < 0 ? "prev" : "next", title: `Key ${step < 0 ? "←" : "→"}` },
-      name,
-    );
+    return call < 1 || call > this.last
+      ? element("span", { class: "button", role: "link", "aria-disabled": "true" }, name)
+      : element(
+          "a",
+          {
+            class: "button",
+            rel: step < 0 ? "prev" : "next",
+            href: this.address(call),
+            title: `Key ${name.match(/[←→]/)}`,
+          },
+          name,
+        );
   }
 
   /** What the session knows of the call: its neighbours, and what it costs. */
   showSession() {
-    this.showNeighbours(Number.POSITIVE_INFINITY);
+    this.showNeighbours();
     this.context.source.session(this.session).then(
       (known) => {
         if (!this.context.signal.aborted) {
           this.known = known;
-          this.above.textContent = oneLine(known.info.title ?? "untitled session", 80);
+          put(this.above, oneLine(known.info.title ?? "untitled session", 80));
           this.count.textContent = `of ${known.timeline.calls.length}`;
-          this.showNeighbours(known.timeline.calls.length);
+          this.last = known.timeline.calls.length;
+          this.showNeighbours();
           this.showPrices();
         }
       },
@@ -107,19 +117,13 @@ class CallPage {
     );
   }
 
-  /** @param {number} last number of a call */
-  showNeighbours(last) {
-    for (const [link, call] of /** @type {const} */ ([
-      [this.before, this.number - 1],
-      [this.after, this.number + 1],
-    ])) {
-      const isThere = call >= 1 && call <= last;
-      link.toggleAttribute("aria-disabled", !isThere);
-      if (isThere) {
-        link.href = this.address(call);
-      } else {
-        link.removeAttribute("href");
-      }
+  /** Keeps the focus of a person who goes from call to call. */
+  showNeighbours() {
+    const focused = document.activeElement?.closest("[rel]")?.getAttribute("rel");
+    const hadFocus = this.neighbours.contains(document.activeElement);
+    put(this.neighbours, this.neighbour(-1), this.neighbour(1));
+    if (hadFocus) {
+      /** @type {HTMLElement | null} */ (this.neighbours.querySelector(`[rel="${focused}"]`))?.focus();
     }
   }
 
@@ -130,13 +134,14 @@ class CallPage {
 
   /** The arrow keys go to the call before and the next one. @param {KeyboardEvent} event */
   walk(event) {
-    const link = event.key === "ArrowLeft" ? this.before : event.key === "ArrowRight" ? this.after : null;
+    const rel = event.key === "ArrowLeft" ? "prev" : event.key === "ArrowRight" ? "next" : null;
+    const link = /** @type {HTMLAnchorElement | null} */ (this.neighbours.querySelector(`a[rel="${rel}"]`));
     const isElsewhere =
       event.target instanceof Element &&
       event.target.closest("input, textarea, select, [role=tablist], .diff, pre") !== null;
-    if (link?.href && !isElsewhere && !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    if (link !== null && !isElsewhere && !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
       event.preventDefault();
-      location.hash = new URL(link.href).hash;
+      location.hash = link.hash;
     }
   }
 
@@ -147,7 +152,7 @@ class CallPage {
     if (call.failedOpen !== null) {
       return element(
         "div",
-        { class: "failure" },
+        { class: "notice" },
         element(
           "p",
           {},
@@ -161,7 +166,7 @@ class CallPage {
     const made = [
       element("p", { class: "faint facts" }, callFacts(call)),
       callFigures(view),
-      windowBars(view),
+      windowBars(view, null),
       tabbed({
         label: "The request",
         tabs: this.tabs(view),
@@ -220,7 +225,7 @@ class CallPage {
     if (location.hash !== this.address(this.number) && this.view !== null) {
       history.replaceState(null, "", this.address(this.number));
     }
-    this.showNeighbours(this.known?.timeline.calls.length ?? Number.POSITIVE_INFINITY);
+    this.showNeighbours();
   }
 
   /** The place of a message's price. */
@@ -241,6 +246,8 @@ class CallPage {
     this.costs = pieceCosts(tokens, call, known?.ledger.prices?.prices);
     this.usdPerMillion = call.usdPerMillion;
     const { figure, more, title } = billTexts(call);
+    const kinds = known?.timeline.calls.find(({ number }) => number === this.number)?.kinds ?? null;
+    this.body.querySelector("figure.window")?.replaceWith(windowBars(view, kinds));
     const tile = this.body.querySelector(".figures .bill");
     tile?.setAttribute("title", title);
     const texts = tile?.querySelectorAll("strong, .faint") ?? [];

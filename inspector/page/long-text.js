@@ -20,15 +20,12 @@ export function longText(text, { label, load = null, open = false }) {
   const close = () => {
     const end = startEnd(all);
     put(body, all.slice(0, end));
-    const isOpen = end === all.length && isWhole;
+    const name = openName(all, end, isWhole);
     put(
       bar,
-      isOpen
+      end === all.length && isWhole
         ? null
-        : button(openName(all, end, isWhole), () => void unfold(), {
-            class: "plain",
-            "aria-label": `Show all of ${label}`,
-          }),
+        : button(name, () => void unfold(), { class: "plain", "aria-label": `${name} of ${label}` }),
     );
   };
   const unfold = async () => {

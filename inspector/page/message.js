@@ -39,7 +39,7 @@ export function messageCard({ message, cut, length, about }, place) {
     element("strong", { class: "speaker" }, speakerOf(message)),
     about === undefined ? null : objectLinks(about, place.session),
     fate === null ? null : element("span", { class: `chip fate ${fate.name}` }, fate.label),
-    way === "given" ? null : element("span", { class: `chip way ${way}` }, WAYS[way]),
+    way === "given" ? null : element("span", { class: `chip way ${way}` }, about?.withheld ?? WAYS[way]),
     element("span", { class: "grow" }),
     about === undefined ? null : element("span", { class: "figure" }, counted(about.tokens, "token")),
     place.price?.(),
@@ -47,7 +47,13 @@ export function messageCard({ message, cut, length, about }, place) {
   );
   return element(
     "article",
-    { class: `message ${kind} ${fate?.name ?? ""}`, role: "listitem", tabindex: "-1", "aria-label": name },
+    {
+      class: `message ${kind} ${fate?.name ?? ""}`,
+      role: "listitem",
+      tabindex: "-1",
+      "aria-label": name,
+      "data-message": at,
+    },
     head,
     fate?.words ? element("p", { class: "why" }, `${fate.words}.`) : null,
     about === undefined ? null : whyNodes(about, way),

@@ -75,6 +75,19 @@ export function savedShare(bill, plainBill) {
 }
 
 /**
+ * How much less ours is than plain.
+ * @param {number} sent
+ * @param {number} plain
+ */
+export function savedText(sent, plain) {
+  if (plain <= 0 || sent === plain) {
+    return plain > 0 ? "the same as plain" : "";
+  }
+  const share = Math.abs(1 - sent / plain);
+  return `${percent(share, share > 0.99 && share < 1 ? 2 : 0)} ${sent < plain ? "less" : "more"} than plain`;
+}
+
+/**
  * A point in time, in the person's own zone, to the minute.
  * @param {string | null} time RFC 3339
  */

@@ -118,7 +118,7 @@ class ObjectPage {
             " ",
             element("code", {}, view.disk.path),
           ),
-      newest?.redacted ? element("p", { class: "failure" }, redactedText(newest.redacted)) : null,
+      newest?.redacted ? element("p", { class: "notice" }, redactedText(newest.redacted)) : null,
       ...this.shown(),
       element("h2", {}, "Versions"),
       this.versions(),

@@ -53,7 +53,7 @@ export function objectsView(context, route) {
       context.signal,
       () => context.source.session(id),
       ({ info, timeline }) => {
-        above.textContent = oneLine(info.title ?? "untitled session", 80);
+        put(above, oneLine(info.title ?? "untitled session", 80));
         known = { objects: timeline.objects, calls: timeline.calls.length };
         queueMicrotask(show);
         return timeline.objects.length === 0
