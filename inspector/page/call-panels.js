@@ -13,12 +13,14 @@ import { wayOf } from "./why.js";
 /** @typedef {import("../protocol.js").Comparison} Comparison */
 /** @typedef {import("./changes.js").Change} Change */
 /**
+ * `object`: handle of the one whose message is to be in sight.
  * @typedef {{
  *   context: import("./main.js").Context,
  *   session: string,
  *   call: number,
  *   view: CallView,
  *   price: (at: number) => HTMLElement,
+ *   object: string | null,
  * }} Given
  */
 
@@ -42,6 +44,7 @@ const FILTERS = {
  * @param {Change[] | null} since
  */
 export function sentPanel(given, since) {
+  const { context, object } = given;
   const { messages } = given.view;
   const changes = new Map(
     since?.flatMap((change) => (change.fate === "kept" || change.new === null ? [] : [[change.new, change]])),
@@ -72,14 +75,36 @@ export function sentPanel(given, since) {
     const list = chunks({
       label: "Messages",
       count: shown.length,
-      signal: given.context.signal,
+      signal: context.signal,
       height: (at) => heightOf(messages[shown[at]]),
       build: (at) => sentCard(given, shown[at], fateOf(changes.get(shown[at]))),
     });
     put(place, shown.length === 0 ? element("p", { class: "empty" }, "No message is like that.") : list.node);
+    return list;
   };
-  show();
+  const list = show();
+  const wanted = messages.findLastIndex(
+    ({ about }) => object !== null && [about.handle, about.fileHandle].includes(object),
+  );
+  if (wanted >= 0) {
+    revealOnceShown(list, wanted, context.signal);
+  }
   return element("div", { class: "fill" }, element("div", { class: "tools" }, words, choice, count), place);
+}
+
+/**
+ * @param {import("./chunks.js").Chunks} list
+ * @param {number} at
+ * @param {AbortSignal} signal
+ */
+function revealOnceShown(list, at, signal) {
+  requestAnimationFrame(() => {
+    if (list.node.isConnected) {
+      list.reveal(at);
+    } else if (!signal.aborted) {
+      revealOnceShown(list, at, signal);
+    }
+  });
 }
 
 /**

@@ -49,7 +49,10 @@ class CallPage {
     this.context = context;
     this.session = session;
     this.number = number;
-    this.options = options;
+    /** What addresses of other calls go on with. @type {{ [key: string]: string }} */
+    this.options = options.tab === undefined ? {} : { tab: options.tab };
+    /** Handle of the object whose message is to be in sight. */
+    this.object = options.object ?? null;
     /** @type {CallView | null} */
     this.view = null;
     /** @type {SessionView | null} */
@@ -186,7 +189,14 @@ class CallPage {
     const { call, before, messages } = view;
     const since = before === null || before.count === 0 ? null : changesSince(messages, before, this.number);
     const changed = since?.filter(({ fate }) => fate !== "kept").length ?? 0;
-    const given = { context: this.context, session: this.session, call: this.number, view, price: this.price };
+    const given = {
+      context: this.context,
+      session: this.session,
+      call: this.number,
+      view,
+      price: this.price,
+      object: this.object,
+    };
     return [
       { id: "sent", name: `As sent · ${counted(messages.length, "message")}`, build: () => sentPanel(given, since) },
       {

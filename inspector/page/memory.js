@@ -71,7 +71,7 @@ function fileNode({ scope, file, pages }) {
 
 /** @param {MemoryView["pages"][number]} page */
 function pageNode({ id, heading, text, fidelity, resident }) {
-  const words = fidelity === null ? "on disk only" : (FIDELITIES[fidelity] ?? fidelity);
+  const words = fidelity === null ? "not in the prompt" : (FIDELITIES[fidelity] ?? fidelity);
   return element(
     "li",
     {},

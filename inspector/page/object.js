@@ -150,7 +150,7 @@ class ObjectPage {
         `Now: ${shownNow(line.shown, calls)}. Its text stood in ${counted(shownCalls(line.shown), "call")} of ${whole(calls)}.`,
       ),
       shownStrip(line.shown, calls),
-      shownList(line.shown, session),
+      shownList(line.shown, session, line.handle),
       marks.length === 0
         ? null
         : element(

@@ -35,10 +35,11 @@ export function shownStrip(shown, calls) {
  * The runs one by one, each with links to its calls.
  * @param {ShownRun[]} shown
  * @param {string} session
+ * @param {string} handle
  */
-export function shownList(shown, session) {
+export function shownList(shown, session, handle) {
   const link = (/** @type {number} */ call) =>
-    element("a", { href: hashOf({ view: "call", id: session, call }) }, String(call));
+    element("a", { href: hashOf({ view: "call", id: session, call, options: { object: handle } }) }, String(call));
   return element(
     "ol",
     { class: "runs" },
