@@ -18,9 +18,9 @@ export const FIDELITIES = {
 export function doubtText(doubt) {
   switch (doubt.reason) {
     case "cited_changed":
-      return `It cites what has changed: ${doubt.paths.join(", ")}`;
+      return "It cites what has changed:";
     case "cited_gone":
-      return `It cites what is gone: ${doubt.paths.join(", ")}`;
+      return "It cites what is gone:";
     case "old":
       return `Neither confirmed nor used for ${counted(doubt.days, "day")}`;
     case "never_used":
@@ -42,4 +42,14 @@ export function pagesByFile(pages) {
     files.set(key, file);
   }
   return [...files.values()];
+}
+
+/**
+ * The last version of a file on a day, or the first that the store has; null if that is the newest one, so that nothing can be compared.
+ * @param {import("../../index.js").Version[]} versions newest first
+ * @param {string} day `2030-01-31`
+ */
+export function versionThen(versions, day) {
+  const then = versions.find(({ systemTime }) => systemTime.slice(0, 10) <= day) ?? versions.at(-1);
+  return then === undefined || then === versions[0] ? null : then;
 }
