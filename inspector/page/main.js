@@ -12,6 +12,7 @@ import { replaysView } from "./replays.js";
 import { hashOf, routeOf, sessionOf } from "./routes.js";
 import { sessionView } from "./session.js";
 import { sessionsView } from "./sessions.js";
+import { spelt } from "./text.js";
 import { themeSwitch } from "./theme.js";
 import { whatIfView } from "./what-if.js";
 
@@ -165,7 +166,7 @@ class Pages {
     const { signal } = this.abort;
     const title = (/** @type {string} */ text) => {
       if (!signal.aborted) {
-        document.title = `${text} – Palimpsest`;
+        document.title = `${spelt(text)} – Palimpsest`;
       }
     };
     try {
