@@ -1,6 +1,7 @@
 // What `palimpsest replay --html` found: the figures in sum, a table of the sessions that sorts, and the chosen session in charts.
 import { button, element, put } from "./dom.js";
 import { counted, percent, short, whole } from "./numbers.js";
+import { replayedCharts } from "./replayed.js";
 
 /** @typedef {import("../../index.js").ReplayReport} ReplayReport */
 /** @typedef {import("../../index.js").ReplayedFile} ReplayedFile */
@@ -33,6 +34,13 @@ const COLUMNS = [
  */
 export function replaysView(report) {
   const chosen = element("section", { class: "view", "aria-label": "Chosen session" });
+  let end = () => {};
+  const show = (/** @type {ReplayedFile} */ file) => {
+    end();
+    const charts = file.series.length > 0 ? replayedCharts(file) : null;
+    end = charts?.end ?? end;
+    put(chosen, ...replayedSession(file, charts?.node ?? null));
+  };
   return element(
     "div",
     { class: "view replays" },
@@ -40,7 +48,7 @@ export function replaysView(report) {
     element("p", { class: "faint" }, termsOf(report)),
     ...(report.files.length === 0
       ? [element("p", { class: "empty" }, "No session was replayed.")]
-      : [...sumOf(report), sessionsTable(report.files, (file) => put(chosen, ...replayedSession(file))), chosen]),
+      : [...sumOf(report), sessionsTable(report.files, show), chosen]),
   );
 }
 
@@ -140,11 +148,13 @@ function barOf(share) {
 /**
  * A session: its charts, and its epochs with their reasons.
  * @param {ReplayedFile} file
+ * @param {HTMLElement | null} charts
  */
-function replayedSession(file) {
+function replayedSession(file, charts) {
   return [
     element("h2", {}, file.name),
     ...file.notes.map((note) => element("p", { class: "faint" }, `Of the file: ${note}.`)),
+    charts,
     epochsTable(file),
   ];
 }
