@@ -93,6 +93,22 @@ fn every_call_has_the_tokens_of_its_messages_by_kind() {
 }
 
 #[test]
+fn a_pinned_file_is_counted_among_the_files() {
+    let mut host = Host::new(small());
+    host.write_file("a.txt", &"a line of the file\n".repeat(60));
+    host.user("begin");
+    host.read("a.txt", Some(1), Some(2));
+    host.send();
+    let handle = host.live.state().index().entries()[0].handle.to_string();
+    host.activate(&palimpsest::live::Wanted { name: handle, ..Default::default() }, true);
+    host.send();
+    check(&host.store, host.live.id());
+    let calls = timeline(&host.store, host.live.id()).unwrap().calls;
+    let [first, second] = &calls[..] else { panic!("{calls:?}") };
+    assert!(second.kinds.files > first.kinds.files + 200, "{:?}", second.kinds);
+}
+
+#[test]
 fn an_object_is_shown_as_given_then_in_part_then_by_its_line() {
     let host = worked();
     let over_time = timeline(&host.store, host.live.id()).unwrap();

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::live::journal::stored_version;
 use crate::live::recorded::text_of;
 use crate::object::{Hash, ObjectId, ObjectType};
-use crate::session::{ChatMessage, MessageKind, Session, Shows, SlotRecord, Treatment};
+use crate::session::{ChatMessage, MessageKind, Session, SlotRecord, Subject, Treatment};
 use crate::store::Store;
 
 /// Tokens of a request by kind of content.
@@ -134,14 +134,21 @@ impl<'a> Counting<'a> {
             MessageKind::User | MessageKind::Other => kinds.person = tokens,
             MessageKind::Assistant => kinds.model = tokens,
             MessageKind::Result(fact) => {
-                let file = match &fact.shows {
-                    Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
-                    Shows::Change { .. } | Shows::Own => None,
+                let text_of = match treatment {
+                    Treatment::Current { object, .. } => Some(object),
+                    _ => fact.shown_object(),
                 };
-                shows.extend(fact.object.iter().chain(file).map(|object| (object.clone(), way)));
+                shows.extend(fact.object.iter().chain(text_of).map(|object| (object.clone(), way)));
+                let is_file = |object| {
+                    matches!(
+                        state.index().get(object).map(|it| &it.subject),
+                        Some(Subject::File { .. })
+                    )
+                };
+                let of_file = text_of.is_some_and(is_file);
                 match way {
                     Way::Reference | Way::Reread => kinds.references += tokens,
-                    _ if matches!(fact.shows, Shows::File { .. }) => kinds.files = tokens,
+                    _ if of_file => kinds.files = tokens,
                     _ => kinds.outputs = tokens,
                 }
             }
