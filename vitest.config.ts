@@ -17,7 +17,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: "here", include: ["__test__/{.,inspector,xtdb}/*.spec.ts"] } },
+      { extends: true, test: { name: "here", include: ["__test__/*.spec.ts", "__test__/{inspector,xtdb}/*.spec.ts"] } },
       {
         extends: true,
         test: { name: `pi ${currentPi}`, include: endToEnd, env: { PALIMPSEST_TEST_PI: currentPi } },
