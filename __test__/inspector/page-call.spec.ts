@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { LedgerCall, MessageAbout } from "../../index.js";
 import { changesAgainstPlain, changesSince, sums } from "../../inspector/page/changes.js";
-import { diffCount, diffLines } from "../../inspector/page/diff-lines.js";
+import { diffLines } from "../../inspector/page/diff-lines.js";
 import { savedText } from "../../inspector/page/numbers.js";
 import { gistOf, mayBeCut, partsOf, speakerOf } from "../../inspector/page/parts.js";
 import { startEnd } from "../../inspector/page/text.js";
@@ -170,10 +170,10 @@ describe("a difference", () => {
     ]);
   });
 
-  it("counts lines and says where they are", () => {
+  it("says where its lines are and what became of them", () => {
     const lines = diffLines("--- a\n+++ b\n@@ -10,2 +12,3 @@\n same\n-old\n+new\n+more\n");
     expect(lines[0]).toEqual({ kind: "place", text: "line 10 → line 12" });
-    expect(diffCount(lines)).toBe("+2 −1");
+    expect(lines.slice(1).map(({ kind }) => kind)).toEqual(["same", "removed", "added", "added"]);
   });
 });
 

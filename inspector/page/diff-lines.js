@@ -47,12 +47,3 @@ function placeText(line) {
   const found = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
   return found === null ? line : `line ${found[1]} → line ${found[3]}`;
 }
-
-/**
- * How many lines were added and removed: `+4 −1`.
- * @param {DiffLine[]} lines
- */
-export function diffCount(lines) {
-  const count = (/** @type {DiffLine["kind"]} */ kind) => lines.filter((line) => line.kind === kind).length;
-  return `+${count("added")} −${count("removed")}`;
-}

@@ -3,7 +3,7 @@ import { element, fill, put } from "./dom.js";
 import { virtualList } from "./list.js";
 import { counted, whole } from "./numbers.js";
 import { hashOf } from "./routes.js";
-import { ORDERS, shownCalls, shownNow, wantedObjects } from "./runs.js";
+import { ORDERS, SHOWN_WAYS, shownCalls, shownNow, wantedObjects } from "./runs.js";
 import { shownStrip } from "./shown.js";
 import { oneLine } from "./text.js";
 
@@ -148,18 +148,8 @@ function objectRow(object, calls, session) {
 }
 
 function legend() {
-  /** @type {[string, string][]} */
-  const ways = [
-    ["given", "as given"],
-    ["current", "as it is now"],
-    ["excerpt", "in part"],
-    ["reread", "stands elsewhere"],
-    ["reference", "one line instead"],
-  ];
-  const place = element("p", { class: "legend faint" });
-  put(
-    place,
-    ways.map(([way, name]) => element("span", { class: "key" }, element("i", { class: `swatch way-${way}` }), name)),
+  const keys = Object.entries(SHOWN_WAYS).map(([way, name]) =>
+    element("span", { class: "key" }, element("i", { class: `swatch way-${way}` }), name),
   );
-  return place;
+  return element("p", { class: "legend faint" }, ...keys);
 }

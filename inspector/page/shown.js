@@ -1,7 +1,7 @@
 // In which calls an object was shown, and how: as a strip over the session, and in words. Knows no source.
 import { drawn, element } from "./dom.js";
 import { hashOf } from "./routes.js";
-import { runText, shownNow } from "./runs.js";
+import { runText, SHOWN_WAYS, shownNow } from "./runs.js";
 
 /** @typedef {import("../../index.js").ShownRun} ShownRun */
 
@@ -52,7 +52,7 @@ export function shownList(shown, session, handle) {
         link(from),
         from === to ? "" : " to ",
         from === to ? "" : link(to),
-        `: ${runText({ from, to, as }).replace(/^.*: /, "")}`,
+        `: ${SHOWN_WAYS[as]}`,
       ),
     ),
   );
