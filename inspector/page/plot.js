@@ -78,9 +78,10 @@ export class Plot {
     const [from, to] = range;
     const step = Math.max(1, roundStep(((to - from) * 80) / box.width));
     ink.fillStyle = colour("faint");
-    ink.textAlign = "center";
     ink.textBaseline = "top";
     for (let call = Math.ceil(from / step) * step; call <= to; call += step) {
+      // The last one stays on the canvas.
+      ink.textAlign = this.left(call) > box.width - 16 ? "right" : "center";
       ink.fillText(String(call), box.left + this.left(call), box.top + box.height + 7);
     }
   }

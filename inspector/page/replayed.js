@@ -1,9 +1,6 @@
 // A session that was played again, in charts: windows by kind of content and bills, ours beside plain, with epochs, faults and compactions.
-import { amountsChart, lanesChart } from "./charts.js";
-import { drawn, element, put } from "./dom.js";
 import { percent, short, whole } from "./numbers.js";
-import { themes } from "./theme.js";
-import { Walk } from "./walk.js";
+import { Panel } from "./panel.js";
 
 /** @typedef {import("../../index.js").ReplayedFile} ReplayedFile */
 /** @typedef {import("../../index.js").ReplayedCall} ReplayedCall */
@@ -20,69 +17,28 @@ const KINDS = [
 ];
 
 /**
- * The charts, and what they say of the call that is stood on. `end`: when another session takes their place.
+ * The charts of a session that was played again.
  * @param {ReplayedFile} file
- * @returns {{ node: HTMLElement, end: () => void }}
  */
-export function replayedCharts(file) {
-  const { series } = file;
-  const walk = new Walk(
-    series.map(({ call }) => call),
-    {},
-  );
+export function replayedPanel(file) {
+  const { series, epochs } = file;
   const bills = { ours: sums(series, "ours"), plain: sums(series, "plain") };
   const events = eventsOf(file);
-  const said = () => [
-    ...figuresOf(series[walk.at], walk.at, bills).map((pair) => pair.join(" ")),
-    ...(events.get(series[walk.at].call) ?? []),
-  ];
-  const acts = {
-    open: () => {},
-    said: () => said().join(", "),
-    marked: () => series.flatMap(({ call }, at) => (events.has(call) ? [at] : [])),
-  };
-  const [windows, marks, costs] = [amountsChart(walk, acts), lanesChart(walk, acts), amountsChart(walk, acts)];
-  const readout = element("div", { class: "replay-readout" });
-  const tell = () => put(readout, ...told(series[walk.at], walk.at, bills, events));
-  walk.addEventListener("cursor", tell);
-  const draw = () => {
-    for (const chart of [windows, marks, costs]) {
-      chart.redraw();
-    }
-  };
-  themes.addEventListener("theme", draw);
-  const lines = file.epochs.map(({ call }) => call);
-  const areas = windowSeries(series);
-  windows.show({ label: "Window", height: 300, words: short, series: areas, lines });
-  marks.show({ label: "Faults and compactions", lanes: lanesOf(series) });
-  costs.show({ label: "Bill so far", height: 180, words: short, series: billSeries(bills), lines });
-  tell();
-  const node = element(
-    "div",
-    { class: "view" },
-    element("h3", {}, "Window, in tokens"),
-    legend([...areas, { name: "epoch", colour: "epoch", draw: "dashes" }]),
-    windows.node,
-    marks.node,
-    element("h3", {}, "Bill so far, in prices of an input token"),
-    legend(billSeries(bills)),
-    costs.node,
-    element(
-      "p",
-      { class: "faint" },
-      "The marks between the charts: faults, and where the host compacts our request or plain’s. Point at a call, or go with the arrow keys; with Shift to the next event. Drag to zoom.",
-    ),
-    readout,
-  );
-  return {
-    node,
-    end: () => {
-      themes.removeEventListener("theme", draw);
-      for (const chart of [windows, marks, costs]) {
-        chart.end();
-      }
+  return new Panel(
+    {},
+    {
+      numbers: series.map(({ call }) => call),
+      windows: windowSeries(series),
+      bills: billSeries(bills),
+      billName: "Bill so far, in prices of an input token",
+      billWords: short,
+      lanes: lanesOf(series),
+      lines: epochs.map(({ call }) => call),
+      figures: (at) => figuresOf(series[at], at, bills),
+      events: (at) => events.get(series[at].call) ?? [],
+      open: () => {},
     },
-  };
+  );
 }
 
 /**
@@ -131,11 +87,12 @@ function sums(series, side) {
 function lanesOf(series) {
   const marks = (/** @type {(call: ReplayedCall) => boolean} */ has) =>
     series.filter(has).map(({ call }) => ({ call, faint: false }));
-  return [
+  const lanes = [
     { name: "faults", colour: "bad", marks: marks(({ ours }) => ours.fault !== null) },
     { name: "compacts", colour: "epoch", marks: marks(({ ours }) => ours.compaction > 0) },
     { name: "plain", colour: "plain", marks: marks(({ compacted }) => compacted) },
   ];
+  return lanes.filter((lane) => lane.marks.length > 0);
 }
 
 /**
@@ -188,40 +145,4 @@ function figuresOf({ call, contents, ours, plain }, at, bills) {
     ["plain", whole(bills.plain[at])],
     ["of plain’s", percent(bills.ours[at] / bills.plain[at], 1)],
   ];
-}
-
-/**
- * @param {ReplayedCall} call
- * @param {number} at
- * @param {{ ours: number[], plain: number[] }} bills
- * @param {Map<number, string[]>} events
- */
-function told(call, at, bills, events) {
-  return [
-    element(
-      "dl",
-      {},
-      ...figuresOf(call, at, bills).map(([name, figure]) =>
-        element("div", {}, element("dt", {}, name), element("dd", {}, figure)),
-      ),
-    ),
-    ...(events.get(call.call) ?? []).map((event) => element("p", {}, event)),
-  ];
-}
-
-/** @param {Pick<Series, "name" | "colour" | "draw">[]} entries */
-function legend(entries) {
-  const items = entries.map(({ name, colour, draw }) => {
-    const line = { d: "M0 6H18", "stroke-dasharray": draw === "dashes" ? "3 3" : null, "stroke-width": 2 };
-    const sample =
-      draw === "area" ? drawn("rect", { width: 18, height: 12, rx: 2 }) : drawn("path", { ...line, fill: "none" });
-    sample.style[draw === "area" ? "fill" : "stroke"] = `var(--${colour})`;
-    return element(
-      "li",
-      {},
-      drawn("svg", { viewBox: "0 0 18 12", width: 18, height: 12, "aria-hidden": "true" }, sample),
-      name,
-    );
-  });
-  return element("ul", { class: "replay-legend" }, ...items);
 }

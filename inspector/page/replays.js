@@ -1,7 +1,7 @@
 // What `palimpsest replay --html` found: the figures in sum, a table of the sessions that sorts, and the chosen session in charts.
 import { button, element, put } from "./dom.js";
 import { counted, percent, short, whole } from "./numbers.js";
-import { replayedCharts } from "./replayed.js";
+import { replayedPanel } from "./replayed.js";
 
 /** @typedef {import("../../index.js").ReplayReport} ReplayReport */
 /** @typedef {import("../../index.js").ReplayedFile} ReplayedFile */
@@ -34,12 +34,12 @@ const COLUMNS = [
  */
 export function replaysView(report) {
   const chosen = element("section", { class: "view", "aria-label": "Chosen session" });
-  let end = () => {};
+  /** @type {import("./panel.js").Panel | null} */
+  let panel = null;
   const show = (/** @type {ReplayedFile} */ file) => {
-    end();
-    const charts = file.series.length > 0 ? replayedCharts(file) : null;
-    end = charts?.end ?? end;
-    put(chosen, ...replayedSession(file, charts?.node ?? null));
+    panel?.end();
+    panel = file.series.length > 0 ? replayedPanel(file) : null;
+    put(chosen, ...replayedSession(file, panel?.node ?? null));
   };
   return element(
     "div",
