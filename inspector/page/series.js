@@ -85,7 +85,7 @@ export class Course {
 
   /**
    * Tokens of a call, ours and plain's, prompt and tools included; null where it is not known. The plain host compacts as the ledger says,
-   * whose tokens are corrected by the provider's; here they are by our count.
+   * whose tokens are corrected by the provider's; here they are by our count. It makes no calls of our tools: plain's is null then.
    * @param {number} at
    */
   window(at) {
@@ -95,7 +95,7 @@ export class Course {
     }
     const ours = Object.values(kinds).reduce((sum, tokens) => sum + tokens, 0);
     const ratio = this.bills[at].ratio;
-    return { ours, plain: ratio === null ? (plainTokens ?? 0) + kinds.prompt : ours * ratio };
+    return { ours, plain: ratio === null ? (plainTokens ?? 0) + kinds.prompt : ratio === 0 ? null : ours * ratio };
   }
 
   /** @returns {Series[]} */

@@ -128,7 +128,7 @@ class SessionPage {
     return [
       ["call", call],
       ["window", whole(window.ours)],
-      ["plain", whole(window.plain)],
+      ["plain", window.plain === null ? "does not make this call" : whole(window.plain)],
       ...present.map(([kind, name]) => /** @type {[string, string]} */ ([name, whole(kinds[kind])])),
       ["cost", course.cost(bill.ours)],
       ["plain’s cost", course.cost(bill.plain)],
@@ -154,7 +154,7 @@ class SessionPage {
       element("a", { href: this.callHash(number) }, `${number}`),
       clock(time),
       window === null ? "–" : short(window.ours),
-      window === null ? "–" : short(window.plain),
+      window === null || window.plain === null ? "–" : short(window.plain),
       window === null ? "–" : course.cost(bill.ours),
       course.cost(bill.sum.plain - bill.sum.ours),
       element("span", { title: happened }, happened),
