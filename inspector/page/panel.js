@@ -37,6 +37,9 @@ export class Panel {
   constructor(kept, data) {
     this.data = data;
     this.walk = new Walk(data.numbers, kept);
+    this.readout = element("div", { class: "readout" });
+    // Before the charts, which repeat what it says.
+    this.walk.addEventListener("cursor", () => this.tell());
     const acts = {
       open: () => this.data.open(this.walk.at),
       said: () => this.said(),
@@ -48,14 +51,12 @@ export class Panel {
     this.charts = [this.windows, this.marks, this.bills];
     this.legends = [element("div"), element("div")];
     this.billHead = element("h2", {});
-    this.readout = element("div", { class: "readout" });
     this.redraw = () => {
       for (const chart of this.charts) {
         chart.redraw();
       }
     };
     themes.addEventListener("theme", this.redraw);
-    this.walk.addEventListener("cursor", () => this.tell());
     this.node = this.build();
     this.show(data);
   }
@@ -93,14 +94,16 @@ export class Panel {
     this.data = data;
     const { windows, bills, lanes, lines } = data;
     this.walk.renew(data.numbers);
-    put(this.legends[0], legend([...windows, { name: "epoch", colour: "epoch", draw: "dashes" }]));
+    this.tell();
+    /** @type {Pick<Series, "name" | "colour" | "draw">[]} */
+    const epoch = lines.length > 0 ? [{ name: "epoch", colour: "epoch", draw: "dashes" }] : [];
+    put(this.legends[0], legend([...windows, ...epoch]));
     put(this.legends[1], legend(bills));
     put(this.billHead, data.billName);
     this.windows.show({ label: "Window over the calls", height: WINDOW_HEIGHT, words: short, series: windows, lines });
     this.marks.node.hidden = lanes.length === 0;
     this.marks.show({ label: "What happened at the calls", lanes });
     this.bills.show({ label: "Bill over the calls", height: BILL_HEIGHT, words: data.billWords, series: bills, lines });
-    this.tell();
   }
 
   tell() {
@@ -116,8 +119,10 @@ export class Panel {
     put(this.readout, element("dl", {}, ...figures), ...events);
   }
 
+  /** What the readout says, for those who hear it. */
   said() {
-    return this.walk.at < 0 ? "no call" : (this.readout.textContent ?? "");
+    const parts = [...this.readout.querySelectorAll("dl > div, p")];
+    return parts.map(({ childNodes }) => [...childNodes].map((node) => node.textContent).join(" ")).join(", ");
   }
 
   end() {

@@ -1,0 +1,129 @@
+// A person at work with the inspector in a real browser: from the list to a session, over its charts to a call, and from call to call.
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { noBrowser, open, privateFolder, serve, shoot } from "./browser.ts";
+import { workedStore } from "./stores.ts";
+
+const folder = privateFolder();
+const session = "#/session/session%3Aworked";
+const calls = 49;
+let url = "";
+
+beforeAll(async () => {
+  if (!noBrowser) {
+    const { path } = await workedStore(folder);
+    url = await serve("--store", path);
+  }
+});
+
+const chart = (page: Page) => page.getByRole("slider", { name: "Window over the calls" });
+const heading = (page: Page, call: number) =>
+  page.getByRole("heading", { level: 1, name: new RegExp(`^Call ${call}\\b`) }).waitFor();
+
+describe.skipIf(noBrowser)("a session's charts", () => {
+  test("say what stands at the call under the pointer, all of them at the same call", async () => {
+    const page = await open(url + session);
+    const box = await chart(page).boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 400, (box?.y ?? 0) + 100);
+    const call = await chart(page).getAttribute("aria-valuenow");
+    expect(Number(call)).toBeGreaterThan(1);
+    expect(Number(call)).toBeLessThan(calls);
+    for (const name of ["What happened at the calls", "Bill over the calls"]) {
+      expect(await page.getByRole("slider", { name }).getAttribute("aria-valuenow")).toBe(call);
+    }
+    await page.locator(".readout", { hasText: `call${call}` }).waitFor();
+    await shoot(page, "session-pointed");
+  });
+
+  test("are walked by the keyboard to an event, whose call Enter opens", async () => {
+    const page = await open(url + session);
+    await chart(page).focus();
+    await page.keyboard.press("Home");
+    expect(await chart(page).getAttribute("aria-valuenow")).toBe("1");
+    await page.keyboard.press("ArrowRight");
+    expect(await chart(page).getAttribute("aria-valuetext")).toMatch(/^call 2, window [\d,]+, /);
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.locator(".readout", { hasText: "File: bin/commands/sessions.js, edited by the model" }).waitFor();
+    await page.keyboard.press("Enter");
+    await heading(page, 5);
+    await page.goBack();
+    await page.locator(".readout", { hasText: "call5" }).waitFor();
+  });
+
+  test("have the reason of an epoch in words", async () => {
+    const page = await open(url + session);
+    await chart(page).focus();
+    await page.keyboard.press("Home");
+    for (let step = 0; step < 14; step += 1) {
+      await page.keyboard.press("ArrowRight");
+    }
+    await page.locator(".readout", { hasText: /Epoch: keeping \d+ tokens had cost what a rewrite costs/ }).waitFor();
+  });
+
+  test("show fewer calls when they are dragged over, and all again", async () => {
+    const page = await open(url + session);
+    const box = (await chart(page).boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.move(box.x + 300, box.y + 80);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 600, box.y + 80, { steps: 5 });
+    await page.mouse.up();
+    await shoot(page, "session-zoomed");
+    expect(page.url()).toContain(session);
+    await chart(page).press("Home");
+    expect(await chart(page).getAttribute("aria-valuenow")).toBe("1");
+    await page.getByRole("button", { name: "All: show every call" }).click();
+    await page.mouse.move(box.x + 1_200, box.y + 80);
+    expect(await chart(page).getAttribute("aria-valuenow")).toBe(String(calls));
+  });
+
+  test("stand beside a table of the same, whose rows lead to the calls", async () => {
+    const page = await open(url + session);
+    const row = page.getByRole("table", { name: "Calls" }).getByRole("row").nth(5);
+    await row.scrollIntoViewIfNeeded();
+    expect(await row.textContent()).toContain("File: bin/commands/sessions.js, edited by the model");
+    await row.getByRole("link").click();
+    await heading(page, 5);
+  });
+});
+
+describe.skipIf(noBrowser)("a call", () => {
+  test("leads to the next and to the one before", async () => {
+    const page = await open(`${url}${session}/call/20`);
+    await page.getByRole("link", { name: /Next call/ }).click();
+    await heading(page, 21);
+    await page.getByRole("link", { name: /Call before/ }).click();
+    await heading(page, 20);
+    await page.goto(`${url}${session}/call/${calls}`);
+    await heading(page, calls);
+  });
+
+  test("has its messages as they were sent, checked by their hash, and why each stands as it does", async () => {
+    const page = await open(`${url}${session}/call/33`);
+    await page.getByText("hash checked").waitFor();
+    const text = (await page.locator("main").textContent()) ?? "";
+    expect(text).toContain("this line stands for it");
+    expect(text).toContain("since call 15, when epoch 1 began");
+    expect(text).toContain("$0.0");
+  });
+
+  test("tells what left, what is new and what came back since the call before", async () => {
+    const page = await open(`${url}${session}/call/33?tab=before`);
+    const text = () => page.locator("main").textContent();
+    await page.locator("main", { hasText: "Since call 32" }).waitFor();
+    await expect.poll(text).toMatch(/left.*new/s);
+    await page.goto(`${url}${session}/call/23?tab=before`);
+    await heading(page, 23);
+    await expect.poll(text).toContain("new");
+  });
+
+  test("leads to an object, and that back to the calls that showed it", async () => {
+    const page = await open(`${url}${session}/call/33`);
+    await page
+      .getByRole("link", { name: /bin\/commands\/sessions\.js/ })
+      .first()
+      .click();
+    await page.getByRole("heading", { level: 1, name: "bin/commands/sessions.js" }).waitFor();
+    await page.getByRole("link", { name: "15", exact: true }).click();
+    await heading(page, 15);
+  });
+});
