@@ -3,6 +3,8 @@
 //! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
 //! call: something else is shown there, and the hash is checked over what is known of the message that went out.
 
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::gaps::{Gap, StoredTexts};
@@ -18,6 +20,9 @@ use crate::live::journal::{chat_at, chat_item, read_event, read_events};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
 use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
 use crate::store::{Item, Store, Version};
+
+/// Messages between two runs that are read with them: as fast as reading apart.
+const MOST_BETWEEN_RUNS: u64 = 32;
 
 /// A recorded call, rendered again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,9 +77,9 @@ pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     let missing = || Error::NotFound { id: session.clone(), at: "as a session".to_owned() };
     let document = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
     let events = read_events(store, session, AsOf::Latest)?;
-    let chat = chat_at(store, &document, events.len() as u64, 0..u64::MAX)?;
+    let items = chat_at(store, &document, events.len() as u64, 0..u64::MAX)?;
     let state = Session::replay(&events);
-    let call = Call { store, chat, state: &state };
+    let call = Call { store, chat: (0..).zip(items).collect(), state: &state };
     let messages =
         (0..state.chat().len()).map(|at| Ok(call.message(at)?.1.raw)).collect::<Result<_>>()?;
     let cwd = document.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/").to_owned();
@@ -174,9 +179,30 @@ impl FoundCall {
 
     /// The messages as they went out, checked.
     pub(super) fn render(&self, store: &Store) -> Result<Replayed> {
-        let chat = chat_at(store, &self.recording.session, self.until as u64, 0..u64::MAX)?;
-        let call = Call { store, chat, state: &self.state };
+        let call = Call { store, chat: self.chat(store)?, state: &self.state };
         call.render(&self.slots, self.record.as_ref())
+    }
+
+    /// The messages of the chat that stand in the call, by position: a long session's others are not read.
+    fn chat(&self, store: &Store) -> Result<HashMap<u64, Item>> {
+        let positions = self.slots().filter_map(|slot| match slot {
+            SlotRecord::Chat { chat, .. } => Some(*chat),
+            _ => None,
+        });
+        let positions: BTreeSet<u64> = positions.collect();
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for at in positions {
+            match runs.last_mut() {
+                Some(run) if at - run.end < MOST_BETWEEN_RUNS => run.end = at + 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        let mut chat = HashMap::new();
+        for run in runs {
+            let items = chat_at(store, &self.recording.session, self.until as u64, run.clone())?;
+            chat.extend(run.zip(items));
+        }
+        Ok(chat)
     }
 
     /// The same call as the plain host would have made it: its list as it was, and no record.
@@ -221,7 +247,8 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
 /// A call with what it is rendered from.
 struct Call<'a> {
     store: &'a Store,
-    chat: Vec<Item>,
+    /// Messages of the chat, by position.
+    chat: HashMap<u64, Item>,
     /// The session as it stood at the call.
     state: &'a Session,
 }
@@ -340,7 +367,7 @@ impl Call<'_> {
     }
 
     fn message(&self, at: u64) -> Result<(&Item, HostMessage, Option<Gap>)> {
-        let item = usize::try_from(at).ok().and_then(|at| self.chat.get(at));
+        let item = self.chat.get(&at);
         let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
         let texts = StoredTexts::new(self.store);
         let message = chat_item::read(&item.text, &texts, Counter::default())?;
