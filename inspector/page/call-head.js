@@ -1,23 +1,13 @@
 // What a call was, above its messages: its place in the session, its figures beside plain's, and what fills its window.
 import { element } from "./dom.js";
+import { KINDS } from "./kinds.js";
 import { clock, cost, counted, percent, savedText, short, whole } from "./numbers.js";
 import { roleOf } from "./parts.js";
 import { kindOf } from "./why.js";
 
 /** @typedef {import("../protocol.js").CallView} CallView */
 /** @typedef {import("../../index.js").LedgerCall} LedgerCall */
-/** @typedef {keyof import("../../index.js").TokensByKind} Kind */
-
-/** @type {[Kind, string][]} */
-const KINDS = [
-  ["prompt", "system and tools"],
-  ["person", "person"],
-  ["model", "model’s words"],
-  ["outputs", "outputs"],
-  ["files", "files"],
-  ["notes", "notes"],
-  ["references", "references"],
-];
+/** @typedef {import("./kinds.js").Kind} Kind */
 
 /**
  * Tokens of a request by kind of content.

@@ -1,22 +1,11 @@
 // What a session's timeline and ledger say, as charts and tables need it. Must not touch the document.
+import { KINDS } from "./kinds.js";
 import { cost } from "./numbers.js";
 
 /** @typedef {import("../protocol.js").SessionView} Session */
 /** @typedef {import("../../index.js").TimelineMark} TimelineMark */
 /** @typedef {import("./charts.js").Series} Series */
 /** @typedef {import("./charts.js").Lane} Lane */
-/** @typedef {keyof import("../../index.js").TokensByKind} Kind */
-
-/** Kinds of content as they are stacked from below. @type {[Kind, string][]} */
-export const KINDS = [
-  ["prompt", "system and tools"],
-  ["person", "person"],
-  ["model", "model’s words"],
-  ["outputs", "outputs"],
-  ["files", "files"],
-  ["notes", "notes"],
-  ["references", "references"],
-];
 
 /** What can happen: its lane, the colour of its mark, and what it is called. @type {{ [kind in TimelineMark["kind"]]: [string, string, string] }} */
 const MARKS = {

@@ -1,10 +1,11 @@
 // A session over time: its figures, charts over its calls, and a table of the same.
 import { element, fill, put } from "./dom.js";
+import { KINDS } from "./kinds.js";
 import { virtualList } from "./list.js";
 import { clock, cost, counted, percent, savedShare, short, whole } from "./numbers.js";
 import { Panel } from "./panel.js";
 import { hashOf } from "./routes.js";
-import { Course, KINDS } from "./series.js";
+import { Course } from "./series.js";
 import { oneLine } from "./text.js";
 
 /** @typedef {import("../protocol.js").SessionView} Session */
