@@ -24,6 +24,10 @@ import { playedAgain, settingsOfWhatIf } from "./what-if.js";
 const callMs = 30_000;
 const mostCalls = 3;
 
+/** How long a session's answer is kept, and how many. */
+const sessionMs = 60_000;
+const mostSessions = 4;
+
 /** Hits of a search. */
 const mostHits = 50;
 
@@ -34,6 +38,8 @@ export class Answers {
     this.store = around.store;
     /** @type {Recent<ComparedCall>} */
     this.calls = new Recent(mostCalls, callMs);
+    /** @type {Recent<SessionView>} */
+    this.courses = new Recent(mostSessions, sessionMs);
     /** @type {Recent<SessionBill>} */
     this.knownBills = new Recent(5_000, 3_600_000);
     /** @type {Recent<import("../../index.js").ReplayedFile>} */
@@ -112,11 +118,21 @@ export class Answers {
       await this.store.findSession(id);
       throw new Refusal("NOT_FOUND", `the session \`${id}\` has made no call yet`);
     }
-    const [ledger, timeline] = await Promise.all([
-      this.turns.take(() => this.store.ledger(id)),
-      this.turns.take(() => this.store.timeline(id)),
-    ]);
+    const view = await this.courses.get(`${id} ${info.txId}`, () => this.course(info));
     this.told.set(id, info.txId);
+    return view;
+  }
+
+  /**
+   * A session over time.
+   * @param {import("../../index.js").SessionInfo} info
+   * @returns {Promise<SessionView>}
+   */
+  async course(info) {
+    const [ledger, timeline] = await Promise.all([
+      this.turns.take(() => this.store.ledger(info.id)),
+      this.turns.take(() => this.store.timeline(info.id)),
+    ]);
     return { info, ledger, timeline };
   }
 

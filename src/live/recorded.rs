@@ -7,6 +7,7 @@ mod compare;
 mod document;
 mod gaps;
 mod inspect;
+mod messages;
 mod sessions;
 mod slots;
 mod timeline;

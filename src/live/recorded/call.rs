@@ -3,26 +3,19 @@
 //! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
 //! call: something else is shown there, and the hash is checked over what is known of the message that went out.
 
-use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::gaps::{Gap, StoredTexts};
+use super::gaps::StoredTexts;
+use super::messages::{ChatMessage, ChatMessages};
 use super::slots::{Recorded, apply_edits};
-use crate::context::content::text_content;
-use crate::context::host::HostMessage;
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
-use crate::context::tokens::Counter;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
-use crate::live::journal::{chat_at, chat_item, read_event, read_events};
+use crate::live::journal::{read_event, read_events};
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
 use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
-use crate::store::{Item, Store, Version};
-
-/// Messages between two runs that are read with them: as fast as reading apart.
-const MOST_BETWEEN_RUNS: u64 = 32;
+use crate::store::{Store, Version};
 
 /// A recorded call, rendered again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +50,7 @@ pub struct Place {
 /// # Errors
 /// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
-    FoundCall::find(store, session, number)?.render(store)
+    FoundCall::find(store, session, number)?.render(store, &mut ChatMessages::default())
 }
 
 /// A session's chat along its branch.
@@ -77,11 +70,12 @@ pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     let missing = || Error::NotFound { id: session.clone(), at: "as a session".to_owned() };
     let document = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
     let events = read_events(store, session, AsOf::Latest)?;
-    let items = chat_at(store, &document, events.len() as u64, 0..u64::MAX)?;
-    let state = Session::replay(&events);
-    let call = Call { store, chat: (0..).zip(items).collect(), state: &state };
+    let positions = 0..Session::replay(&events).chat().len();
+    let mut chat = ChatMessages::default();
+    chat.turn_to(events.len(), &events);
+    chat.read(store, &document, positions.clone())?;
     let messages =
-        (0..state.chat().len()).map(|at| Ok(call.message(at)?.1.raw)).collect::<Result<_>>()?;
+        positions.map(|at| Ok(chat.get(at)?.message.raw.clone())).collect::<Result<_>>()?;
     let cwd = document.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/").to_owned();
     Ok(StoredChat { cwd, messages })
 }
@@ -177,32 +171,16 @@ impl FoundCall {
         Err(Error::NoCall { session, number, calls: before })
     }
 
-    /// The messages as they went out, checked.
-    pub(super) fn render(&self, store: &Store) -> Result<Replayed> {
-        let call = Call { store, chat: self.chat(store)?, state: &self.state };
-        call.render(&self.slots, self.record.as_ref())
-    }
-
-    /// The messages of the chat that stand in the call, by position: a long session's others are not read.
-    fn chat(&self, store: &Store) -> Result<HashMap<u64, Item>> {
+    /// The messages as they went out, checked. `chat`: what is known of this session's messages from other calls.
+    pub(super) fn render(&self, store: &Store, chat: &mut ChatMessages) -> Result<Replayed> {
         let positions = self.slots().filter_map(|slot| match slot {
             SlotRecord::Chat { chat, .. } => Some(*chat),
             _ => None,
         });
-        let positions: BTreeSet<u64> = positions.collect();
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        for at in positions {
-            match runs.last_mut() {
-                Some(run) if at - run.end < MOST_BETWEEN_RUNS => run.end = at + 1,
-                _ => runs.push(at..at + 1),
-            }
-        }
-        let mut chat = HashMap::new();
-        for run in runs {
-            let items = chat_at(store, &self.recording.session, self.until as u64, run.clone())?;
-            chat.extend(run.zip(items));
-        }
-        Ok(chat)
+        chat.turn_to(self.until, &self.recording.events);
+        chat.read(store, &self.recording.session, positions)?;
+        let call = Call { store, chat, state: &self.state };
+        call.render(&self.slots, self.record.as_ref())
     }
 
     /// The same call as the plain host would have made it: its list as it was, and no record.
@@ -247,8 +225,8 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
 /// A call with what it is rendered from.
 struct Call<'a> {
     store: &'a Store,
-    /// Messages of the chat, by position.
-    chat: HashMap<u64, Item>,
+    /// The messages of the chat that stand in it.
+    chat: &'a ChatMessages,
     /// The session as it stood at the call.
     state: &'a Session,
 }
@@ -310,13 +288,12 @@ impl Call<'_> {
         match &recorded.slot {
             SlotRecord::Chat { chat, content: None, folded: None } => self.render_message(*chat),
             SlotRecord::Chat { chat, content, folded } => {
-                let (item, message, gap) = self.message(*chat)?;
-                // What the content lacks does not count where the record holds another.
-                let gap = gap.filter(|_| content.is_none());
+                let known = self.chat.get(*chat)?;
                 let redacted = Some((WithheldReason::Redacted, None));
-                let withheld = withheld_of(item, &message, gap)
+                // What the content lacks does not count where the record holds another.
+                let withheld = withheld_of(known, content.is_none())
                     .or_else(|| redacted.filter(|_| recorded.is_redacted));
-                let content = content.as_deref();
+                let (message, content) = (&known.message, content.as_deref());
                 let message = match folded {
                     Some(lines) => message.with_content(&message.content_and_block(content, lines)),
                     None => message.with_content(content.unwrap_or_default()),
@@ -356,27 +333,14 @@ impl Call<'_> {
 
     /// A message of the chat as the host gave it.
     fn render_message(&self, at: u64) -> Result<Rendered> {
-        let (item, message, gap) = self.message(at)?;
-        let withheld = withheld_of(item, &message, gap);
-        let digest = match &message.withheld {
-            _ if withheld.is_none() => return Ok(Rendered::whole(message.raw)),
+        let known = self.chat.get(at)?;
+        let (raw, withheld) = (known.message.raw.clone(), withheld_of(known, true));
+        let digest = match &known.message.withheld {
+            _ if withheld.is_none() => return Ok(Rendered::whole(raw)),
             Some(withheld) => Some(withheld.digest.clone()),
             None => self.digest_of(at),
         };
-        Ok(Rendered { message: message.raw, withheld, digest })
-    }
-
-    fn message(&self, at: u64) -> Result<(&Item, HostMessage, Option<Gap>)> {
-        let item = self.chat.get(&at);
-        let item = item.ok_or_else(|| Error::internal(format!("the chat has no message {at}")))?;
-        let texts = StoredTexts::new(self.store);
-        let message = chat_item::read(&item.text, &texts, Counter::default())?;
-        let gap = texts.gap.take();
-        let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
-            return Ok((item, message, gap));
-        };
-        let raw = message.with_content(&text_content(&line));
-        Ok((item, HostMessage::from_stored(&raw, message.withheld, message.counter), gap))
+        Ok(Rendered { message: raw, withheld, digest })
     }
 
     /// SHA-256 of a message of the chat as it came, from the event that took it in.
@@ -385,15 +349,15 @@ impl Call<'_> {
     }
 }
 
-/// Why a message of the chat is not as it came, and the object whose text it lacks.
+/// Why a message of the chat is not as it came, and the object whose text it lacks, if its content counts.
 fn withheld_of(
-    item: &Item,
-    message: &HostMessage,
-    gap: Option<Gap>,
+    known: &ChatMessage,
+    with_content: bool,
 ) -> Option<(WithheldReason, Option<ObjectId>)> {
-    match (&message.withheld, gap) {
+    let gap = known.gap.as_ref().filter(|_| with_content);
+    match (&known.message.withheld, gap) {
         (Some(withheld), _) => Some((withheld.reason, None)),
-        (None, Some(gap)) => Some((gap.reason, Some(gap.object))),
-        (None, None) => item.redacted.is_some().then_some((WithheldReason::Redacted, None)),
+        (None, Some(gap)) => Some((gap.reason, Some(gap.object.clone()))),
+        (None, None) => known.is_redacted.then_some((WithheldReason::Redacted, None)),
     }
 }

@@ -4,11 +4,13 @@
 //! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::call::{FoundCall, Place};
 use super::compare::{Change, compare_calls};
+use super::messages::ChatMessages;
 use super::slots::{apply_edits, slots_of};
 use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
@@ -113,7 +115,7 @@ pub struct Since {
 /// # Errors
 /// As [`super::replay_call`].
 pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Inspected> {
-    inspect(store, &FoundCall::find(store, session, call)?, call)
+    inspect(store, &FoundCall::find(store, session, call)?, call, &mut ChatMessages::default())
 }
 
 /// A call beside another list of messages.
@@ -147,15 +149,20 @@ pub fn inspect_beside(
     against: Against,
 ) -> Result<Beside> {
     let found = FoundCall::find(store, session, number)?;
-    let call = inspect(store, &found, number)?;
+    let mut chat = ChatMessages::default();
+    let call = inspect(store, &found, number, &mut chat)?;
     let other = match against {
         Against::Before if number > 1 => {
             let before = FoundCall::find_in(store, &found.recording, number - 1)?;
-            Some(inspect(store, &before, number - 1)?)
+            if !Arc::ptr_eq(&found.recording, &before.recording) {
+                // A fork's parent has a chat of its own.
+                chat = ChatMessages::default();
+            }
+            Some(inspect(store, &before, number - 1, &mut chat)?)
         }
         Against::Before => None,
         Against::Plain => {
-            let mut plain = inspect(store, &found.into_plain(), number)?;
+            let mut plain = inspect(store, &found.into_plain(), number, &mut chat)?;
             plain.about.iter_mut().for_each(About::become_given);
             plain.epoch_reason = None;
             Some(plain)
@@ -168,8 +175,13 @@ pub fn inspect_beside(
     Ok(Beside { call, other, changes })
 }
 
-fn inspect(store: &Store, found: &FoundCall, call: u64) -> Result<Inspected> {
-    let replayed = found.render(store)?;
+fn inspect(
+    store: &Store,
+    found: &FoundCall,
+    call: u64,
+    chat: &mut ChatMessages,
+) -> Result<Inspected> {
+    let replayed = found.render(store, chat)?;
     let (state, history) = (&found.state, History::read(found.events()));
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
     let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
