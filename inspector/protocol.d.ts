@@ -27,9 +27,6 @@ export interface About {
   session: string | null;
   /** Whether secrets were taken out. */
   redacted: boolean;
-  /** Names of the price tables of a what-if, and the settings with their present values. */
-  prices: string[];
-  settings: { [key: string]: unknown };
 }
 
 /** `GET /api/sessions`: the one written last first. */
@@ -131,7 +128,19 @@ export interface MemoryView {
   problems: string[];
 }
 
-/** `GET /api/what-if?id=ID&prices=…&window=…&setting.KEY=JSON…`: the session played again as it was set, and as asked. */
+/** `GET /api/as-set?id=ID`: how a session is played again where nothing else is asked for. */
+export interface AsSet {
+  /** Names of the price tables that there are. */
+  presets: string[];
+  /** The session's price table; where it had none of these, the one that works like it. */
+  prices: string;
+  /** Tokens of the model's window; null for no limit. */
+  window: number | null;
+  /** The settings that count when a session is played again, with the values that they have now. */
+  settings: { [key: string]: unknown };
+}
+
+/** `GET /api/what-if?id=ID&prices=…&window=…&setting.KEY=VALUE…`: the session played again as it was set, and as asked. */
 export interface WhatIf {
   before: ReplayedFile;
   after: ReplayedFile;
@@ -233,10 +242,9 @@ export interface Source {
   content(name: string, txId: number): Promise<ContentText>;
   diff(name: string, from: number, to: number): Promise<ContentText>;
   memory(session: string): Promise<MemoryView>;
-  whatIf(
-    id: string,
-    options: { prices?: string; window?: number; settings?: { [key: string]: unknown } },
-  ): Promise<WhatIf>;
+  asSet(id: string): Promise<AsSet>;
+  /** `asked`: values by `prices`, `window` and the settings' names, as the person wrote them. What is missing is as it was set. */
+  whatIf(id: string, asked: { [name: string]: string }): Promise<WhatIf>;
   /** Calls `listener` when the session was written. Returns what ends it. */
   follow(id: string, listener: (changed: Changed) => void): () => void;
 }

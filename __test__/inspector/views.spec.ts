@@ -14,7 +14,7 @@ const views: Record<string, string> = {
   "failed call": `${session}/call/37`,
   objects: `${session}/objects`,
   memory: `${session}/memory`,
-  "what-if": `${session}/what-if`,
+  "what-if": `${session}/what-if?prices=openai&window=20000`,
   compare: "#/compare/session%3Aworked/session%3Aworked-1",
   file: "",
   output: "",

@@ -86,6 +86,7 @@ export function sourceOf(data) {
     content: async (name, txId) => objects.content(name, txId),
     diff: async (name, from, to) => objects.diff(name, from, to),
     memory: async () => memory ?? Promise.reject(failure("NOT_FOUND", "this page holds no memory", null)),
+    asSet: notHere("play a session again"),
     whatIf: notHere("play a session again"),
     follow: () => () => {},
   };

@@ -1,4 +1,5 @@
 // Two sessions beside each other: their figures, and their windows and bills over their calls.
+import { besideData, besideTable, COLOURS } from "./beside.js";
 import { element, fill } from "./dom.js";
 import { cost, percent, savedShare, short, whole } from "./numbers.js";
 import { Panel } from "./panel.js";
@@ -9,9 +10,6 @@ import { oneLine } from "./text.js";
 /** @typedef {import("../protocol.js").SessionView} Session */
 /** @typedef {import("./charts.js").Series} Series */
 /** Two sessions: `A` and `B`. @typedef {{ name: string, session: Session, course: Course }[]} Both */
-
-/** Colours of the two, for what went out and for what plain would have sent. */
-const COLOURS = ["ours", "person"];
 
 /**
  * @param {import("./main.js").Context} context
@@ -67,25 +65,15 @@ function figuresTable(both) {
   const isDollars = both.every(({ session }) => session.ledger.dollars !== null);
   const heads = both.map(({ name, session: { info } }) =>
     element(
-      "th",
-      { scope: "col" },
+      "span",
+      {},
       `${name}: `,
       element("a", { href: hashOf({ view: "session", id: info.id }) }, oneLine(info.title ?? "untitled session", 80)),
     ),
   );
-  const rows = ROWS.map(([name, text]) =>
-    element(
-      "tr",
-      {},
-      element("th", { scope: "row" }, name),
-      ...both.map((one) => element("td", {}, text(one, isDollars))),
-    ),
-  );
-  return element(
-    "table",
-    { class: "beside" },
-    element("thead", {}, element("tr", {}, element("td", {}), ...heads)),
-    element("tbody", {}, ...rows),
+  return besideTable(
+    heads,
+    ROWS.map(([name, text]) => [name, ...both.map((one) => text(one, isDollars))]),
   );
 }
 
@@ -111,8 +99,6 @@ function longest(course, side) {
  */
 function panelData(both) {
   const length = Math.max(...both.map(({ course }) => course.calls.length));
-  const isDollars = both.every(({ course }) => course.isDollars);
-  const price = (/** @type {number} */ value) => (isDollars ? cost(value, true) : short(value));
   /** @param {(course: Course, at: number) => number | null} value @param {string} name @param {Series["draw"]} draw */
   const lines = (value, name, draw) =>
     both.map(({ name: letter, course }, of) => ({
@@ -121,39 +107,19 @@ function panelData(both) {
       draw,
       values: Array.from({ length }, (_, at) => (at < course.calls.length ? value(course, at) : null)),
     }));
-  const windows = [
-    ...lines((course, at) => course.window(at)?.ours ?? null, "", "line"),
-    ...lines((course, at) => course.window(at)?.plain ?? null, ", plain", "dashes"),
-  ];
-  const bills = [
-    ...lines((course, at) => course.bills[at].sum.ours, "", "line"),
-    ...lines((course, at) => course.bills[at].sum.plain, ", plain", "dashes"),
-  ];
-  return {
+  return besideData({
     numbers: Array.from({ length }, (_, at) => at + 1),
-    windows,
-    bills,
-    billName: isDollars ? "Bill so far, in US dollars" : "Bill so far, in prices of an input token",
-    billWords: price,
-    lanes: [],
-    lines: [],
-    figures: (at) => [
-      ["call", `${at + 1}`],
-      ...windows.map(({ name, values }) => pair(`window of ${name}`, values[at], short)),
-      ...bills.map(({ name, values }) => pair(`bill of ${name}`, values[at], price)),
+    windows: [
+      ...lines((course, at) => course.window(at)?.ours ?? null, "", "line"),
+      ...lines((course, at) => course.window(at)?.plain ?? null, ", plain", "dashes"),
     ],
+    bills: [
+      ...lines((course, at) => course.bills[at].sum.ours, "", "line"),
+      ...lines((course, at) => course.bills[at].sum.plain, ", plain", "dashes"),
+    ],
+    isDollars: both.every(({ course }) => course.isDollars),
+    lanes: [],
     events: (at) =>
       both.flatMap(({ name, course }) => (course.events[at] ?? []).map((mark) => `${name}: ${course.words(mark)}`)),
-    open: () => {},
-  };
-}
-
-/**
- * @param {string} name
- * @param {number | null} value
- * @param {(value: number) => string} text
- * @returns {[string, string]}
- */
-function pair(name, value, text) {
-  return [name, value === null ? "–" : text(value)];
+  });
 }

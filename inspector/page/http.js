@@ -22,8 +22,9 @@ export function httpSource() {
     content: (name, tx) => text("content", { name, tx }),
     diff: (name, from, to) => text("diff", { name, from, to }),
     memory: (session) => json("memory", { session }),
-    whatIf: (id, { prices, window, settings = {} }) => {
-      const entries = Object.entries(settings).map(([key, value]) => [`setting.${key}`, JSON.stringify(value)]);
+    asSet: (id) => json("as-set", { id }),
+    whatIf: (id, { prices, window, ...settings }) => {
+      const entries = Object.entries(settings).map(([key, value]) => [`setting.${key}`, value]);
       return json("what-if", { id, prices, window, ...Object.fromEntries(entries) });
     },
     follow: (id, listener) => {

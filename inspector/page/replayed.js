@@ -72,7 +72,7 @@ function billSeries({ ours, plain }) {
  * @param {ReplayedCall[]} series
  * @param {"ours" | "plain"} side
  */
-function sums(series, side) {
+export function sums(series, side) {
   let sum = 0;
   return series.map((call) => {
     sum += call[side].cost + (call[side].fault?.cost ?? 0);
@@ -99,7 +99,7 @@ function lanesOf(series) {
  * What happened at calls, in words.
  * @param {ReplayedFile} file
  */
-function eventsOf({ epochs, series }) {
+export function eventsOf({ epochs, series }) {
   /** @type {Map<number, string[]>} */
   const events = new Map();
   const add = (/** @type {number} */ call, /** @type {string} */ text) =>

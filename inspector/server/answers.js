@@ -1,15 +1,15 @@
 // The answers that the page gets, from the public methods of a store. Must not write, and must not know of HTTP.
-import { pricePresets } from "../../index.js";
+import { loadSettings } from "../../index.js";
 import { diskState } from "./disk.js";
 import { failureOf, Refusal } from "./failures.js";
 import { memoryOf } from "./memory.js";
 import { Recent, Turns } from "./recent.js";
 import { billOf, comparison, shownCall } from "./shown.js";
-import { playedAgain, settingsOfWhatIf } from "./what-if.js";
+import { asSet, playedAgain } from "./what-if.js";
 
 /**
  * @import { ComparedCall, RecordedCall, Settings, Store } from "../../index.js"
- * @import { About, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionBill, SessionView, Sessions, WhatIf } from "../protocol.js"
+ * @import { About, AsSet, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionBill, SessionView, Sessions, WhatIf } from "../protocol.js"
  *
  * @typedef {object} Around
  * @property {Store} store only read
@@ -53,15 +53,8 @@ export class Answers {
 
   /** @returns {Promise<About>} */
   async about() {
-    const { version, session, settings } = this.around;
-    return {
-      version,
-      store: this.store.path,
-      session,
-      redacted: false,
-      prices: pricePresets(),
-      settings: settingsOfWhatIf(settings),
-    };
+    const { version, session } = this.around;
+    return { version, store: this.store.path, session, redacted: false };
   }
 
   /** @returns {Promise<Sessions>} */
@@ -255,12 +248,30 @@ export class Answers {
 
   /**
    * @param {string} id
-   * @param {{ prices?: string, window?: number, settings?: { [key: string]: unknown } }} asked
+   * @returns {Promise<AsSet>}
+   */
+  async asSet(id) {
+    return asSet(await this.knownOf(id));
+  }
+
+  /**
+   * What counts when a session is played again.
+   * @param {string} id
+   */
+  async knownOf(id) {
+    const settings = { ...(await loadSettings({})), ...this.around.settings };
+    return { ...(await this.session(id)), settings };
+  }
+
+  /**
+   * @param {string} id
+   * @param {import("./what-if.js").Asked} asked
    * @returns {Promise<WhatIf>}
    */
   async whatIf(id, asked) {
-    const { info, ledger, timeline } = await this.session(id);
-    const options = playedAgain({ ledger, timeline, settings: this.around.settings }, asked);
+    const known = await this.knownOf(id);
+    const { info } = known;
+    const options = playedAgain(known, asked);
     const play = (/** @type {import("../../index.js").ReplayOptions} */ how) =>
       this.played.get(`${info.id} ${info.txId} ${JSON.stringify(how)}`, () =>
         this.playTurns.take(() => this.store.replaySession(info.id, how)),

@@ -30,10 +30,11 @@ const jsonRoutes = {
   plain: (answers, query) => answers.plain(textOf(query, "id"), numberOf(query, "call")),
   object: (answers, query) => answers.object(textOf(query, "name"), query.get("session")),
   memory: (answers, query) => answers.memory(textOf(query, "session")),
+  "as-set": (answers, query) => answers.asSet(textOf(query, "id")),
   "what-if": (answers, query) =>
     answers.whatIf(textOf(query, "id"), {
       prices: query.get("prices") ?? undefined,
-      window: query.has("window") ? numberOf(query, "window") : undefined,
+      window: query.get("window") ?? undefined,
       settings: settingsOf(query),
     }),
 };
@@ -90,13 +91,17 @@ function numberOf(query, name) {
 /** @param {URLSearchParams} query */
 function settingsOf(query) {
   const given = [...query].filter(([key]) => key.startsWith("setting."));
-  return Object.fromEntries(
-    given.map(([key, value]) => {
-      try {
-        return [key.slice("setting.".length), JSON.parse(value)];
-      } catch {
-        throw new Refusal("INVALID_ARGUMENT", `\`${key.slice(0, 60)}\` must be JSON, is \`${value.slice(0, 40)}\``);
-      }
-    }),
-  );
+  return Object.fromEntries(given.map(([key, value]) => [key.slice("setting.".length), settingValue(value)]));
+}
+
+/**
+ * What is no JSON is a text: whether that is right, the setting says.
+ * @param {string} given
+ */
+function settingValue(given) {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
 }

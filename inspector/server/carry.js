@@ -41,7 +41,7 @@ export async function carry(answers, id, { redact, onProgress = () => {} }) {
   ]);
   return {
     ...parts,
-    about: { ...about, store: null, session: id, redacted: redact, prices: [], settings: {} },
+    about: { ...about, store: null, session: id, redacted: redact },
     texts: parts.texts.map((text, at) => (carrier.kinds[at] === "diff" ? startOf(text, carriedDiff) : text)),
     objects: Object.fromEntries(objects),
   };

@@ -2,54 +2,85 @@
 
 /**
  * @import { Ledger, ReplayOptions, Settings, Timeline } from "../../index.js"
+ * @import { AsSet } from "../protocol.js"
+ *
+ * @typedef {{ ledger: Ledger, timeline: Timeline, settings: Settings }} Known
+ * @typedef {{ prices?: string, window?: string, settings?: { [key: string]: unknown } }} Asked `window`: as the person wrote it
  */
 import { pricePresets } from "../../index.js";
 import { Refusal } from "./failures.js";
 
-/** Settings that a replay in the layout `log` heeds, with their defaults. Others, such as paths, are not the page's to set. */
+/** Settings that count when a session is played again. Others, such as paths, are not the page's to set. */
 const heeded = /** @type {const} */ ([
+  "layout",
   "keepResults",
   "collapseTokens",
   "extraShare",
   "extraTokens",
   "previewTokens",
   "previewReads",
-  "activePerTurn",
-  "activeTurns",
   "highWater",
   "firstTokenSeconds",
   "promptTokensPerSecond",
+  "activePerTurn",
+  "activeTurns",
+  "poolTokens",
 ]);
 
+/** The largest window, in tokens: as large as a setting that counts tokens may be. */
+const mostWindow = 100_000_000;
+
 /**
- * @param {Partial<Settings>} settings
- * @returns {{ [key: string]: unknown }}
+ * @param {Known} known
+ * @returns {AsSet}
  */
-export function settingsOfWhatIf(settings) {
-  return Object.fromEntries(heeded.filter((key) => key in settings).map((key) => [key, settings[key]]));
+export function asSet({ ledger, timeline, settings }) {
+  return {
+    presets: pricePresets(),
+    prices: presetOf(ledger),
+    window: timeline.calls.findLast(({ contextWindow }) => contextWindow !== null)?.contextWindow ?? null,
+    settings: Object.fromEntries(heeded.map((key) => [key, settings[key]])),
+  };
 }
 
 /**
- * @param {{ ledger: Ledger, timeline: Timeline, settings: Partial<Settings> }} known
- * @param {{ prices?: string, window?: number, settings?: { [key: string]: unknown } }} asked
+ * @param {Known} known
+ * @param {Asked} asked
  * @returns {{ before: ReplayOptions, after: ReplayOptions }}
  */
-export function playedAgain({ ledger, timeline, settings }, asked) {
-  const wrong = Object.keys(asked.settings ?? {}).find((key) => !heeded.some((known) => known === key));
+export function playedAgain(known, { prices, window, settings = {} }) {
+  const wrong = Object.keys(settings).find((key) => !heeded.some((other) => other === key));
   if (wrong !== undefined) {
     throw new Refusal("INVALID_ARGUMENT", `\`${wrong.slice(0, 60)}\` is no setting of a what-if`);
   }
-  const before = {
-    prices: presetOf(ledger),
-    window: timeline.calls.findLast(({ contextWindow }) => contextWindow !== null)?.contextWindow ?? undefined,
-    settings,
+  const set = asSet(known);
+  return {
+    before: options(set.prices, set.window, known.settings),
+    after: options(prices ?? set.prices, window === undefined ? set.window : windowOf(window), {
+      ...known.settings,
+      ...settings,
+    }),
   };
-  const after = {
-    prices: asked.prices ?? before.prices,
-    window: asked.window ?? before.window,
-    settings: { ...settings, ...asked.settings },
-  };
-  return { before, after };
+}
+
+/**
+ * @param {string} prices
+ * @param {number | null} window
+ * @param {Settings} settings
+ * @returns {ReplayOptions}
+ */
+function options(prices, window, settings) {
+  return { prices, window: window ?? undefined, layout: settings.layout, settings };
+}
+
+/** @param {string} given */
+function windowOf(given) {
+  const window = /^\d+$/.test(given) ? Number(given) : 0;
+  if (window < 1 || window > mostWindow) {
+    const is = `is \`${given.slice(0, 40)}\``;
+    throw new Refusal("INVALID_ARGUMENT", `\`window\` must be a whole number from 1 to ${mostWindow}, ${is}`);
+  }
+  return window;
 }
 
 /**
