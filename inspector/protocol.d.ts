@@ -146,9 +146,19 @@ export interface WhatIf {
   after: ReplayedFile;
 }
 
-/** `GET /api/follow?id=ID` (`text/event-stream`): an event `changed` with the transaction as data, whenever the session was written. */
+/**
+ * `GET /api/follow?id=ID` (`text/event-stream`): an event `changed` with the transaction as data, whenever the session was written.
+ * Without an ID it follows no session, and the stream tells only that the server is there.
+ */
 export interface Changed {
   txId: number;
+}
+
+/** What who follows hears. `lost`: the server does not answer any more. `found`: it answers, again or at first. */
+export interface Heard {
+  changed: (changed: Changed) => void;
+  lost: () => void;
+  found: () => void;
 }
 
 /** What an answer other than 200 holds. */
@@ -245,6 +255,6 @@ export interface Source {
   asSet(id: string): Promise<AsSet>;
   /** `asked`: values by `prices`, `window` and the settings' names, as the person wrote them. What is missing is as it was set. */
   whatIf(id: string, asked: { [name: string]: string }): Promise<WhatIf>;
-  /** Calls `listener` when the session was written. Returns what ends it. */
-  follow(id: string, listener: (changed: Changed) => void): () => void;
+  /** Follows a session, or none, but whether the server is there. Returns what ends it. */
+  follow(id: string | null, heard: Heard): () => void;
 }

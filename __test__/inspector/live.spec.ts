@@ -1,7 +1,13 @@
-// A session that another process writes, in a real browser.
+// A session that another process writes, and a server that ends, in a real browser.
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { noBrowser, open, privateFolder, serve, shoot, startWriter } from "./browser.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startInspector } from "../../scripts/lib/inspector.js";
+import { noBrowser, open, overhang, privateFolder, serve, shoot, startWriter, violations } from "./browser.ts";
+import { workedStore } from "./stores.ts";
+
+const badge = (page: Page, text: string) => page.locator(".badge").filter({ hasText: text });
+const lost = (page: Page) => page.getByRole("alert").filter({ hasText: "The inspector does not answer any more." });
 
 describe.skipIf(noBrowser)("a session that another process writes", () => {
   test("is followed, and the person stays where they are", async () => {
@@ -10,7 +16,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     const before = await writer.playTurn();
     const url = await serve("--store", join(folder, "store.sqlite"), "session:worked");
     const page = await open(url);
-    await page.locator(".badge.live").waitFor();
+    await badge(page, "following").waitFor();
     const counted = (calls: number) =>
       page
         .locator("main")
@@ -25,6 +31,21 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await shoot(page, "live");
   });
 
+  test("is called live when it was written, and not any more after a minute", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const page = await open(await serve("--store", join(folder, "store.sqlite"), "session:worked"));
+    await badge(page, "following").waitFor();
+    expect(await page.locator(".badge.live").count()).toBe(0);
+    await page.clock.install();
+    await writer.playTurn();
+    await page.locator(".badge.live", { hasText: "live" }).waitFor();
+    await page.clock.fastForward(61_000);
+    await badge(page, "following").waitFor();
+    expect(await page.locator(".badge.live").count()).toBe(0);
+  });
+
   test("has a call that was made since the list was shown", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
@@ -35,5 +56,94 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     const calls = await writer.playTurn();
     await page.goto(`${url}#/session/session%3Aworked/call/${calls}`);
     await page.getByRole("heading", { level: 1, name: new RegExp(`\\b${calls}\\b`) }).waitFor();
+  });
+
+  test("has a what-if of what it was before, which says so and is played again", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const url = await serve("--store", join(folder, "store.sqlite"));
+    const page = await open(`${url}#/session/session%3Aworked/what-if?prices=gemini`);
+    const verdict = page.getByRole("status").filter({ hasText: "As asked, the session costs" });
+    await verdict.waitFor();
+    const before = await verdict.textContent();
+    await writer.playTurn();
+    const said = page.getByRole("status").filter({ hasText: "The session was written since." });
+    await said.getByRole("button", { name: "Play it again" }).click();
+    await verdict.waitFor();
+    expect(await verdict.textContent()).not.toBe(before);
+  });
+
+  test("is seen in more tabs than a browser opens connections to a server", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const url = await serve("--store", join(folder, "store.sqlite"), "session:worked");
+    const first = await open(url);
+    const context = first.context();
+    await badge(first, "following").waitFor();
+    for (let tab = 0; tab < 7; tab += 1) {
+      // What a browser says to a tab when the person goes to another.
+      await context.pages().at(-1)?.evaluate(hide);
+      const page = await context.newPage();
+      await page.goto(url);
+      await badge(page, "following").waitFor();
+    }
+    const calls = await writer.playTurn();
+    await first.evaluate(unhide);
+    await first.locator("main").getByText(`${calls} calls`).waitFor();
+  });
+});
+
+const hide = `Object.defineProperty(document, "hidden", { configurable: true, value: true });
+document.dispatchEvent(new Event("visibilitychange"));`;
+const unhide = `delete document.hidden; document.dispatchEvent(new Event("visibilitychange"));`;
+
+describe.skipIf(noBrowser)("a server that has ended", () => {
+  const noServer = /Failed to load resource: net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|FAILED)/;
+
+  test.each([
+    ["a session", "session/session%3Aworked"],
+    ["the list", ""],
+  ])("is told of in the bar while %s is on show, which stays", async (_, session) => {
+    const { path } = await workedStore(privateFolder(), { turns: 1 });
+    const { url, stop } = await startInspector(["--store", path]);
+    onTestFinished(stop);
+    const page = await open(`${url}#/${session}`, {}, noServer);
+    const shown = page
+      .locator("main")
+      .getByText(/Why does/)
+      .first();
+    await shown.waitFor();
+    await page.waitForLoadState("load");
+    expect(await lost(page).count()).toBe(0);
+    await stop();
+    await lost(page).waitFor();
+    expect(await lost(page).textContent()).toContain("`palimpsest open` starts it again");
+    expect(await badge(page, "following").isVisible()).toBe(false);
+    expect(await shown.isVisible()).toBe(true);
+    await shoot(page, session === "" ? "lost-list" : "lost");
+    expect(await violations(page)).toEqual([]);
+    await page.setViewportSize({ width: 380, height: 800 });
+    await shoot(page, "lost-380");
+    expect(await overhang(page)).toBe(0);
+  });
+
+  test("is not told of any more when it answers again, and what was written meanwhile is shown", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const page = await open(await serve("--store", join(folder, "store.sqlite"), "session:worked"), {}, noServer);
+    await badge(page, "following").waitFor();
+    await page.route("**/api/**", (route) => route.abort());
+    // A stream that stands is not touched by a route: the tab leaves it when it is hidden.
+    await page.evaluate(hide);
+    await page.evaluate(unhide);
+    await lost(page).waitFor();
+    const calls = await writer.playTurn();
+    await page.unroute("**/api/**");
+    await badge(page, "following").waitFor();
+    expect(await lost(page).count()).toBe(0);
+    await page.locator("main").getByText(`${calls} calls`).waitFor();
   });
 });

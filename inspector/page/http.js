@@ -3,6 +3,10 @@
 /** @typedef {import("../protocol.js").Source} Source */
 /** @typedef {import("../protocol.js").Failure} Failure */
 
+/** After how long a server that did not answer is looked for again, and how often a tab that nobody sees shows up, in milliseconds. */
+const AGAIN_MS = 2_000;
+const HIDDEN_MS = 60_000;
+
 /**
  * A source that asks the server. The page's own address holds the token; each request carries it.
  * @returns {Source}
@@ -27,12 +31,78 @@ export function httpSource() {
       const entries = Object.entries(settings).map(([key, value]) => [`setting.${key}`, value]);
       return json("what-if", { id, prices, window, ...Object.fromEntries(entries) });
     },
-    follow: (id, listener) => {
-      const events = new EventSource(address("follow", { id }));
-      events.addEventListener("changed", (event) => listener({ txId: Number(event.data) }));
-      return () => events.close();
+    follow: (id, heard) => {
+      const stream = new Stream(id ?? undefined, heard);
+      return () => stream.end();
     },
   };
+}
+
+/** A stream of events. A tab that nobody sees has none: a browser opens six connections to a server, and further tabs would wait. */
+class Stream {
+  /**
+   * @param {string | undefined} id of a session
+   * @param {import("../protocol.js").Heard} heard
+   */
+  constructor(id, heard) {
+    this.address = address("follow", { id });
+    this.heard = heard;
+    this.timer = 0;
+    /** @type {EventSource | null} */
+    this.events = null;
+    this.turn = () => this.look();
+    document.addEventListener("visibilitychange", this.turn);
+    this.look();
+  }
+
+  look() {
+    this.close();
+    if (document.hidden) {
+      // The server ends where it hears of nobody for a while.
+      this.timer = setInterval(() => void json("about").catch(() => {}), HIDDEN_MS);
+    } else {
+      this.open();
+    }
+  }
+
+  open() {
+    const events = new EventSource(this.address);
+    this.events = events;
+    events.addEventListener("changed", ({ data }) => this.heard.changed({ txId: Number(data) }));
+    events.addEventListener("open", () => this.heard.found());
+    events.addEventListener("error", () => void this.check(events));
+  }
+
+  /**
+   * A stream also breaks where the session cannot be followed: asks whether the server is there.
+   * @param {EventSource} events
+   */
+  async check(events) {
+    const isThere = await json("about").then(
+      () => true,
+      () => false,
+    );
+    if (events !== this.events) {
+      return;
+    }
+    if (!isThere) {
+      this.heard.lost();
+      this.close();
+      this.timer = setTimeout(() => this.open(), AGAIN_MS);
+    }
+  }
+
+  close() {
+    // One number names timers of both kinds.
+    clearTimeout(this.timer);
+    this.events?.close();
+    this.events = null;
+  }
+
+  end() {
+    document.removeEventListener("visibilitychange", this.turn);
+    this.close();
+  }
 }
 
 /** @typedef {{ [key: string]: string | number | string[] | undefined }} Query */

@@ -1,8 +1,9 @@
-// The page: finds its data, shows the view that the address names, and follows the session that is on show. Views know nothing of each other.
+// The page: finds its data, and shows the view that the address names. Views know nothing of each other.
 import { callView } from "./call.js";
 import { carriedReport, carriedSource } from "./carried.js";
 import { compareView } from "./compare.js";
 import { element, failureBox, put } from "./dom.js";
+import { Following } from "./following.js";
 import { httpSource } from "./http.js";
 import { memoryView } from "./memory.js";
 import { objectView } from "./object.js";
@@ -34,8 +35,6 @@ import { whatIfView } from "./what-if.js";
 
 /** How long the view before stays while the next one waits for its data, in milliseconds. */
 const PATIENCE_MS = 250;
-/** The shortest time between two looks at a session that is being written, in milliseconds. */
-const FOLLOW_MS = 1000;
 
 /** @type {{ [view in Route["view"]]: (context: Context, route: Route) => View }} */
 const VIEWS = {
@@ -49,7 +48,6 @@ const VIEWS = {
   compare: compareView,
 };
 
-const badge = element("span", { class: "badge live", hidden: true, role: "status" }, "live");
 const bar = element("header", { class: "bar" });
 const main = element("main", { id: "main" });
 
@@ -66,11 +64,13 @@ async function start() {
     }
     const source = remembering((await carriedSource()) ?? httpSource());
     const about = await source.about();
-    showBar(about);
+    const following = new Following(source);
+    showBar(about, following);
     if (about.session !== null && location.hash === "") {
       history.replaceState(null, "", hashOf({ view: "session", id: about.session }));
     }
-    const pages = new Pages(source, about);
+    const pages = new Pages(source, about, following);
+    following.addEventListener("written", () => pages.view?.refresh?.());
     addEventListener("hashchange", () => void pages.show());
     await pages.show();
   } catch (error) {
@@ -87,8 +87,12 @@ function skip(event) {
   main.querySelector("h1")?.focus();
 }
 
-/** @param {import("../protocol.js").About} about */
-function showBar(about) {
+/**
+ * @param {import("../protocol.js").About} about
+ * @param {Following} following
+ */
+function showBar(about, { badge, line }) {
+  bar.after(line);
   put(
     bar,
     element("a", { class: "brand", href: hashOf({ view: "sessions" }) }, "Palimpsest"),
@@ -107,14 +111,13 @@ class Pages {
   /**
    * @param {import("./remembered.js").Remembering} source
    * @param {import("../protocol.js").About} about
+   * @param {Following} following
    */
-  constructor(source, about) {
+  constructor(source, about, following) {
     this.source = source;
     this.about = about;
+    this.following = following;
     this.abort = new AbortController();
-    /** @type {string | null} */
-    this.followed = null;
-    this.unfollow = () => {};
     /** @type {View | null} */
     this.view = null;
     this.hash = "";
@@ -141,7 +144,7 @@ class Pages {
     const isFirst = this.view === null;
     this.view = view;
     put(main, view.node);
-    this.follow(sessionOf(route));
+    this.following.show(sessionOf(route));
     scrollTo(0, place.scroll);
     if (!isFirst) {
       main.querySelector("h1")?.focus({ preventScroll: true });
@@ -174,32 +177,6 @@ class Pages {
     } catch (error) {
       return { node: element("div", {}, failureBox(error)) };
     }
-  }
-
-  /** @param {string | null} session */
-  follow(session) {
-    if (session === this.followed) {
-      return;
-    }
-    this.unfollow();
-    this.followed = session;
-    badge.hidden = session === null || !this.source.live;
-    if (session === null || !this.source.live) {
-      this.unfollow = () => {};
-      return;
-    }
-    let timer = 0;
-    const end = this.source.follow(session, () => {
-      timer ||= setTimeout(() => {
-        timer = 0;
-        this.source.forget(session);
-        this.view?.refresh?.();
-      }, FOLLOW_MS);
-    });
-    this.unfollow = () => {
-      clearTimeout(timer);
-      end();
-    };
   }
 }
 

@@ -22,12 +22,12 @@ export class Followers {
 
   /**
    * Answers with the events of a session until one side ends it. An unknown session rejects before.
-   * @param {string} id
+   * @param {string} id empty: of none; who looks at something else is told that somebody is there
    * @param {IncomingMessage} request
    * @param {ServerResponse} response
    */
   async add(id, request, response) {
-    const { now, told } = await this.newest(id);
+    const { now, told } = id === "" ? { now: 0, told: 0 } : await this.newest(id);
     const last = Number(request.headers["last-event-id"] ?? told);
     response.writeHead(200, {
       "content-type": "text/event-stream",
@@ -57,7 +57,7 @@ export class Followers {
       return;
     }
     this.isLooking = true;
-    for (const id of new Set([...this.all].map((follower) => follower.id))) {
+    for (const id of new Set([...this.all].map((follower) => follower.id).filter((id) => id !== ""))) {
       // A store that cannot be read for a moment, or a session that was forgotten, has nothing to tell.
       const { now } = await this.newest(id).catch(() => ({ now: 0 }));
       this.tell(id, now);
