@@ -41,10 +41,10 @@ async function measure() {
    * @param {string} shown a selector
    */
   async function firstView(store, hash, shown) {
-    const { url, stop } = await startInspector(["--store", store]);
+    const { url, stop } = startInspector(["--store", store]);
     const page = await browser.newPage();
     try {
-      await page.goto(url + hash, { waitUntil: "commit" });
+      await page.goto((await url) + hash, { waitUntil: "commit" });
       await page.locator(shown).first().waitFor();
       return Number(await page.evaluate("new Promise((done) => requestAnimationFrame(() => done(performance.now())))"));
     } finally {
@@ -59,11 +59,11 @@ async function measure() {
    * @param {string} hash
    */
   async function walked(store, hash) {
-    const { url, stop } = await startInspector(["--store", store]);
+    const { url, stop } = startInspector(["--store", store]);
     const page = await browser.newPage();
     const found = [];
     try {
-      await page.goto(`${url}${hash}${calls}`);
+      await page.goto(`${await url}${hash}${calls}`);
       await heading(page, calls);
       for (let call = calls - 1; call > calls - 21; call -= 1) {
         const began = performance.now();

@@ -17,14 +17,16 @@ const path = join(root, "docs", "inspector.png");
 const folder = mkdtempSync(join(tmpdir(), "palimpsest-picture-"));
 try {
   const { path: store } = await workedStore(folder, { turns: 24 });
-  const { url, stop } = await startInspector(["--store", store, "latest"]);
+  const { url, stop } = startInspector(["--store", store, "latest"]);
   const browser = await startChromium();
-  const page = await browser.newPage({ viewport: { width: 1200, height: 840 }, colorScheme: "light" });
-  await page.goto(url);
-  await page.locator("canvas").first().waitFor();
-  await page.screenshot({ path, animations: "disabled" });
-  await browser.close();
-  await stop();
+  try {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 840 }, colorScheme: "light" });
+    await page.goto(await url);
+    await page.locator("canvas").first().waitFor();
+    await page.screenshot({ path, animations: "disabled" });
+  } finally {
+    await Promise.all([browser.close(), stop()]);
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

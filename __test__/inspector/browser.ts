@@ -34,8 +34,8 @@ export function privateFolder(): string {
 }
 
 /** Serves a store with `palimpsest open` until the file's tests have run. Gives the address that it prints. */
-export async function serve(...args: string[]): Promise<string> {
-  const { url, stop } = await startInspector(args);
+export function serve(...args: string[]): Promise<string> {
+  const { url, stop } = startInspector(args);
   afterAll(stop);
   return url;
 }

@@ -1,9 +1,9 @@
 // The inspector and a Chromium for tests, benches and the picture: starts both. Must not look at what they show.
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 import { pinnedNode, root } from "../setup.js";
+import { launch } from "./processes.js";
 
 const names = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -25,35 +25,34 @@ export function startChromium() {
 }
 
 /**
- * Runs `palimpsest open`, which opens no browser itself, until `stop`.
+ * Runs `palimpsest open`, which opens no browser itself, until `stop`; it ends with this process, and by itself where that was killed.
  * @param {string[]} args
- * @param {NodeJS.ProcessEnv} [env]
- * @returns {Promise<{ url: string, stop: () => Promise<void> }>} the address that it prints
+ * @returns {{ url: Promise<string>, stop: () => Promise<void> }} `url`: the address, once it is printed
  */
-export async function startInspector(args, env = process.env) {
-  const { DISPLAY: _, WAYLAND_DISPLAY: __, PALIMPSEST_STORE: ___, ...kept } = env;
-  const child = spawn(pinnedNode(), [join(root, "bin", "palimpsest.js"), "open", ...args], { env: kept });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  let said = "";
+export function startInspector(args) {
+  const { PALIMPSEST_STORE: _, ...env } = /** @type {Record<string, string>} */ (process.env);
+  const program = [pinnedNode(), join(root, "bin", "palimpsest.js")];
+  const command = [...program, "open", "--no-browser", "--minutes", "5", ...args];
+  const { child, finished, outcome } = launch({ name: "palimpsest open", command, cwd: root, env });
   /** @type {Promise<string>} */
   const url = new Promise((resolve, reject) => {
-    const hear = (/** @type {Buffer} */ chunk) => {
-      said += chunk;
-      const found = /http:\/\/127\.0\.0\.1:\d+\/\S*(?=\s)/.exec(said);
-      if (found !== null) {
-        resolve(found[0]);
+    child.stdout?.on("data", () => {
+      const [line, rest] = outcome.stdout.split("\n");
+      if (rest !== undefined) {
+        resolve(line);
       }
-    };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`palimpsest open ended with code ${code}: ${said}`)));
+    });
+    finished.then(
+      ({ code, stderr }) => reject(new Error(`palimpsest open ended with code ${code}: ${stderr}`)),
+      reject,
+    );
   });
+  url.catch(() => {});
   return {
-    url: await url,
+    url,
     stop: async () => {
       child.kill("SIGINT");
-      await ended;
+      await finished;
     },
   };
 }
