@@ -1,6 +1,6 @@
 // `palimpsest open`: the inspector, as a page that this process serves, or as a file.
 import { resolve } from "node:path";
-import { openBrowser } from "../../inspector/server/browser.js";
+import { idleMinutes, show } from "../../inspector/server/browser.js";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
@@ -11,9 +11,6 @@ import { withProgress } from "../lib/progress.js";
 import { forNames, settingsFor, withStore } from "../lib/store.js";
 
 /** @import { Answers } from "../../inspector/server/answers.js" */
-
-/** Minutes without a viewer after which the page ends. */
-const idleMinutes = 30;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const open = {
@@ -36,6 +33,9 @@ export const open = {
   examples: ["palimpsest open", "palimpsest open latest", "palimpsest open latest --html session.html --redact"],
   async run(given) {
     const port = wholeNumber(given, "port");
+    if (port !== undefined && port > 65_535) {
+      throw new UsageError(`\`--port\` must be at most 65535, is \`${port}\``, "write it as `8080`");
+    }
     const minutes = wholeNumber(given, "minutes") ?? idleMinutes;
     if (minutes === 0 || minutes > 24 * 60) {
       throw new UsageError(`\`--minutes\` must be between 1 and 1440, is \`${minutes}\``, "write it as `60`");
@@ -95,29 +95,31 @@ async function writePage(given, answers, session, path) {
 async function servePage(given, answers, options) {
   const { serve } = await import("../../inspector/server/serve.js");
   const served = await serve(answers, options);
+  const isInterrupted = closedBySignals(served);
   const { session, store } = answers.around;
-  await say(given, { url: served.url, store: store.path, session });
-  await untilEnded(served);
+  await (given.json ? writeJson({ url: served.url, store: store.path, session }) : write(`${served.url}\n`));
+  const way = await show(served.url, { mayOpen: given.values["no-browser"] !== true });
+  await writeError(`${way}; Ctrl-C ends it\n`);
+  if ((await served.ended) === "idle") {
+    await writeError("ended: nobody looked for a while\n");
+  }
+  if (isInterrupted()) {
+    // Who ends it does not wait for answers that nobody will see, such as a session that is played again. Nothing is written here.
+    process.exit(0);
+  }
 }
 
 /**
- * @param {import("../lib/arguments.js").Given} given
- * @param {{ url: string, store: string, session: string | null }} answer
+ * Has a signal close the page; a second one ends the process as it would any other. Returns whether one came.
+ * @param {import("../../inspector/server/serve.js").Served} served
  */
-async function say(given, answer) {
-  await (given.json ? writeJson(answer) : write(`${answer.url}\n`));
-  const isOpened = given.values["no-browser"] !== true && openBrowser(answer.url);
-  await writeError(`${isOpened ? "opened in the browser; " : "open this address in a browser; "}Ctrl-C ends it\n`);
-}
-
-/** @param {import("../../inspector/server/serve.js").Served} served */
-async function untilEnded({ ended, close }) {
-  const signals = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
-  const end = () => void close();
-  for (const signal of signals) {
-    process.once(signal, end);
+function closedBySignals({ close }) {
+  let isInterrupted = false;
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+    process.once(signal, () => {
+      isInterrupted = true;
+      void close();
+    });
   }
-  if ((await ended) === "idle") {
-    await writeError("ended: nobody looked for a while\n");
-  }
+  return () => isInterrupted;
 }

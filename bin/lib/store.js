@@ -1,8 +1,4 @@
 // The store that a command works on: found as the Pi extension finds it, opened, and closed after the work.
-import { constants, existsSync } from "node:fs";
-import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { piAgentDir } from "../../lib/places.js";
 import { writeError } from "./output.js";
 import { oneLine } from "./table.js";
@@ -44,52 +40,20 @@ export async function withStore(given, work, { access = "read", needed = [] } = 
     if (store.notice !== null) {
       await writeError(`palimpsest: ${store.notice}\n`);
     }
-    try {
-      return await work(store);
-    } finally {
-      await store.close();
-    }
+    return work(store);
   };
-  try {
-    return await run(await open(options, access));
-  } catch (error) {
-    if (access === "refresh" && codeOf(error) === "READ_ONLY") {
-      return withCopy(options, run);
-    }
-    throw error;
+  if (access === "refresh") {
+    const { withRefreshed } = await import("../../lib/refreshed.js");
+    return withRefreshed(options, run);
   }
-}
-
-/**
- * @param {import("../../index.js").StoreOptions} options
- * @param {Access} access
- */
-async function open(options, access) {
   const { openStore } = await import("../../index.js");
-  return access === "read"
-    ? openStore({ ...options, readOnly: true })
-    : openStore({ ...options, create: access === "create" });
-}
-
-/**
- * Runs work on a copy of a store that cannot be written: the copy's indexes can be brought up to date.
- * @template T
- * @param {import("../../index.js").StoreOptions} options
- * @param {(store: Store) => Promise<T>} run
- */
-async function withCopy(options, run) {
-  const { openStore, storePath } = await import("../../index.js");
-  const original = await storePath(options);
-  const folder = await mkdtemp(join(tmpdir(), "palimpsest-"));
+  const store = await openStore(
+    access === "read" ? { ...options, readOnly: true } : { ...options, create: access === "create" },
+  );
   try {
-    const path = join(folder, "store.sqlite");
-    for (const suffix of ["", "-wal"].filter((suffix) => existsSync(`${original}${suffix}`))) {
-      await copyFile(`${original}${suffix}`, `${path}${suffix}`, constants.COPYFILE_FICLONE);
-      await chmod(`${path}${suffix}`, 0o600);
-    }
-    return await run(await openStore({ ...options, path, create: false }));
+    return await run(store);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await store.close();
   }
 }
 

@@ -1,34 +1,99 @@
-// Opens an address in the person's browser, where there is one in sight. Never fails, and waits for nothing.
+// How a page comes to the person: opens its address in the browser, where there is one in sight, else says how to get there; and for how
+// long a page waits for somebody to look. Never fails.
 import { spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
 
-/** @type {{ [platform: string]: [command: string, ...args: string[]] }} */
+/** Minutes without a viewer after which a page ends, unless said otherwise. */
+export const idleMinutes = 30;
+
+/** How long an opener may take to say that it cannot, in milliseconds. Some run for as long as the browser does. */
+const patienceMs = 800;
+
+/** @type {{ [platform: string]: string[] }} */
 const openers = { darwin: ["open"], win32: ["rundll32", "url.dll,FileProtocolHandler"] };
 
 /**
- * Whether the person sees windows of this machine.
+ * Whether the person sits at another machine, as far as the environment tells.
  * @param {NodeJS.ProcessEnv} env
- * @param {string} platform
  */
-export function hasScreen(env, platform) {
-  const isRemote = [env.SSH_CONNECTION, env.SSH_CLIENT, env.SSH_TTY].some(Boolean);
-  return !isRemote && (platform in openers || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY));
+function isRemote(env) {
+  return [env.SSH_CONNECTION, env.SSH_CLIENT, env.SSH_TTY].some(Boolean);
 }
 
 /**
- * @param {string} url
- * @returns {boolean} whether a browser was asked
+ * The command that opens an address on the screen of the person; undefined where there is no such screen or command.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} platform
+ * @returns {string[] | undefined}
  */
-export function openBrowser(url) {
-  if (!hasScreen(process.env, process.platform)) {
+export function openerFor(env, platform) {
+  if (isRemote(env)) {
+    return undefined;
+  }
+  if (platform in openers) {
+    return openers[platform];
+  }
+  // Windows shows what runs in its Linux, with a browser of its own.
+  const onWindows = env.WSL_DISTRO_NAME ? ["wslview"] : [];
+  const onScreen = env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : [];
+  const found = [...onWindows, ...onScreen].find((name) => isOnPath(name, env.PATH ?? ""));
+  return found === undefined ? undefined : [found];
+}
+
+/**
+ * @param {string} name
+ * @param {string} path
+ */
+function isOnPath(name, path) {
+  return path.split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return folder !== "";
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * Opens the browser where it may and can, and says what came of it, as part of a sentence.
+ * @param {string} url
+ * @param {{ mayOpen: boolean }} options
+ */
+export async function show(url, { mayOpen }) {
+  if (mayOpen && (await isOpened(url))) {
+    return "opened in the browser";
+  }
+  const { port } = new URL(url);
+  return isRemote(process.env)
+    ? `open this address where you sit, after \`ssh -L ${port}:127.0.0.1:${port}\` to this machine`
+    : "open this address in a browser on this machine";
+}
+
+/**
+ * Whether a browser was opened. An opener that has not failed after a moment counts.
+ * @param {string} url
+ * @returns {Promise<boolean>}
+ */
+async function isOpened(url) {
+  const [command, ...args] = openerFor(process.env, process.platform) ?? [];
+  if (command === undefined) {
     return false;
   }
-  const [command, ...args] = openers[process.platform] ?? ["xdg-open"];
-  try {
-    const child = spawn(command, [...args, url], { stdio: "ignore", detached: true, windowsHide: true });
-    child.on("error", () => {});
-    child.unref();
-    return true;
-  } catch {
-    return false;
-  }
+  return new Promise((resolve) => {
+    const waited = setTimeout(() => resolve(true), patienceMs);
+    const decide = (/** @type {boolean} */ isOpened) => {
+      clearTimeout(waited);
+      resolve(isOpened);
+    };
+    try {
+      const child = spawn(command, [...args, url], { stdio: "ignore", detached: true, windowsHide: true });
+      child.once("error", () => decide(false));
+      child.once("exit", (code) => decide(code === 0));
+      child.unref();
+    } catch {
+      decide(false);
+    }
+  });
 }

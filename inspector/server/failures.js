@@ -16,6 +16,9 @@ export class Refusal extends Error {
   }
 }
 
+/** What calls a method says where the class lacks it, as an addon of another version does. */
+const lacksMethod = /\bstore\.(\w+) is not a function$/;
+
 /**
  * What an error says to the page.
  * @param {unknown} error
@@ -23,5 +26,12 @@ export class Refusal extends Error {
  */
 export function failureOf(error) {
   const { code, message, hint } = /** @type {Partial<import("../../index.js").PalimpsestError>} */ (error ?? {});
-  return { code: code ?? "INTERNAL", message: message ?? String(error), hint: hint ?? null };
+  const [, lacking] = (error instanceof TypeError && lacksMethod.exec(error.message)) || [];
+  return lacking === undefined
+    ? { code: code ?? "INTERNAL", message: message ?? String(error), hint: hint ?? null }
+    : {
+        code: "OLD_ADDON",
+        message: `the native addon is older than the inspector: its store has no \`${lacking}\``,
+        hint: "install palimpsest again, or run `npm run build` in the clone; then start this again",
+      };
 }

@@ -10,12 +10,17 @@ const beatMs = 20_000;
 /** @typedef {{ id: string, known: number, response: ServerResponse }} Follower */
 
 export class Followers {
-  /** @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, and the one that its viewers know */
-  constructor(newest) {
+  /**
+   * @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, and the one that its viewers know
+   * @param {{ [name: string]: string }} headers of every answer
+   */
+  constructor(newest, headers) {
     this.newest = newest;
+    this.headers = headers;
     /** @type {Set<Follower>} */
     this.all = new Set();
     this.isLooking = false;
+    this.isClosed = false;
     /** @type {NodeJS.Timeout[]} */
     this.timers = [];
   }
@@ -28,12 +33,13 @@ export class Followers {
    */
   async add(id, request, response) {
     const { now, told } = id === "" ? { now: 0, told: 0 } : await this.newest(id);
+    // One side may have ended it meanwhile.
+    if (this.isClosed || response.destroyed) {
+      response.destroy();
+      return;
+    }
     const last = Number(request.headers["last-event-id"] ?? told);
-    response.writeHead(200, {
-      "content-type": "text/event-stream",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    });
+    response.writeHead(200, { ...this.headers, "content-type": "text/event-stream" });
     response.write("retry: 2000\n\n");
     const follower = { id, known: Number.isInteger(last) ? last : now, response };
     this.all.add(follower);
@@ -41,6 +47,8 @@ export class Followers {
     this.tell(id, now);
     if (this.timers.length === 0) {
       this.timers = [setInterval(() => void this.look(), lookMs), setInterval(() => this.beat(), beatMs)];
+      // What serves keeps the process alive, not what waits.
+      this.timers.map((timer) => timer.unref());
     }
   }
 
@@ -85,8 +93,10 @@ export class Followers {
   }
 
   close() {
-    for (const { response } of this.all) {
-      response.end();
+    this.isClosed = true;
+    for (const follower of this.all) {
+      this.remove(follower);
+      follower.response.end();
     }
   }
 }

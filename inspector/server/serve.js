@@ -2,7 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { apiAnswer } from "./api.js";
-import { failureOf } from "./failures.js";
+import { failureOf, Refusal } from "./failures.js";
 import { Followers } from "./followers.js";
 import { pageFiles } from "./page-files.js";
 import { sendText } from "./texts.js";
@@ -15,6 +15,7 @@ import { sendText } from "./texts.js";
  * @property {string} url holds the token
  * @property {Promise<"idle" | "closed">} ended
  * @property {() => Promise<void>} close
+ * @property {() => void} unref lets the process end while this serves
  */
 
 const address = "127.0.0.1";
@@ -46,7 +47,12 @@ export async function serve(answers, { port = 0, idleMs }) {
   await pageFiles();
   const inspector = new Inspector(answers, idleMs);
   await inspector.listen(port);
-  return { url: inspector.url, ended: inspector.ended, close: () => inspector.end("closed") };
+  return {
+    url: inspector.url,
+    ended: inspector.ended,
+    close: () => inspector.end("closed"),
+    unref: () => inspector.unref(),
+  };
 }
 
 class Inspector {
@@ -58,7 +64,7 @@ class Inspector {
     this.answers = answers;
     this.idleMs = idleMs;
     this.token = randomBytes(16).toString("hex");
-    this.followers = new Followers((id) => answers.newest(id));
+    this.followers = new Followers((id) => answers.newest(id), commonHeaders);
     this.url = "";
     /** @type {Set<string>} */
     this.hosts = new Set();
@@ -66,7 +72,10 @@ class Inspector {
     this.open = 0;
     /** @type {NodeJS.Timeout | undefined} */
     this.idle = undefined;
-    this.server = createServer((request, response) => void this.take(request, response));
+    // In a host's process nothing may reach the host.
+    this.server = createServer(
+      (request, response) => void this.take(request, response).catch(() => response.destroy()),
+    );
     this.isEnded = false;
     /** @type {Promise<"idle" | "closed">} */
     this.ended = new Promise((resolve) => {
@@ -77,7 +86,7 @@ class Inspector {
   /** @param {number} port */
   async listen(port) {
     await new Promise((resolve, reject) => {
-      this.server.once("error", reject);
+      this.server.once("error", (error) => reject(withoutPort(port, error)));
       this.server.listen(port, address, () => resolve(undefined));
     });
     const bound = /** @type {import("node:net").AddressInfo} */ (this.server.address()).port;
@@ -88,22 +97,26 @@ class Inspector {
 
   /** @param {"idle" | "closed"} why */
   async end(why) {
-    if (this.isEnded) {
-      return;
+    if (!this.isEnded) {
+      this.isEnded = true;
+      clearTimeout(this.idle);
+      this.followers.close();
+      this.server.close(() => this.resolveEnded?.(why));
+      this.server.closeAllConnections();
     }
-    this.isEnded = true;
-    clearTimeout(this.idle);
-    this.followers.close();
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    this.server.closeAllConnections();
-    await closed;
-    this.resolveEnded?.(why);
+    await this.ended;
+  }
+
+  unref() {
+    this.server.unref();
+    this.server.on("connection", (socket) => socket.unref());
   }
 
   waitForViewers() {
     clearTimeout(this.idle);
     if (this.open === 0 && !this.isEnded) {
-      this.idle = setTimeout(() => void this.end("idle"), this.idleMs);
+      // What serves keeps the process alive, not what waits.
+      this.idle = setTimeout(() => void this.end("idle"), this.idleMs).unref();
     }
   }
 
@@ -118,7 +131,7 @@ class Inspector {
       refuse(
         response,
         403,
-        "Refused. `palimpsest open` prints the address of the page; it works on this machine only.\n",
+        "Refused. `palimpsest open` and `/context open` print the address of the page; it works on this machine only.\n",
       );
       return;
     }
@@ -156,7 +169,7 @@ class Inspector {
    * @param {ServerResponse} response
    */
   async answer(path, request, response) {
-    const { pathname, searchParams } = new URL(path || "/", "http://page");
+    const { pathname, searchParams } = new URL(`http://page${path}`);
     const [, route] = /^\/api\/([\w-]+)$/.exec(pathname) ?? [];
     if (route === "follow" && request.method === "GET") {
       return this.followers.add(searchParams.get("id") ?? "", request, response);
@@ -172,6 +185,17 @@ class Inspector {
     }
     return sendPage(response, pathname);
   }
+}
+
+/**
+ * @param {number} port
+ * @param {Error} error
+ */
+function withoutPort(port, error) {
+  const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+  const why = code === "EADDRINUSE" ? "something else is served there" : error.message;
+  const hint = "choose another port, or none: then any that is free is taken";
+  return Object.assign(new Refusal("NO_PORT", `port \`${port}\` cannot be used: ${why}`, hint), { cause: error });
 }
 
 /**
