@@ -30,19 +30,16 @@ test("a page whose cited file changed is suggested, verified with a diff, and co
   expect(await memory.stale()).toEqual([]);
   expect(await memory.verify()).toEqual([]);
   writeFileSync(cited, "two\n");
+  const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+  const changed = [{ path: "a.rs", change: "changed", before: hash, now: hash, diff: "@@ -1 +1 @@\n-one\n+two\n" }];
   const [stale] = await memory.stale();
   expect(stale).toEqual({
     page,
     facts: { confirmed: new Date().toISOString().slice(0, 10), uses: 0, used: null, origin: null },
     reasons: [{ reason: "cited_changed", paths: ["a.rs"] }],
+    cited: changed,
   });
-  const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
-  expect(await memory.verify()).toEqual([
-    {
-      page,
-      cited: [{ path: "a.rs", change: "changed", before: hash, now: hash, diff: "@@ -1 +1 @@\n-one\n+two\n" }],
-    },
-  ]);
+  expect(await memory.verify()).toEqual([{ page, cited: changed }]);
   expect(await memory.confirm(page.id.slice(0, 6))).toBe(page.id);
   expect(await memory.verify()).toEqual([]);
   await expect(memory.confirm("zzz")).rejects.toMatchObject({ code: "NO_PAGE" });

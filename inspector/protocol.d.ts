@@ -123,6 +123,7 @@ export interface MemoryView {
     fidelity: string | null;
     resident: boolean;
   }[];
+  /** A `diff` is cut to 20,000 characters. */
   stale: StalePage[];
   faults: { fault: string; count: number }[];
   problems: string[];

@@ -1,8 +1,7 @@
-// What the page says of objects, their relations and memory. Without a browser.
+// What the page says of objects and their relations. Without a browser.
 import { describe, expect, it } from "vitest";
-import type { ObjectLink, TimelineObject, Version } from "../../index.js";
+import type { ObjectLink, TimelineObject } from "../../index.js";
 import { heights, neighbours } from "../../inspector/page/graph-layout.js";
-import { doubtText, pagesByFile, versionThen } from "../../inspector/page/memory-words.js";
 import { runText, shownCalls, shownNow, wantedObjects } from "../../inspector/page/runs.js";
 
 function object(some: Partial<TimelineObject>): TimelineObject {
@@ -84,39 +83,5 @@ describe("the graph of an object", () => {
 
   it("stands evenly around the middle", () => {
     expect(heights(3, 90)).toEqual([15, 45, 75]);
-  });
-});
-
-describe("memory", () => {
-  it("says why a page is in doubt", () => {
-    expect(doubtText({ reason: "cited_changed", paths: ["a.rs"] })).toBe("It cites what has changed:");
-    expect(doubtText({ reason: "never_used", days: 90 })).toBe("Never used in 90 days");
-  });
-
-  it("compares a cited file with its last version of the day on which the page was confirmed", () => {
-    const version = (txId: number, day: string) => ({ txId, systemTime: `${day}T10:00:00Z` }) as Version;
-    const versions = [version(9, "2030-01-04"), version(7, "2030-01-03"), version(5, "2030-01-01")];
-    expect(versionThen(versions, "2030-01-02")?.txId).toBe(5);
-    expect(versionThen(versions, "2030-01-03")?.txId).toBe(7);
-    expect(versionThen(versions, "2030-01-04")).toBeNull();
-    expect(versionThen(versions, "2029-12-31")?.txId).toBe(5);
-    expect(versionThen(versions.slice(0, 1), "2030-01-04")).toBeNull();
-  });
-
-  it("has its pages file by file", () => {
-    const page = {
-      id: "1",
-      scope: "project",
-      file: "MEMORY.md",
-      heading: null,
-      text: "x",
-      fidelity: null,
-      resident: false,
-    };
-    const files = pagesByFile([page, { ...page, id: "2", file: "topic.md" }, { ...page, id: "3" }]);
-    expect(files.map(({ file, pages }) => [file, pages.map(({ id }) => id)])).toEqual([
-      ["MEMORY.md", ["1", "3"]],
-      ["topic.md", ["2"]],
-    ]);
   });
 });

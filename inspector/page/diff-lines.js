@@ -35,14 +35,14 @@ function withoutEnds(lines) {
  * @returns {DiffLine}
  */
 function lineOf(line) {
-  if (line.startsWith("@@")) {
+  if (/^(?:@@|…)/.test(line)) {
     return { kind: "place", text: placeText(line) };
   }
   const kind = line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "same";
   return { kind, text: line.slice(1) };
 }
 
-/** @param {string} line `@@ -1,60 +1 @@` */
+/** @param {string} line `@@ -1,60 +1 @@`, or how many lines were left out */
 function placeText(line) {
   const found = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
   return found === null ? line : `line ${found[1]} → line ${found[3]}`;

@@ -28,6 +28,21 @@ export function doubtText(doubt) {
   }
 }
 
+/** What is said of a cited file whose difference is not there. */
+export const UNSHOWN = {
+  changed: "How it changed cannot be shown: no store holds what it said then, or it may not be shown.",
+  gone: "It is not there any more.",
+};
+
+/**
+ * The cited files that are meant by a doubt.
+ * @param {import("../../index.js").MemoryDoubt} doubt
+ * @param {import("../../index.js").CitedFile[]} cited
+ */
+export function citedFor({ reason }, cited) {
+  return cited.filter(({ change }) => reason === `cited_${change}`);
+}
+
 /**
  * The pages, file by file, in the order in which the model reads them.
  * @param {Page[]} pages
@@ -42,14 +57,4 @@ export function pagesByFile(pages) {
     files.set(key, file);
   }
   return [...files.values()];
-}
-
-/**
- * The last version of a file on a day, or the first that the store has; null if that is the newest one, so that nothing can be compared.
- * @param {import("../../index.js").Version[]} versions newest first
- * @param {string} day `2030-01-31`
- */
-export function versionThen(versions, day) {
-  const then = versions.find(({ systemTime }) => systemTime.slice(0, 10) <= day) ?? versions.at(-1);
-  return then === undefined || then === versions[0] ? null : then;
 }

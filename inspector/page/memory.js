@@ -1,13 +1,14 @@
 // The memory of a session's folder: its pages and how much of each the model has, those to look at again, memory faults.
 import { difference } from "./difference.js";
-import { button, element, fill, put } from "./dom.js";
+import { element, fill, put } from "./dom.js";
 import { longText } from "./long-text.js";
-import { doubtText, FIDELITIES, pagesByFile, versionThen } from "./memory-words.js";
-import { clock, counted, whole } from "./numbers.js";
+import { citedFor, doubtText, FIDELITIES, pagesByFile, UNSHOWN } from "./memory-words.js";
+import { counted, whole } from "./numbers.js";
 import { hashOf } from "./routes.js";
 import { oneLine } from "./text.js";
 
 /** @typedef {import("../protocol.js").MemoryView} MemoryView */
+/** @typedef {import("../../index.js").CitedFile} CitedFile */
 
 /**
  * @param {import("./main.js").Context} context
@@ -32,9 +33,9 @@ export function memoryView(context, route) {
       ({ memory, known }) => {
         put(above, oneLine(known?.info.title ?? "Session", 80));
         const files = known?.timeline.objects.filter(({ type }) => type === "file") ?? [];
-        return memoryNodes(memory, (path, day) => {
+        return memoryNodes(memory, (path) => {
           const file = files.find(({ name }) => name === path);
-          return file === undefined ? element("code", {}, path) : citedFile(context, id, file, day);
+          return file === undefined ? null : hashOf({ view: "object", id: file.id, options: { session: id } });
         });
       },
     );
@@ -49,53 +50,24 @@ export function memoryView(context, route) {
 }
 
 /**
- * A file that a page cites: where it is shown, and what changed in it since that day.
- * @param {import("./main.js").Context} context
- * @param {string} session
- * @param {import("../../index.js").TimelineObject} file
- * @param {string} day
+ * A cited file that is no more as it was when the page was confirmed, and how it changed.
+ * @param {CitedFile} cited
+ * @param {string | null} href where the session's own view of it is
  */
-function citedFile({ source, signal }, session, { id, name }, day) {
-  const place = element("div", { class: "fill" });
-  const ask = async () => {
-    const { versions, disk } = await source.object(id, session);
-    const then = versionThen(versions, day);
-    return {
-      then,
-      isNewer: disk?.state === "changed",
-      unified: then && (await source.diff(id, then.txId, versions[0].txId)),
-    };
-  };
-  const show = () =>
-    fill(place, signal, ask, ({ then, isNewer, unified }) => [
-      then === null || unified === null
-        ? element("p", { class: "faint" }, "The store holds no version of it from after that day.")
-        : element(
-            "div",
-            {},
-            element("p", { class: "faint" }, `In the store, since @${then.txId} of ${clock(then.systemTime)}:`),
-            difference(unified, { mayBeCut: false }),
-          ),
-      isNewer
-        ? element("p", { class: "faint" }, "On disk it has changed since the newest version of the store.")
-        : null,
-    ]);
-  const href = hashOf({ view: "object", id, options: { session } });
+function citedNode({ path, change, diff }, href) {
   return element(
     "div",
-    {},
-    element("a", { href }, name),
-    " ",
-    button("What changed since", () => void show(), { class: "plain", "aria-label": `What changed since in ${name}` }),
-    place,
+    { class: "cited" },
+    href === null ? element("code", {}, path) : element("a", { href }, path),
+    diff === null ? element("p", { class: "faint" }, UNSHOWN[change]) : difference(diff),
   );
 }
 
 /**
  * @param {MemoryView} memory
- * @param {(path: string, day: string) => HTMLElement} cited shows a file that a page cites, since the day of its confirmation
+ * @param {(path: string) => string | null} hrefOf where the view of a file is
  */
-function memoryNodes({ pages, stale, faults, problems }, cited) {
+function memoryNodes({ pages, stale, faults, problems }, hrefOf) {
   const resident = pages.filter((page) => page.resident).length;
   const files = pagesByFile(pages);
   return [
@@ -115,7 +87,7 @@ function memoryNodes({ pages, stale, faults, problems }, cited) {
     element("h2", {}, "To look at again"),
     stale.length === 0
       ? element("p", { class: "faint" }, "No page is in doubt.")
-      : element("ul", { class: "pages" }, ...stale.map((one) => staleNode(one, cited))),
+      : element("ul", { class: "pages" }, ...stale.map((one) => staleNode(one, hrefOf))),
     element("h2", {}, "Pages"),
     pages.length === 0
       ? element("p", { class: "empty" }, "There is no memory for this folder yet.")
@@ -154,9 +126,9 @@ function pageNode({ id, heading, text, fidelity, resident }) {
 
 /**
  * @param {MemoryView["stale"][number]} stale
- * @param {(path: string, day: string) => HTMLElement} cited
+ * @param {(path: string) => string | null} hrefOf
  */
-function staleNode({ page, facts, reasons }, cited) {
+function staleNode({ page, facts, reasons, cited }, hrefOf) {
   return element(
     "li",
     {},
@@ -169,7 +141,7 @@ function staleNode({ page, facts, reasons }, cited) {
     longText(page.text, { label: `page ${page.id}` }),
     ...reasons.flatMap((reason) => [
       element("p", {}, element("strong", {}, doubtText(reason))),
-      ...("paths" in reason ? reason.paths.map((path) => cited(path, facts.confirmed)) : []),
+      ...citedFor(reason, cited).map((file) => citedNode(file, hrefOf(file.path))),
     ]),
   );
 }

@@ -1,5 +1,6 @@
 // Memory of a session's folder, as the page shows it. Only looks.
 import { openMemory } from "../../index.js";
+import { shownDiff } from "./shown.js";
 
 /**
  * @import { Store } from "../../index.js"
@@ -27,7 +28,10 @@ export async function memoryOf(places, store) {
       const fidelity = known.get(id) ?? null;
       return { id, scope, file, heading: headings.at(-1) ?? null, text, fidelity, resident: fidelity !== null };
     }),
-    stale,
+    stale: stale.map((one) => ({
+      ...one,
+      cited: one.cited.map((file) => ({ ...file, diff: shownDiff(file.diff) })),
+    })),
     faults: faults.map(({ fault, inTraces }) => ({ fault, count: inTraces })),
     problems: [
       ...overview.wrongSettings,

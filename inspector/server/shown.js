@@ -13,7 +13,7 @@ const shownEntries = 500;
 const shownDepth = 32;
 
 /** Characters of a difference that are shown. */
-const shownDiff = 20_000;
+const shownDiffCharacters = 20_000;
 
 /**
  * The start of a text, which splits no pair of surrogates.
@@ -26,6 +26,14 @@ export function startOf(text, most) {
   }
   const isPair = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(most - 1, most + 1));
   return text.slice(0, isPair ? most - 1 : most);
+}
+
+/**
+ * A difference as it is shown.
+ * @param {string | null} diff
+ */
+export function shownDiff(diff) {
+  return diff && startOf(diff, shownDiffCharacters);
 }
 
 /**
@@ -98,7 +106,7 @@ export function comparison(other, changes) {
   return {
     count: other.messages.length,
     tokens: other.about.reduce((sum, { tokens }) => sum + tokens, 0),
-    changes: changes.map((change) => ({ ...change, diff: change.diff && startOf(change.diff, shownDiff) })),
+    changes: changes.map((change) => ({ ...change, diff: shownDiff(change.diff) })),
     messages: Object.fromEntries(gone.map(({ old }) => [Number(old), shown(other, Number(old))])),
   };
 }
