@@ -109,7 +109,7 @@ describe.skipIf(noBrowser)("a server that has ended", () => {
     const { path } = await workedStore(privateFolder(), { turns: 1 });
     const { url, stop } = await startInspector(["--store", path]);
     onTestFinished(stop);
-    const page = await open(`${url}#/${session}`, {}, noServer);
+    const page = await open(`${await url}#/${session}`, {}, noServer);
     const shown = page
       .locator("main")
       .getByText(/Why does/)

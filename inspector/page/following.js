@@ -44,7 +44,7 @@ export class Following extends EventTarget {
     let opened = 0;
     this.end = this.source.follow(session, {
       changed: () => {
-        if (performance.now() - opened > OPENING_MS) {
+        if (Date.now() - opened > OPENING_MS) {
           this.live();
         }
         this.look();
@@ -56,7 +56,7 @@ export class Following extends EventTarget {
         if (opened > 0) {
           this.look();
         }
-        opened = performance.now();
+        opened = Date.now();
       },
     });
   }
