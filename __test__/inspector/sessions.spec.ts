@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
 import { noBrowser, open, overhang, privateFolder, serve, shoot, violations } from "./browser.ts";
 import { crowdedStore, workedStore } from "./stores.ts";
 
@@ -56,8 +57,12 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await hit.waitFor();
     expect(await hit.locator("mark").count()).toBeGreaterThan(0);
     await shoot(page, "search");
-    await hit.getByRole("link").click();
+    await hit.getByRole("link", { name: "Task 17:" }).click();
     await page.waitForURL(/session%3As17$/);
+    await page.goBack();
+    await hit.getByRole("link", { name: "tool call" }).click();
+    await page.waitForURL(/#\/object\/.*\?session=session%3As17$/);
+    await page.getByRole("heading", { level: 1, name: /npm test/ }).waitFor();
   });
 
   test("is walked by the keyboard, and going back finds the place again", async () => {
@@ -71,6 +76,28 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await page.waitForURL(new RegExp(`session%3As${count - 31}$`));
     await page.goBack();
     await page.locator(".sessions-list .row", { hasText: `Task ${count - 31}:` }).waitFor();
+  });
+
+  test("finds the words, the place and the chosen sessions again when the person comes back", async () => {
+    const page = await open(url);
+    await page.getByRole("searchbox").fill("project-1");
+    const list = page.locator(".sessions-list");
+    const row = (task: number) => page.locator(".sessions-list .row", { hasText: `Task ${task}:` });
+    await list.evaluate((node) => {
+      node.scrollTop = 3_000;
+    });
+    await row(158).getByRole("checkbox").check();
+    await row(158).getByRole("link").click();
+    await page.waitForURL(/session%3As158$/);
+    await page.getByRole("heading", { level: 1, name: /Task 158/ }).waitFor();
+    await page.goBack();
+    await row(158).waitFor();
+    expect(await list.evaluate((node) => node.scrollTop)).toBe(3_000);
+    expect(await row(158).getByRole("checkbox").isChecked()).toBe(true);
+    expect(await page.getByRole("searchbox").inputValue()).toBe("project-1");
+    await page.getByRole("link", { name: "Sessions", exact: true }).click();
+    await page.getByText(`${count} sessions`, { exact: true }).waitFor();
+    await page.locator(".chosen-bar", { hasText: "Task 158:" }).waitFor();
   });
 
   test("keeps its rows where they are when bills arrive", async () => {
@@ -94,6 +121,34 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await page.locator(".sessions-list .saved", { hasText: "$" }).first().waitFor();
     expect(await overhang(page)).toBe(0);
     await shoot(page, "sessions-380");
+  });
+});
+
+describe.skipIf(noBrowser)("a store", () => {
+  test("without a session says so, and offers nothing to look for", async () => {
+    const place = join(folder, "none");
+    mkdirSync(place, { mode: 0o700 });
+    const path = join(place, "store.sqlite");
+    await (await openStore({ path })).close();
+    const page = await open(await serve("--store", path));
+    await page.getByText("This store holds no session yet.").waitFor();
+    expect(await page.getByRole("searchbox").isVisible()).toBe(false);
+    expect(await page.getByText("Choose two sessions").isVisible()).toBe(false);
+    await shoot(page, "sessions-none");
+  });
+
+  test("with one session has a list as high as that, and nothing to compare", async () => {
+    const place = join(folder, "one");
+    mkdirSync(place, { mode: 0o700 });
+    const { path } = await workedStore(place, { turns: 1 });
+    const page = await open(await serve("--store", path), { viewport: { width: 380, height: 800 } });
+    await page.locator(".sessions-list .saved", { hasText: "$" }).waitFor();
+    expect((await page.locator(".sessions-list").boundingBox())?.height).toBeLessThan(110);
+    expect(await page.getByRole("checkbox").count()).toBe(0);
+    expect(await page.getByText("Choose two sessions").isVisible()).toBe(false);
+    const line = (kind: string) => page.locator(`.sessions-list .${kind}`).boundingBox();
+    expect((await line("tokens"))?.height).toBeLessThan(25);
+    await shoot(page, "sessions-one-380");
   });
 });
 

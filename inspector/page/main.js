@@ -71,7 +71,7 @@ async function start() {
     }
     const pages = new Pages(source, about, following);
     following.addEventListener("written", () => pages.view?.refresh?.());
-    addEventListener("hashchange", () => void pages.show());
+    addEventListener("hashchange", ({ oldURL }) => void pages.show(new URL(oldURL).hash));
     await pages.show();
   } catch (error) {
     put(
@@ -126,9 +126,12 @@ class Pages {
     this.places = new Map();
   }
 
-  /** Shows the view of the present address. */
-  async show() {
-    this.leave();
+  /**
+   * Shows the view of the present address.
+   * @param {string} [left] the address that was left; the view there may have changed it
+   */
+  async show(left) {
+    this.leave(left);
     const { hash } = location;
     const route = routeOf(hash);
     const abort = new AbortController();
@@ -147,15 +150,19 @@ class Pages {
     this.following.show(sessionOf(route));
     scrollTo(0, place.scroll);
     if (!isFirst) {
-      main.querySelector("h1")?.focus({ preventScroll: true });
+      /** @type {HTMLElement | null} */
+      const first = main.querySelector("[data-focus]") ?? main.querySelector("h1");
+      first?.focus({ preventScroll: true });
     }
   }
 
-  leave() {
+  /** @param {string} [left] */
+  leave(left = this.hash) {
     this.abort.abort();
     const place = this.places.get(this.hash);
     if (place !== undefined && this.view !== null) {
       place.scroll = scrollY;
+      this.places.set(left, place);
     }
   }
 
