@@ -121,6 +121,11 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
   test("with other settings costs what the store says", async () => {
     const page = await open(url + view);
     await openSettings(page);
+    const meanings = await page.locator(".what-if-form .field p.faint").allTextContents();
+    expect({ fields: meanings.length, without: meanings.filter((text) => text === "") }).toEqual({
+      fields: 15,
+      without: [],
+    });
     await field(page, "keepResults").fill("0");
     await field(page, "previewReads").selectOption("true");
     await play(page).click();

@@ -171,7 +171,7 @@ export class WhatIfForm {
  * @param {string[]} names
  * @returns {Map<string, string>}
  */
-export function problemsOf(message, names) {
+function problemsOf(message, names) {
   /** @type {Map<string, string>} */
   const problems = new Map();
   let last = "";
