@@ -88,7 +88,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     const more = percent(after.bill.ours / before.bill.ours - 1, 1);
     await page
       .getByRole("status")
-      .filter({ hasText: `instead of ${cost(before.bill.ours, false)}, ${more} more` })
+      .filter({ hasText: `instead of ${cost(before.bill.ours, false)} (${more} more); it saves` })
       .waitFor();
     expect(await figure(page, "prices")).toEqual(["like anthropic", "gemini", ""]);
     await shoot(page, "what-if-prices");
@@ -110,10 +110,10 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
       ["as asked", after],
     ] as const) {
       const newest = file.series.at(-1);
-      expect(said).toContain(`window of ${name} ${short(newest?.ours.tokens ?? 0)}`);
-      expect(said).toContain(`window of plain ${name} ${short(newest?.plain.tokens ?? 0)}`);
-      expect(said).toContain(`bill of ${name} ${short(file.bill.ours)}`);
-      expect(said).toContain(`bill of plain ${name} ${short(file.bill.plain)}`);
+      expect(said).toContain(`window, ${name} ${short(newest?.ours.tokens ?? 0)}`);
+      expect(said).toContain(`window, plain ${name} ${short(newest?.plain.tokens ?? 0)}`);
+      expect(said).toContain(`bill, ${name} ${short(file.bill.ours)}`);
+      expect(said).toContain(`bill, plain ${name} ${short(file.bill.plain)}`);
     }
     await shoot(page, "what-if-window");
   });
@@ -146,6 +146,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     const [before, ledger] = [await played({}), await (store as Store).ledger("session:worked")];
     const more = percent(before.bill.ours / ledger.bill - 1);
     await page.getByText(`${more} more than the ${cost(ledger.bill, false)} of its ledger`).waitFor();
+    await page.getByText(`takes ${whole(before.series[0].contents.fixed)} for system prompt and tools`).waitFor();
   });
 
   test("has dollars where all its calls have one price", async () => {

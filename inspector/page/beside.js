@@ -45,8 +45,8 @@ export function besideData({ numbers, windows, bills, isDollars, lanes, events }
     lines: [],
     figures: (at) => [
       ["call", String(numbers[at])],
-      ...windows.map(({ name, values }) => pair(`window of ${name}`, values[at], short)),
-      ...bills.map(({ name, values }) => pair(`bill of ${name}`, values[at], price)),
+      ...windows.map(({ name, values }) => pair(`window, ${name}`, values[at], short)),
+      ...bills.map(({ name, values }) => pair(`bill, ${name}`, values[at], price)),
     ],
     events,
     open: () => {},

@@ -33,13 +33,14 @@ export function priceOf({ perCall }) {
  * @param {number | null} price
  */
 export function verdictText({ before, after }, price) {
-  const bills = [after, before].map(({ bill }) =>
-    cost(price === null ? bill.ours : (bill.ours * price) / 1e6, price !== null),
-  );
-  const shares = [after, before].map(({ bill }) => percent(savedShare(bill.ours, bill.plain), 1));
+  const money = (/** @type {number} */ value) => cost(price === null ? value : (value * price) / 1e6, price !== null);
   const more = after.bill.ours / before.bill.ours - 1;
   const much = Math.abs(more) < 0.0005 ? "the same" : `${percent(Math.abs(more), 1)} ${more < 0 ? "less" : "more"}`;
-  return `As asked, the session costs ${bills[0]} instead of ${bills[1]}, ${much}; it saves ${shares[0]} of plain’s bill instead of ${shares[1]}.`;
+  const [bill, share] = [
+    [after, before].map((file) => money(file.bill.ours)),
+    [after, before].map((file) => percent(savedShare(file.bill.ours, file.bill.plain), 1)),
+  ].map(([now, set]) => (now === set ? now : `${now} instead of ${set}`));
+  return `As asked, the session costs ${bill} (${much}); it saves ${share} of plain’s bill.`;
 }
 
 /**
@@ -123,7 +124,8 @@ export function ledgerText(before, ledger, price) {
       : `${percent(Math.abs(off))} ${off < 0 ? "less" : "more"} than the ${money(ledger.bill)} of its ledger`;
   const calls =
     before.calls === ledger.calls ? "" : ` It has ${counted(before.calls, "call")}, the ledger ${whole(ledger.calls)}.`;
-  return `Played again as set, the session costs ${money(before.bill.ours)}, ${beside}: a re-play counts tokens by our own count, and takes prices from a table and settings as they are now.${calls}`;
+  const fixed = whole(before.series[0]?.contents.fixed);
+  return `Played again as set, the session costs ${money(before.bill.ours)}, ${beside}: a re-play counts tokens by our own count, takes ${fixed} for system prompt and tools, prices from a table, and settings as they are now.${calls}`;
 }
 
 /**
