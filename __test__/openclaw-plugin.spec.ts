@@ -1,5 +1,5 @@
 // The parts of the OpenClaw plugin that need no OpenClaw. What it does in one is tested in `openclaw/`.
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSession, openStore, settingValues } from "../index.js";
@@ -203,6 +203,22 @@ test("`/palimpsest` says how a shared store stands, whose files are beside OpenC
     .toMatch(/nothing is shared for now, and what waits is kept: .*token/);
   await plugin.sessions.closeAll();
   expect(told).toHaveLength(1);
+});
+
+test("`/palimpsest open` says what to run on the gateway's machine, with the session once it has a call", async () => {
+  const folder = join(temporaryFolder(), "it's here");
+  mkdirSync(folder);
+  const plugin = new Plugin(join(folder, "palimpsest"), console);
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  const who = { sessionId: "s", sessionKey: "agent:main:main", cwd: folder };
+  const answer = () => runCommand(plugin, { ...who, args: "open", isAuthorizedSender: true });
+  const store = `'${join(folder, "store.sqlite").replace("'", `'\\''`)}'`;
+  const first = "To see it in a browser, run on the gateway's machine: ";
+  expect(await answer()).toBe(`${first}\`palimpsest open --store ${store}\``);
+  const current = await plugin.sessions.of(who);
+  await current?.session.transformContext([user("hello", 1)]);
+  expect(await answer()).toBe(`${first}\`palimpsest open ${current?.session.id} --store ${store}\``);
+  await plugin.sessions.closeAll();
 });
 
 test("a sub-agent of a chat of the user's own may have what is theirs, one of a group not", () => {

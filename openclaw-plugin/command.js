@@ -14,6 +14,7 @@ import {
   unpinned,
   whyText,
 } from "../lib/objects.js";
+import { openElsewhere } from "../lib/open-elsewhere.js";
 import { contextReport, settingsText, sharingSection } from "../lib/report.js";
 import { harmless } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
@@ -54,6 +55,7 @@ const parts = new Map(
     },
     history: { usage: "NAME", summary: "list the versions of one", run: opened(historyText) },
     why: { usage: "[NAME]", summary: "how the last call showed it, and why", run: opened(whyText) },
+    open: { usage: "", summary: "say how to see in a browser what the model saw", run: opened(whereToOpen) },
     activate: {
       usage: "NAME [LINES] [/PATTERN/]",
       summary: "show its text to the model with the next message",
@@ -123,6 +125,11 @@ function opened(answer) {
     };
     return answer({ ...about, layout, tools: tools() }, given);
   };
+}
+
+/** Who chats is often elsewhere: the gateway serves no page. @param {Changeable} current */
+function whereToOpen({ store, session }) {
+  return openElsewhere(store, session.id, "To see it in a browser, run on the gateway's machine");
 }
 
 /** @param {Around} around @param {string} given */

@@ -36,6 +36,8 @@ export interface ContextHost {
   turnOff(ctx: ExtensionContext): Promise<void>;
   turnOn(ctx: ExtensionContext): Promise<void>;
   setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void>;
+  /** Shows the session in the browser; returns what the person is told. */
+  inspect(ctx: ExtensionContext): Promise<string>;
   /** All settings with who set them. */
   settings(ctx: ExtensionContext): Promise<SettingValue[]>;
 }
@@ -127,6 +129,11 @@ function looksOf(host: ContextHost): Record<string, Part> {
       completes: "all",
       indent: 2,
       run: (given, ctx) => opened(host, ctx, (current) => whyText(current, given)),
+    },
+    open: {
+      usage: "",
+      summary: "see in the browser what the model saw, and what it cost",
+      run: (_given, ctx) => host.inspect(ctx),
     },
     settings: {
       usage: "[FILTER]",

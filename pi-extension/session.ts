@@ -6,6 +6,7 @@ import { watchSharing } from "../lib/sharing.js";
 import { cut } from "../lib/words.js";
 import { type Addon, type ContextTool, loadAddon, once, type SessionEvent, type Settings } from "./addon.ts";
 import { createFailures, environment, type Failures, type openExtensionLog } from "./failures.ts";
+import type { Inspector } from "./inspector.ts";
 import {
   flagName,
   inMemory,
@@ -47,6 +48,8 @@ const statusKey = "palimpsest";
 /** The notice of the first session; most have none. */
 export const loadWelcome = once(() => import("./welcome.ts"));
 
+const loadInspector = once(() => import("./inspector.ts"));
+
 /** Whether the user was told what `--no-context` cost. */
 let saidLost = false;
 
@@ -61,6 +64,8 @@ export class SessionLife {
   #turn: Promise<void> = Promise.resolve();
   #keyAttempted: string | undefined;
   #toolNames: string[] = [];
+  /** Undefined until somebody asks for it. */
+  #inspector: Inspector | undefined;
   /** Whether `--no-context` counts still: `/context on` overrides it. */
   #isByFlag = true;
 
@@ -94,6 +99,7 @@ export class SessionLife {
   /** Closes it with Pi's session. */
   end(ctx: ExtensionContext): Promise<void> {
     return this.#inTurn(async () => {
+      await this.#inspector?.end();
       await this.#storeAnswer(ctx);
       await this.#close(ctx);
     });
@@ -114,6 +120,7 @@ export class SessionLife {
   /** Turns Palimpsest off for this session, also when it is resumed. */
   turnOff(ctx: ExtensionContext): Promise<void> {
     return this.#inTurn(async () => {
+      await this.#inspector?.end();
       await this.#close(ctx);
       this.#keyAttempted = sessionKey(ctx);
       offerTools(this.#pi, this.#toolNames, false);
@@ -143,6 +150,9 @@ export class SessionLife {
   /** Goes on with another layout, also when the session is resumed. */
   setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void> {
     return this.#inTurn(async () => {
+      if (this.#current?.store.path === inMemory) {
+        await this.#inspector?.end();
+      }
       await this.#close(ctx);
       remember(this.#pi, { layout });
       await this.#open(ctx);
@@ -161,6 +171,7 @@ export class SessionLife {
       if (this.#current !== lost) {
         return;
       }
+      await this.#inspector?.end();
       await lost.failures.log("the store of this session failed", error);
       lost.endLooks();
       const addon = await loadAddon();
@@ -171,14 +182,26 @@ export class SessionLife {
     return this.#current !== lost;
   }
 
+  /** Shows the session in the browser while it lasts, also where Palimpsest is off; returns what the person is told. */
+  inspect(ctx: ExtensionContext): Promise<string> {
+    return this.#inTurn(async () => {
+      const loaded = await loadInspector();
+      this.#inspector ??= new loaded.Inspector(this.#agentDir);
+      return this.#inspector.open(ctx, this.#current);
+    });
+  }
+
   /** All settings with who set them. */
   async settings(ctx: ExtensionContext) {
     return (await loadAddon()).settingValues(settingsPlaces(this.#agentDir, ctx));
   }
 
-  #inTurn(action: () => Promise<void>): Promise<void> {
+  #inTurn<T>(action: () => Promise<T>): Promise<T> {
     const next = this.#turn.then(action);
-    this.#turn = next.catch(() => {});
+    this.#turn = next.then(
+      () => {},
+      () => {},
+    );
     return next;
   }
 

@@ -8,7 +8,7 @@ const AGAIN_MS = 2_000;
 const HIDDEN_MS = 60_000;
 
 /**
- * A source that asks the server. The page's own address holds the token; each request carries it.
+ * A source that asks the server. The page's own address holds the token, and so does each that counts from it.
  * @returns {Source}
  */
 export function httpSource() {
@@ -113,8 +113,7 @@ class Stream {
  */
 function address(route, query = {}) {
   const url = new URL(`api/${route}`, location.href);
-  const token = new URL(location.href).searchParams.get("token");
-  for (const [key, value] of Object.entries(token === null ? query : { ...query, token })) {
+  for (const [key, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : value === undefined ? [] : [value]) {
       url.searchParams.append(key, String(one));
     }
@@ -147,7 +146,11 @@ async function answer(route, query) {
   try {
     given = await fetch(address(route, query), { cache: "no-store", credentials: "omit" });
   } catch {
-    throw failure("NO_SERVER", "the inspector does not answer", "It has ended: run `palimpsest open` again.");
+    throw failure(
+      "NO_SERVER",
+      "the inspector does not answer",
+      "It has ended: run `palimpsest open`, or `/context open` in Pi, again.",
+    );
   }
   if (given.ok) {
     return given;

@@ -108,8 +108,8 @@ export class Answers {
     const info = (await this.sessions()).find((session) => session.id === id);
     if (info === undefined) {
       // Forgotten and unknown ones say so.
-      await this.store.findSession(id);
-      throw new Refusal("NOT_FOUND", `the session \`${id}\` has made no call yet`);
+      await this.store.findSession(id).catch((error) => this.unlessExpected(id, error));
+      throw new Refusal("NOT_FOUND", "this session has made no call yet", "it is shown here once it has made one");
     }
     const view = await this.courses.get(`${id} ${info.txId}`, () => this.course(info));
     this.told.set(id, info.txId);
@@ -285,7 +285,19 @@ export class Answers {
    * @param {string} id
    */
   async newest(id) {
-    const { txId } = await this.store.get(id);
+    const { txId } = await this.store.get(id).catch((error) => this.unlessExpected(id, error));
     return { now: txId, told: this.told.get(id) ?? txId };
+  }
+
+  /**
+   * A host may ask for its session before that is stored, which the first call does.
+   * @param {string} id
+   * @param {unknown} error
+   */
+  unlessExpected(id, error) {
+    if (id === this.around.session && /** @type {{ code?: unknown }} */ (error)?.code === "UNKNOWN_NAME") {
+      return { txId: 0 };
+    }
+    throw error;
   }
 }
