@@ -10,7 +10,8 @@ const LIVE_MS = 60_000;
 /** What is told so soon after a stream was opened was written before, and nobody knows when; in milliseconds. */
 const OPENING_MS = 300;
 
-const LOST = "The inspector does not answer any more. `palimpsest open` starts it again, at a new address.";
+const LOST =
+  "The inspector does not answer any more. `palimpsest open` starts it again, at a new address; so does `/context open` in Pi.";
 
 /** Tells `written` when the session on show is to be looked at anew. */
 export class Following extends EventTarget {
