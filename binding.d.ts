@@ -968,6 +968,15 @@ export declare class Store {
    */
   comparedCall(session: string, options?: ComparisonOptions): Promise<ComparedCall>
   /**
+   * Calls one after another, each beside the call before and beside what the plain host would have sent: what `comparedCall` gives,
+   * without reading the session anew for each. A call that cannot be read is an error in its place; behind the newest call there are
+   * none.
+   *
+   * `session`: as in `findSession`. Rejects as `findSession`, with `NOT_FOUND` if it made no call, and with `INVALID_ARGUMENT` if
+   * `count` is above 1000.
+   */
+  comparedCalls(session: string, options: CallRange): Promise<(CallBesideBoth | CallFailure)[]>
+  /**
    * Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
    *
    * Rejects as `recordedCall`.
@@ -1219,6 +1228,18 @@ export interface BacklinksOptions {
   part?: string
 }
 
+/** A call beside the call before and beside what the plain host would have sent. */
+export interface CallBesideBoth {
+  /** The call. */
+  call: RecordedCall
+  /** How it differs from the call before; null for the first call, and where that cannot be read. */
+  sinceBefore: Array<CallChange> | null
+  /** What the plain host would have sent: no record, no hash, and nothing in it is shown otherwise than as given. */
+  plain: RecordedCall
+  /** How the call differs from that. */
+  againstPlain: Array<CallChange>
+}
+
 /** A run of messages that two calls have in common, or a difference between them. */
 export interface CallChange {
   /** `kept`, `removed`, `inserted`, or `changed`: the same message, shown in another way. */
@@ -1233,10 +1254,28 @@ export interface CallChange {
   diff: string | null
 }
 
+/** Why a call cannot be read, as the error of `recordedCall`. */
+export interface CallFailure {
+  /** The error's code. */
+  code: string
+  /** The error, for people. */
+  message: string
+  /** What to do about it. */
+  hint: string | null
+}
+
 /** Which call to read. */
 export interface CallOptions {
   /** Number of the call, from 1. Default: the newest. */
   call?: number
+}
+
+/** Which calls to read. */
+export interface CallRange {
+  /** Number of the first, from 1. */
+  from: number
+  /** How many; at most 1000. */
+  count: number
 }
 
 /** An object whose latest version is another than before an import. */

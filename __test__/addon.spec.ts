@@ -50,6 +50,7 @@ describe("the exports", () => {
       "close",
       "compareCalls",
       "comparedCall",
+      "comparedCalls",
       "content",
       "diff",
       "expand",

@@ -1,5 +1,6 @@
 //! Recorded calls: what the model saw, and how two calls differ.
 
+use napi::Either;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
@@ -10,11 +11,14 @@ use super::store::Store;
 use super::version::count;
 use crate::error::{Error, Result};
 use crate::live::{
-    self, About, Against, Beside, Change, Inspected, Place, Since, compare_calls, find_session,
-    inspect_beside, inspect_call, newest_call,
+    self, About, Against, Beside, BesideBoth, Change, Inspected, Place, Since, compare_calls,
+    find_session, inspect_beside, inspect_call, inspect_calls, newest_call,
 };
 use crate::object::ObjectId;
 use crate::store;
+
+/// Calls that are read at once: they hold all of their messages.
+const MOST_CALLS: u32 = 1_000;
 
 /// Which call to read.
 #[napi(object)]
@@ -151,6 +155,39 @@ pub struct RecordedPayload {
     pub messages: Option<Vec<String>>,
 }
 
+/// Which calls to read.
+#[napi(object)]
+pub struct CallRange {
+    /// Number of the first, from 1.
+    pub from: u32,
+    /// How many; at most 1000.
+    pub count: u32,
+}
+
+/// A call beside the call before and beside what the plain host would have sent.
+#[napi(object, use_nullable = true)]
+pub struct CallBesideBoth {
+    /// The call.
+    pub call: RecordedCall,
+    /// How it differs from the call before; null for the first call, and where that cannot be read.
+    pub since_before: Option<Vec<CallChange>>,
+    /// What the plain host would have sent: no record, no hash, and nothing in it is shown otherwise than as given.
+    pub plain: RecordedCall,
+    /// How the call differs from that.
+    pub against_plain: Vec<CallChange>,
+}
+
+/// Why a call cannot be read, as the error of `recordedCall`.
+#[napi(object, use_nullable = true)]
+pub struct CallFailure {
+    /// The error's code.
+    pub code: String,
+    /// The error, for people.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
 /// A run of messages that two calls have in common, or a difference between them.
 #[napi(object, use_nullable = true)]
 pub struct CallChange {
@@ -214,6 +251,35 @@ impl Store {
         })
     }
 
+    /// Calls one after another, each beside the call before and beside what the plain host would have sent: what `comparedCall` gives,
+    /// without reading the session anew for each. A call that cannot be read is an error in its place; behind the newest call there are
+    /// none.
+    ///
+    /// `session`: as in `findSession`. Rejects as `findSession`, with `NOT_FOUND` if it made no call, and with `INVALID_ARGUMENT` if
+    /// `count` is above 1000.
+    #[napi(
+        ts_args_type = "session: string, options: CallRange",
+        ts_return_type = "Promise<(CallBesideBoth | CallFailure)[]>"
+    )]
+    pub fn compared_calls(
+        &self,
+        session: Given<String>,
+        options: Given<CallRange>,
+    ) -> AsyncTask<Blocking<Vec<Either<CallBesideBoth, CallFailure>>>> {
+        let store = self.core.clone();
+        blocking(move || {
+            let session = find_session(&store, &session.named("session")?)?;
+            let CallRange { from, count } = options.named("options")?;
+            if count > MOST_CALLS {
+                let must = format!("is {count}; it must be at most {MOST_CALLS}");
+                return Err(Error::argument("options.count", must));
+            }
+            let numbers = u64::from(from)..u64::from(from) + u64::from(count);
+            let calls = inspect_calls(&store, &session, numbers)?;
+            Ok(calls.into_iter().map(beside_both).collect())
+        })
+    }
+
     /// Compares what the model saw at two calls of a session, message by message, from call `from` to call `to`.
     ///
     /// Rejects as `recordedCall`.
@@ -253,6 +319,23 @@ fn against(name: Option<&str>) -> Result<Against> {
             let must = format!("is `{name}`; it must be `before` or `plain`");
             Err(Error::argument("options.against", must))
         }
+    }
+}
+
+fn beside_both(read: Result<BesideBoth>) -> Either<CallBesideBoth, CallFailure> {
+    let changes = |changes: Vec<Change>| changes.into_iter().map(call_change).collect();
+    match read {
+        Ok(both) => Either::A(CallBesideBoth {
+            call: recorded(both.call),
+            since_before: both.since_before.map(changes),
+            plain: recorded(both.plain),
+            against_plain: changes(both.against_plain),
+        }),
+        Err(error) => Either::B(CallFailure {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            hint: error.hint().map(str::to_owned),
+        }),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Reads the store alone: after a restart and in another store it says the same. Opens no session. Must not decide anything.
 
+mod beside;
 mod call;
 mod compare;
 mod document;
@@ -13,12 +14,11 @@ mod slots;
 mod timeline;
 mod title;
 
+pub use self::beside::{Against, Beside, BesideBoth, inspect_beside, inspect_calls};
 pub use self::call::{Place, Replayed, StoredChat, replay_call, stored_chat};
 pub use self::compare::{Change, compare_calls};
 pub use self::document::session_at;
-pub use self::inspect::{
-    About, Against, Beside, Inspected, Payload, Prompt, Since, inspect_beside, inspect_call,
-};
+pub use self::inspect::{About, Inspected, Payload, Prompt, Since, inspect_call};
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{

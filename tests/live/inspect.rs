@@ -2,8 +2,8 @@
 //! calls; after a restart, for forks and branches, and for calls that failed open.
 
 use palimpsest::live::{
-    Change, Inspected, LiveSession, Since, compare_calls, find_handle, find_session, inspect_call,
-    newest_call, sessions,
+    Against, Change, Inspected, LiveSession, Since, compare_calls, find_handle, find_session,
+    inspect_beside, inspect_call, inspect_calls, newest_call, sessions,
 };
 use palimpsest::object::{AsOf, Handle, ObjectId, Payload};
 use palimpsest::session::{Treatment, WithheldReason};
@@ -129,6 +129,43 @@ fn calls_of_forks_and_abandoned_branches_are_inspected_as_they_were_sent() {
     }
     let changes = compare_calls(&inspect(&host, 1).messages, &inspect(&host, 2).messages);
     assert!(changes.contains(&Change::Removed { old: 2 }), "{changes:?}");
+    let read = inspect_calls(&host.store, host.live.id(), 1..4).unwrap();
+    let messages = read.into_iter().map(|both| values(&both.unwrap().call.messages));
+    assert_eq!(messages.collect::<Vec<_>>(), [first, second, third]);
+}
+
+#[test]
+fn calls_read_one_after_another_are_what_each_is_alone() {
+    let (mut host, sent) = collapsed();
+    host.live.record_failed_call("DISK_FULL");
+    host.say("well");
+    host.user("on");
+    host.send();
+    let calls = sent.len() as u64 + 2;
+    for (from, to) in [(1, calls + 9), (4, 6), (calls, calls + 1)] {
+        let read = inspect_calls(&host.store, host.live.id(), from..to).unwrap();
+        assert_eq!(read.len() as u64, to.min(calls + 1) - from);
+        for (number, both) in (from..).zip(read) {
+            let both = both.unwrap();
+            let beside =
+                |against| inspect_beside(&host.store, host.live.id(), number, against).unwrap();
+            let (before, plain) = (beside(Against::Before), beside(Against::Plain));
+            assert_eq!(format!("{:?}", both.call), format!("{:?}", before.call));
+            assert_eq!(both.since_before, before.other.map(|_| before.changes));
+            assert_eq!(format!("{:?}", Some(both.plain)), format!("{:?}", plain.other));
+            assert_eq!(both.against_plain, plain.changes);
+        }
+    }
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_an_error_among_the_others() {
+    let (host, sent) = collapsed();
+    break_records(&host, 2);
+    let read = inspect_calls(&host.store, host.live.id(), 2..sent.len() as u64 + 1).unwrap();
+    assert_eq!(read[0].as_ref().unwrap_err().code(), "HASH_MISMATCH");
+    assert_eq!(read[1].as_ref().unwrap().since_before, None);
+    assert!(read[2].as_ref().unwrap().since_before.is_some());
 }
 
 #[test]
@@ -162,22 +199,34 @@ fn inspecting_a_retry_says_that_it_is_one_even_across_an_epoch() {
     assert_eq!(retries, [None, Some(1), Some(2), None]);
 }
 
-#[test]
-fn a_record_that_does_not_render_what_was_sent_is_an_error() {
-    let (host, sent) = collapsed();
+/// Gives the records of the first `count` calls another hash.
+fn break_records(host: &Host, count: usize) {
     let id = host.live.id();
     let version = host.store.get(id, AsOf::Latest).unwrap().unwrap();
     let events = host.store.items(id, AsOf::Latest, 0..u64::MAX).unwrap();
     let record = events.iter().position(|event| event.contains(r#""event":"called""#)).unwrap();
+    let mut left = count;
     let changed: Vec<String> = events[record..]
         .iter()
-        .map(|event| event.replace(r#""hash":"#, r#""hash":"0","was":"#))
+        .map(|event| {
+            let broken = event.replace(r#""hash":"#, r#""hash":"0","was":"#);
+            let is_wanted = left > 0;
+            left -= usize::from(is_wanted && event.contains(r#""event":"called""#));
+            if is_wanted { broken } else { event.clone() }
+        })
         .collect();
     let mut transaction = host.store.begin();
     let payload = Payload { fields: version.fields.clone(), ..Payload::default() };
     let latest = Expected::Latest(version.tx_id);
     transaction.splice(version.envelope, &payload, record as u64, changed, latest).unwrap();
     transaction.commit().unwrap();
+}
+
+#[test]
+fn a_record_that_does_not_render_what_was_sent_is_an_error() {
+    let (host, sent) = collapsed();
+    let id = host.live.id();
+    break_records(&host, usize::MAX);
     for call in 1..=sent.len() as u64 {
         let error = inspect_call(&host.store, id, call).unwrap_err();
         assert_eq!(error.code(), "HASH_MISMATCH");

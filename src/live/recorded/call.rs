@@ -89,7 +89,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    fn read(store: &Store, session: &ObjectId, number: u64) -> Result<Arc<Self>> {
+    pub(super) fn read(store: &Store, session: &ObjectId, number: u64) -> Result<Arc<Self>> {
         let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
         let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
         let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
@@ -99,6 +99,22 @@ impl Recording {
             events: events.collect::<Result<_>>()?,
             redacted: items.iter().map(|item| item.redacted.is_some()).collect(),
         }))
+    }
+
+    /// The session in which a call was made that this one inherited as a fork.
+    pub(super) fn inherited_from(&self, number: u64) -> Option<&ObjectId> {
+        let forked =
+            |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
+        let place = self.events.iter().rposition(forked)?;
+        let calls = self.events[..place].iter().fold(0, |calls, event| match event {
+            Event::Called(record) => record.number,
+            Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
+            _ => calls,
+        });
+        match &self.events[place] {
+            Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
+            _ => None,
+        }
     }
 }
 
@@ -118,16 +134,17 @@ pub(super) struct FoundCall {
 }
 
 impl FoundCall {
-    /// Finds a call by its number.
+    /// Finds a call by its number, in the session or in one from which this forked.
     pub(super) fn find(store: &Store, session: &ObjectId, number: u64) -> Result<Self> {
-        Self::find_in(store, &Recording::read(store, session, number)?, number)
+        let recording = Recording::read(store, session, number)?;
+        match recording.inherited_from(number) {
+            Some(parent) => Self::find(store, parent, number),
+            None => Self::find_in(&recording, number),
+        }
     }
 
-    /// Finds a call by its number in a session that was read, or in one that this forked from.
-    pub(super) fn find_in(store: &Store, recording: &Arc<Recording>, number: u64) -> Result<Self> {
-        if let Some(parent) = inherited_from(&recording.events, number) {
-            return Self::find(store, parent, number);
-        }
+    /// Finds a call by its number in the session that made it.
+    pub(super) fn find_in(recording: &Arc<Recording>, number: u64) -> Result<Self> {
         let found = |until, record, failure, slots: Option<Vec<Recorded>>| {
             let state = Session::replay(&recording.events[..until]);
             let slots = slots.unwrap_or_else(|| window_slots(&state));
@@ -196,22 +213,6 @@ impl FoundCall {
     /// How each message is recorded, in order.
     pub(super) fn slots(&self) -> impl Iterator<Item = &SlotRecord> {
         self.slots.iter().map(|recorded| &recorded.slot)
-    }
-}
-
-/// The session in which a call was made that this one inherited as a fork.
-fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
-    let forked =
-        |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
-    let place = events.iter().rposition(forked)?;
-    let calls = events[..place].iter().fold(0, |calls, event| match event {
-        Event::Called(record) => record.number,
-        Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
-        _ => calls,
-    });
-    match &events[place] {
-        Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
-        _ => None,
     }
 }
 

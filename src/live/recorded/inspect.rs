@@ -4,12 +4,10 @@
 //! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::call::{FoundCall, Place};
-use super::compare::{Change, compare_calls};
 use super::messages::ChatMessages;
 use super::slots::{apply_edits, slots_of};
 use crate::context::host::HostMessage;
@@ -94,7 +92,7 @@ pub struct About {
 
 impl About {
     /// Nothing of ours is done to it.
-    fn become_given(&mut self) {
+    pub(super) fn become_given(&mut self) {
         self.treatment = self.treatment.is_some().then_some(Treatment::Given);
         self.since = None;
         self.notes.clear();
@@ -118,64 +116,8 @@ pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Insp
     inspect(store, &FoundCall::find(store, session, call)?, call, &mut ChatMessages::default())
 }
 
-/// A call beside another list of messages.
-#[derive(Debug, Clone)]
-pub struct Beside {
-    /// The call.
-    pub call: Inspected,
-    /// The other list; none before the first call.
-    pub other: Option<Inspected>,
-    /// How the call differs from it.
-    pub changes: Vec<Change>,
-}
-
-/// What a call is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Against {
-    /// The call before.
-    Before,
-    /// The host's list at that call, as it was. It has no record, and nothing in it is shown otherwise than as given.
-    Plain,
-}
-
-/// Reads a call with what it is compared with.
-///
-/// # Errors
-/// As [`super::replay_call`].
-pub fn inspect_beside(
-    store: &Store,
-    session: &ObjectId,
-    number: u64,
-    against: Against,
-) -> Result<Beside> {
-    let found = FoundCall::find(store, session, number)?;
-    let mut chat = ChatMessages::default();
-    let call = inspect(store, &found, number, &mut chat)?;
-    let other = match against {
-        Against::Before if number > 1 => {
-            let before = FoundCall::find_in(store, &found.recording, number - 1)?;
-            if !Arc::ptr_eq(&found.recording, &before.recording) {
-                // A fork's parent has a chat of its own.
-                chat = ChatMessages::default();
-            }
-            Some(inspect(store, &before, number - 1, &mut chat)?)
-        }
-        Against::Before => None,
-        Against::Plain => {
-            let mut plain = inspect(store, &found.into_plain(), number, &mut chat)?;
-            plain.about.iter_mut().for_each(About::become_given);
-            plain.epoch_reason = None;
-            Some(plain)
-        }
-    };
-    let changes = other
-        .as_ref()
-        .map(|other| compare_calls(&other.messages, &call.messages))
-        .unwrap_or_default();
-    Ok(Beside { call, other, changes })
-}
-
-fn inspect(
+/// Reads a call that was found. `chat`: what is known of this session's messages from other calls.
+pub(super) fn inspect(
     store: &Store,
     found: &FoundCall,
     call: u64,

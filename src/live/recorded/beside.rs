@@ -1,0 +1,163 @@
+//! A call beside other lists of messages: the call before, and what the plain host would have sent.
+//!
+//! Reads the store alone. Must not decide anything.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::call::{FoundCall, Recording};
+use super::compare::{Change, compare_calls};
+use super::inspect::{About, Inspected, inspect};
+use super::messages::ChatMessages;
+use super::sessions::newest_call;
+use crate::error::Result;
+use crate::object::ObjectId;
+use crate::store::Store;
+
+/// A call beside another list of messages.
+#[derive(Debug, Clone)]
+pub struct Beside {
+    /// The call.
+    pub call: Inspected,
+    /// The other list; none before the first call.
+    pub other: Option<Inspected>,
+    /// How the call differs from it.
+    pub changes: Vec<Change>,
+}
+
+/// What a call is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// The call before.
+    Before,
+    /// The host's list at that call, as it was. It has no record, and nothing in it is shown otherwise than as given.
+    Plain,
+}
+
+/// Reads a call with what it is compared with.
+///
+/// # Errors
+/// As [`super::replay_call`].
+pub fn inspect_beside(
+    store: &Store,
+    session: &ObjectId,
+    number: u64,
+    against: Against,
+) -> Result<Beside> {
+    let mut reader = Reader::new(store, session);
+    let found = reader.find(number)?;
+    let call = reader.inspect(&found, number)?;
+    let other = match against {
+        Against::Before if number > 1 => {
+            let before = reader.find(number - 1)?;
+            Some(reader.inspect(&before, number - 1)?)
+        }
+        Against::Before => None,
+        Against::Plain => Some(reader.plain(found, number)?),
+    };
+    let changes = other
+        .as_ref()
+        .map(|other| compare_calls(&other.messages, &call.messages))
+        .unwrap_or_default();
+    Ok(Beside { call, other, changes })
+}
+
+/// A call beside both.
+#[derive(Debug, Clone)]
+pub struct BesideBoth {
+    /// The call.
+    pub call: Inspected,
+    /// How it differs from the call before; none of the first call, and where that cannot be read.
+    pub since_before: Option<Vec<Change>>,
+    /// The host's list, as [`Against::Plain`] has it.
+    pub plain: Inspected,
+    /// How the call differs from that.
+    pub against_plain: Vec<Change>,
+}
+
+/// Reads calls one after another, each beside the call before and beside what the plain host would have sent. What cannot be read is an
+/// error in its place. Numbers behind the newest call are left out.
+///
+/// # Errors
+/// As [`newest_call`].
+pub fn inspect_calls(
+    store: &Store,
+    session: &ObjectId,
+    numbers: Range<u64>,
+) -> Result<Vec<Result<BesideBoth>>> {
+    let numbers = numbers.start.max(1)..numbers.end.min(newest_call(store, session)? + 1);
+    let mut reader = Reader::new(store, session);
+    let before_all = match numbers.start {
+        1 => None,
+        first => reader.find(first - 1).and_then(|found| reader.inspect(&found, first - 1)).ok(),
+    };
+    let mut calls: Vec<Result<BesideBoth>> = Vec::new();
+    for number in numbers {
+        let before = match calls.last() {
+            Some(read) => read.as_ref().ok().map(|both| &both.call),
+            None => before_all.as_ref(),
+        };
+        let read = reader.both(number, before);
+        calls.push(read);
+    }
+    Ok(calls)
+}
+
+/// Reads calls of a session, and of those from which it forked: each session once, and each message once for the calls that show it.
+struct Reader<'a> {
+    store: &'a Store,
+    session: &'a ObjectId,
+    recordings: HashMap<ObjectId, Arc<Recording>>,
+    /// Of the session whose call was read last.
+    chat: ChatMessages,
+    chat_of: Option<ObjectId>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(store: &'a Store, session: &'a ObjectId) -> Self {
+        let (recordings, chat) = (HashMap::new(), ChatMessages::default());
+        Self { store, session, recordings, chat, chat_of: None }
+    }
+
+    fn find(&mut self, number: u64) -> Result<FoundCall> {
+        let mut holder = self.session.clone();
+        loop {
+            let recording = match self.recordings.get(&holder) {
+                Some(recording) => Arc::clone(recording),
+                None => Recording::read(self.store, &holder, number)?,
+            };
+            self.recordings.insert(holder, Arc::clone(&recording));
+            match recording.inherited_from(number) {
+                Some(parent) => holder = parent.clone(),
+                None => return FoundCall::find_in(&recording, number),
+            }
+        }
+    }
+
+    fn inspect(&mut self, found: &FoundCall, number: u64) -> Result<Inspected> {
+        let holder = &found.recording.session.envelope.id;
+        if self.chat_of.as_ref() != Some(holder) {
+            // A fork's parent has a chat of its own.
+            self.chat = ChatMessages::default();
+            self.chat_of = Some(holder.clone());
+        }
+        inspect(self.store, found, number, &mut self.chat)
+    }
+
+    fn plain(&mut self, found: FoundCall, number: u64) -> Result<Inspected> {
+        let mut plain = self.inspect(&found.into_plain(), number)?;
+        plain.about.iter_mut().for_each(About::become_given);
+        plain.epoch_reason = None;
+        Ok(plain)
+    }
+
+    fn both(&mut self, number: u64, before: Option<&Inspected>) -> Result<BesideBoth> {
+        let found = self.find(number)?;
+        let call = self.inspect(&found, number)?;
+        let plain = self.plain(found, number)?;
+        let since_before = before.map(|before| compare_calls(&before.messages, &call.messages));
+        let against_plain = compare_calls(&plain.messages, &call.messages);
+        Ok(BesideBoth { call, since_before, plain, against_plain })
+    }
+}
