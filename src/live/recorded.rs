@@ -6,6 +6,7 @@ mod beside;
 mod call;
 mod compare;
 mod document;
+mod find;
 mod gaps;
 mod inspect;
 mod messages;

@@ -2,12 +2,10 @@
 //!
 //! Reads the store alone. Must not decide anything.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::call::{FoundCall, Recording};
 use super::compare::{Change, compare_calls};
+use super::find::{Finder, FoundCall};
 use super::inspect::{About, Inspected, inspect};
 use super::messages::ChatMessages;
 use super::sessions::newest_call;
@@ -46,15 +44,14 @@ pub fn inspect_beside(
     against: Against,
 ) -> Result<Beside> {
     let mut reader = Reader::new(store, session);
-    let found = reader.find(number)?;
+    // In their order, in which both are found at once.
+    let before = (against == Against::Before && number > 1).then(|| reader.finder.find(number - 1));
+    let found = reader.finder.find(number)?;
     let call = reader.inspect(&found, number)?;
-    let other = match against {
-        Against::Before if number > 1 => {
-            let before = reader.find(number - 1)?;
-            Some(reader.inspect(&before, number - 1)?)
-        }
-        Against::Before => None,
-        Against::Plain => Some(reader.plain(found, number)?),
+    let other = match (against, before) {
+        (Against::Before, Some(before)) => Some(reader.inspect(&before?, number - 1)?),
+        (Against::Before, None) => None,
+        (Against::Plain, _) => Some(reader.plain(found, number)?),
     };
     let changes = other
         .as_ref()
@@ -90,7 +87,9 @@ pub fn inspect_calls(
     let mut reader = Reader::new(store, session);
     let before_all = match numbers.start {
         1 => None,
-        first => reader.find(first - 1).and_then(|found| reader.inspect(&found, first - 1)).ok(),
+        first => {
+            reader.finder.find(first - 1).and_then(|found| reader.inspect(&found, first - 1)).ok()
+        }
     };
     let mut calls: Vec<Result<BesideBoth>> = Vec::new();
     for number in numbers {
@@ -104,11 +103,10 @@ pub fn inspect_calls(
     Ok(calls)
 }
 
-/// Reads calls of a session, and of those from which it forked: each session once, and each message once for the calls that show it.
+/// Reads calls of a session, and of those from which it forked: each message once for the calls that show it.
 struct Reader<'a> {
     store: &'a Store,
-    session: &'a ObjectId,
-    recordings: HashMap<ObjectId, Arc<Recording>>,
+    finder: Finder<'a>,
     /// Of the session whose call was read last.
     chat: ChatMessages,
     chat_of: Option<ObjectId>,
@@ -116,23 +114,8 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(store: &'a Store, session: &'a ObjectId) -> Self {
-        let (recordings, chat) = (HashMap::new(), ChatMessages::default());
-        Self { store, session, recordings, chat, chat_of: None }
-    }
-
-    fn find(&mut self, number: u64) -> Result<FoundCall> {
-        let mut holder = self.session.clone();
-        loop {
-            let recording = match self.recordings.get(&holder) {
-                Some(recording) => Arc::clone(recording),
-                None => Recording::read(self.store, &holder, number)?,
-            };
-            self.recordings.insert(holder, Arc::clone(&recording));
-            match recording.inherited_from(number) {
-                Some(parent) => holder = parent.clone(),
-                None => return FoundCall::find_in(&recording, number),
-            }
-        }
+        let (finder, chat) = (Finder::new(store, session), ChatMessages::default());
+        Self { store, finder, chat, chat_of: None }
     }
 
     fn inspect(&mut self, found: &FoundCall, number: u64) -> Result<Inspected> {
@@ -153,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     fn both(&mut self, number: u64, before: Option<&Inspected>) -> Result<BesideBoth> {
-        let found = self.find(number)?;
+        let found = self.finder.find(number)?;
         let call = self.inspect(&found, number)?;
         let plain = self.plain(found, number)?;
         let since_before = before.map(|before| compare_calls(&before.messages, &call.messages));

@@ -3,19 +3,18 @@
 //! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
 //! call: something else is shown there, and the hash is checked over what is known of the message that went out.
 
-use std::sync::Arc;
-
+use super::find::{Finder, FoundCall};
 use super::gaps::StoredTexts;
 use super::messages::{ChatMessage, ChatMessages};
-use super::slots::{Recorded, apply_edits};
+use super::slots::Recorded;
 use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
-use crate::live::journal::{read_event, read_events};
+use crate::live::journal::read_events;
 use crate::object::{AsOf, Hash, ObjectId, RunningHash};
-use crate::session::{CallRecord, Event, Session, SlotRecord, Withheld, WithheldReason};
-use crate::store::{Store, Version};
+use crate::session::{CallRecord, Session, SlotRecord, Withheld, WithheldReason};
+use crate::store::Store;
 
 /// A recorded call, rendered again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +49,8 @@ pub struct Place {
 /// # Errors
 /// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
-    FoundCall::find(store, session, number)?.render(store, &mut ChatMessages::default())
+    let found = Finder::new(store, session).find(number)?;
+    render(store, &found, &mut ChatMessages::default())
 }
 
 /// A session's chat along its branch.
@@ -80,147 +80,19 @@ pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     Ok(StoredChat { cwd, messages })
 }
 
-/// A session as it is recorded, read once for all of its calls.
-pub(super) struct Recording {
-    pub(super) session: Version,
-    pub(super) events: Vec<Event>,
-    /// Whether something was taken out of an event's record, by its place.
-    redacted: Vec<bool>,
-}
-
-impl Recording {
-    pub(super) fn read(store: &Store, session: &ObjectId, number: u64) -> Result<Arc<Self>> {
-        let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
-        let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
-        let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
-        let events = items.iter().map(|item| read_event(session, &item.text));
-        Ok(Arc::new(Self {
-            session: latest,
-            events: events.collect::<Result<_>>()?,
-            redacted: items.iter().map(|item| item.redacted.is_some()).collect(),
-        }))
-    }
-
-    /// The session in which a call was made that this one inherited as a fork.
-    pub(super) fn inherited_from(&self, number: u64) -> Option<&ObjectId> {
-        let forked =
-            |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
-        let place = self.events.iter().rposition(forked)?;
-        let calls = self.events[..place].iter().fold(0, |calls, event| match event {
-            Event::Called(record) => record.number,
-            Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
-            _ => calls,
-        });
-        match &self.events[place] {
-            Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
-            _ => None,
-        }
-    }
-}
-
-/// A call as the events of a session have it.
-pub(super) struct FoundCall {
-    /// The session in which it was made.
-    pub(super) recording: Arc<Recording>,
-    /// The session as it stood when the call went out.
-    pub(super) state: Session,
-    /// Number of the session's events that lead up to the call, its own included.
-    until: usize,
-    /// Its record; none of a call that failed open.
-    pub(super) record: Option<CallRecord>,
-    /// Why it failed open.
-    pub(super) failure: Option<String>,
-    slots: Vec<Recorded>,
-}
-
-impl FoundCall {
-    /// Finds a call by its number, in the session or in one from which this forked.
-    pub(super) fn find(store: &Store, session: &ObjectId, number: u64) -> Result<Self> {
-        let recording = Recording::read(store, session, number)?;
-        match recording.inherited_from(number) {
-            Some(parent) => Self::find(store, parent, number),
-            None => Self::find_in(&recording, number),
-        }
-    }
-
-    /// Finds a call by its number in the session that made it.
-    pub(super) fn find_in(recording: &Arc<Recording>, number: u64) -> Result<Self> {
-        let found = |until, record, failure, slots: Option<Vec<Recorded>>| {
-            let state = Session::replay(&recording.events[..until]);
-            let slots = slots.unwrap_or_else(|| window_slots(&state));
-            Self { recording: Arc::clone(recording), state, until, record, failure, slots }
-        };
-        let mut slots: Vec<Recorded> = Vec::new();
-        let mut before = 0;
-        let mut unknown: Option<String> = None;
-        let events = recording.events.iter().zip(&recording.redacted);
-        for (until, (event, is_redacted)) in (1..).zip(events) {
-            match event {
-                Event::Called(_) if unknown.is_some() => {
-                    return Ok(found(until, None, unknown, None));
-                }
-                Event::Called(record) => {
-                    apply_edits(&mut slots, &record.edits, *is_redacted);
-                    if record.number == number {
-                        return Ok(found(until, Some(record.clone()), None, Some(slots)));
-                    }
-                    before = record.number;
-                }
-                Event::FailedOpen { calls } => {
-                    let mut slots = Vec::new();
-                    for (number_of, failed) in (before + 1..).zip(calls) {
-                        let edits = failed.edits.as_deref().unwrap_or_default();
-                        apply_edits(&mut slots, edits, *is_redacted);
-                        if number_of == number {
-                            let reason = Some(failed.reason.clone());
-                            if failed.edits.is_some() {
-                                return Ok(found(until, None, reason, Some(slots)));
-                            }
-                            unknown = reason;
-                        }
-                    }
-                    before += calls.len() as u64;
-                }
-                _ => {}
-            }
-        }
-        let session = recording.session.envelope.id.clone();
-        Err(Error::NoCall { session, number, calls: before })
-    }
-
-    /// The messages as they went out, checked. `chat`: what is known of this session's messages from other calls.
-    pub(super) fn render(&self, store: &Store, chat: &mut ChatMessages) -> Result<Replayed> {
-        let positions = self.slots().filter_map(|slot| match slot {
-            SlotRecord::Chat { chat, .. } => Some(*chat),
-            _ => None,
-        });
-        chat.turn_to(self.until, &self.recording.events);
-        chat.read(store, &self.recording.session, positions)?;
-        let call = Call { store, chat, state: &self.state };
-        call.render(&self.slots, self.record.as_ref())
-    }
-
-    /// The same call as the plain host would have made it: its list as it was, and no record.
-    pub(super) fn into_plain(self) -> Self {
-        Self { record: None, failure: None, slots: window_slots(&self.state), ..self }
-    }
-
-    /// The session's events that lead up to the call, its own included.
-    pub(super) fn events(&self) -> &[Event] {
-        &self.recording.events[..self.until]
-    }
-
-    /// How each message is recorded, in order.
-    pub(super) fn slots(&self) -> impl Iterator<Item = &SlotRecord> {
-        self.slots.iter().map(|recorded| &recorded.slot)
-    }
-}
-
-/// The host's list as it is.
-fn window_slots(state: &Session) -> Vec<Recorded> {
-    let window = state.chat().window().iter();
-    let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
-    window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
+/// The messages of a call as they went out, checked. `chat`: what is known of its session's messages from other calls.
+pub(super) fn render(
+    store: &Store,
+    found: &FoundCall,
+    chat: &mut ChatMessages,
+) -> Result<Replayed> {
+    let positions = found.slots().filter_map(|slot| match slot {
+        SlotRecord::Chat { chat, .. } => Some(*chat),
+        _ => None,
+    });
+    chat.turn_to(found.until, &found.recording.events);
+    chat.read(store, &found.recording.session, positions)?;
+    Call { store, chat, state: &found.state }.render(&found.slots, found.record.as_ref())
 }
 
 /// A call with what it is rendered from.

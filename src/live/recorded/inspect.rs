@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::call::{FoundCall, Place};
+use super::call::{Place, render};
+use super::find::{Finder, FoundCall};
 use super::messages::ChatMessages;
 use super::slots::{apply_edits, slots_of};
 use crate::context::host::HostMessage;
@@ -113,7 +114,8 @@ pub struct Since {
 /// # Errors
 /// As [`super::replay_call`].
 pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Inspected> {
-    inspect(store, &FoundCall::find(store, session, call)?, call, &mut ChatMessages::default())
+    let found = Finder::new(store, session).find(call)?;
+    inspect(store, &found, call, &mut ChatMessages::default())
 }
 
 /// Reads a call that was found. `chat`: what is known of this session's messages from other calls.
@@ -123,7 +125,7 @@ pub(super) fn inspect(
     call: u64,
     chat: &mut ChatMessages,
 ) -> Result<Inspected> {
-    let replayed = found.render(store, chat)?;
+    let replayed = render(store, found, chat)?;
     let (state, history) = (&found.state, History::read(found.events()));
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
     let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
