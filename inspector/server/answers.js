@@ -57,6 +57,14 @@ export class Answers {
     return { version, store: this.store.path, session, redacted: false };
   }
 
+  /** Begins with the session that will be asked for first, while a browser still starts. */
+  prepare() {
+    const { session } = this.around;
+    if (session !== null) {
+      this.session(session).catch(() => {});
+    }
+  }
+
   /** @returns {Promise<Sessions>} */
   sessions() {
     return this.turns.take(() => this.store.sessions());

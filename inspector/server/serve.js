@@ -47,6 +47,7 @@ export async function serve(answers, { port = 0, idleMs }) {
   await pageFiles();
   const inspector = new Inspector(answers, idleMs);
   await inspector.listen(port);
+  answers.prepare();
   return {
     url: inspector.url,
     ended: inspector.ended,
