@@ -1,5 +1,5 @@
 // `npm run picture`: the picture of the inspector in the README, docs/inspector.png: a session that was worked, in a real Chromium.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,13 +14,15 @@ const { startChromium, startInspector } = await import("./lib/inspector.js");
 
 const mostBytes = 200_000;
 const path = join(root, "docs", "inspector.png");
-const folder = mkdtempSync(join(tmpdir(), "palimpsest-picture-"));
+// Its name is in the picture, which must not differ for it. Who finds a folder there does not take it over.
+const folder = join(tmpdir(), "palimpsest-picture");
+mkdirSync(folder, { mode: 0o700 });
 try {
   const { path: store } = await workedStore(folder, { turns: 24 });
   const { url, stop } = startInspector(["--store", store, "latest"]);
   const browser = await startChromium();
   try {
-    const page = await browser.newPage({ viewport: { width: 1200, height: 840 }, colorScheme: "light" });
+    const page = await browser.newPage({ viewport: { width: 1200, height: 990 }, colorScheme: "light" });
     await page.goto(await url);
     await page.locator("canvas").first().waitFor();
     await page.screenshot({ path, animations: "disabled" });
