@@ -1,5 +1,5 @@
 // `/context open`: the page that the real Pi serves of its session, over plain HTTP, and what Pi says of it.
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionView } from "../../inspector/protocol.js";
@@ -119,7 +119,7 @@ describe("in rpc mode", () => {
     expect(await looks(true)).toEqual(await looks(false));
   });
 
-  test("the page ends with the session: with a new one, one that is gone to, and `/context off`", async () => {
+  test("the page ends at a new session and by `/context off`, not by another layout", async () => {
     const { sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("go");
@@ -135,6 +135,22 @@ describe("in rpc mode", () => {
     await said(pi, "/context off");
     await expect(fetch(second.url)).rejects.toMatchObject(gone);
     expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("the page ends when the session goes on in another store, and the next one shows that", async () => {
+    const { sandbox } = await start(steps, { files });
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("go");
+    const lost = await opened(pi);
+    const folder = join(sandbox.agentDir, "palimpsest");
+    for (const name of readdirSync(folder).filter((each) => each.startsWith("store.sqlite"))) {
+      rmSync(join(folder, name));
+    }
+    await pi.prompt("and now?");
+    await expect(fetch(lost.url)).rejects.toMatchObject(gone);
+    expect((await sessionOf(await opened(pi))).timeline.calls.length).toBe(4);
+    expect(await pi.close()).toMatchObject({ code: 0 });
+    expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
   });
 
   test("where it is off the page shows what is stored, or what is said is why there is none", async () => {

@@ -104,7 +104,7 @@ async function servePage(given, answers, options) {
     await writeError("ended: nobody looked for a while\n");
   }
   if (isInterrupted()) {
-    // Who ends it does not wait for answers that nobody will see, such as a session that is played again. Nothing is written here.
+    // What waits for its turn, such as a session to be played again, is not begun: nobody will see it. Nothing is written here.
     process.exit(0);
   }
 }
