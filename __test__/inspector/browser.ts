@@ -26,17 +26,34 @@ function skipped(): boolean {
   return true;
 }
 
+/** What ends when the file's tests have run. */
+const ends: (() => unknown)[] = [];
+
+// Here, since vitest does nothing with what tests and hooks register for the end of a file, and says nothing.
+afterAll(async () => {
+  const problems: unknown[] = [];
+  // What was made of something ends before it.
+  for (const end of ends.splice(0).reverse()) {
+    try {
+      await end();
+    } catch (error) {
+      problems.push(error);
+    }
+  }
+  expect(problems).toEqual([]);
+});
+
 /** A folder that is gone when the file's tests have run. */
 export function privateFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "palimpsest-inspector-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  ends.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** Serves a store with `palimpsest open` until the file's tests have run. Gives the address that it prints. */
 export function serve(...args: string[]): Promise<string> {
   const { url, stop } = startInspector(args);
-  afterAll(stop);
+  ends.push(stop);
   return url;
 }
 
@@ -46,9 +63,9 @@ export function startWriter(folder: string): { playTurn: () => Promise<number> }
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  afterAll(async () => {
+  ends.push(() => {
     child.stdin.end();
-    await ended;
+    return ended;
   });
   return {
     playTurn: async () => {
@@ -65,7 +82,7 @@ function started(): Promise<Browser> {
   if (browser === undefined) {
     const launched = startChromium();
     browser = launched;
-    afterAll(async () => (await launched).close());
+    ends.push(async () => (await launched).close());
   }
   return browser;
 }
