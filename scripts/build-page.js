@@ -40,7 +40,7 @@ async function bundled() {
   return {
     "page.html": readFileSync(join(page, "page.html"), "utf8"),
     "page.js": await bundle("main.js"),
-    "page.css": await bundle("page.css"),
+    "page.css": await bundle(join("styles", "page.css")),
   };
 }
 

@@ -1,12 +1,12 @@
 // What the page of a call says: why pieces stand as they do, what they cost, what changed. Without a browser.
 import { describe, expect, it } from "vitest";
 import type { LedgerCall, MessageAbout } from "../../index.js";
-import { changesAgainstPlain, changesSince, sums } from "../../inspector/page/changes.js";
-import { diffLines } from "../../inspector/page/diff-lines.js";
-import { savedText } from "../../inspector/page/numbers.js";
-import { gistOf, mayBeCut, partsOf, speakerOf } from "../../inspector/page/parts.js";
-import { startEnd } from "../../inspector/page/text.js";
-import { kindOf, pieceCosts, wayOf, whyText } from "../../inspector/page/why.js";
+import { changesAgainstPlain, changesSince, sums } from "../../inspector/page/call/changes.js";
+import { gistOf, mayBeCut, partsOf, speakerOf } from "../../inspector/page/call/parts.js";
+import { kindOf, pieceCosts, wayOf, whyText } from "../../inspector/page/call/why.js";
+import { diffLines } from "../../inspector/page/elements/diff-lines.js";
+import { savedText } from "../../inspector/page/elements/numbers.js";
+import { startEnd } from "../../inspector/page/elements/text.js";
 import type { Comparison, MessageView } from "../../inspector/protocol.js";
 
 function about(some: Partial<MessageAbout> = {}): MessageAbout {

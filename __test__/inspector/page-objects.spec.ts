@@ -1,8 +1,8 @@
 // What the page says of objects and their relations. Without a browser.
 import { describe, expect, it } from "vitest";
 import type { ObjectLink, TimelineObject } from "../../index.js";
-import { heights, neighbours } from "../../inspector/page/graph-layout.js";
-import { runText, shownCalls, shownNow, wantedObjects } from "../../inspector/page/runs.js";
+import { heights, neighbours } from "../../inspector/page/objects/graph-layout.js";
+import { runText, shownCalls, shownNow, wantedObjects } from "../../inspector/page/objects/runs.js";
 
 function object(some: Partial<TimelineObject>): TimelineObject {
   return { id: "a", handle: "f1", type: "file", name: "src/a.rs", pinned: false, shown: [], ...some };

@@ -472,7 +472,7 @@ describe("the end", () => {
       await new Promise<void>((resolve) => looks.push(resolve));
       return { now: looks.length, told: 0 };
     };
-    const inspector = await serve({ newest } as unknown as Answers, { idleMs: 60_000 });
+    const inspector = await serve({ prepare() {}, newest } as unknown as Answers, { idleMs: 60_000 });
     const following = follow(inspector.url, "session:a");
     await expect.poll(() => looks.length).toBe(1);
     looks[0]();
@@ -492,7 +492,7 @@ describe("the end", () => {
   test("comes with the process that serves beside its own work, whoever looks", async () => {
     const script = `
       import { serve } from "./inspector/server/serve.js";
-      const { url, unref } = await serve({ newest: async () => ({ now: 1, told: 1 }) }, { idleMs: 60_000 });
+      const { url, unref } = await serve({ prepare() {}, newest: async () => ({ now: 1, told: 1 }) }, { idleMs: 60_000 });
       unref();
       console.log(url);
       process.stdin.once("data", () => process.stdin.unref());

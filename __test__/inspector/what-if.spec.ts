@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadSettings, openStore, type ReplayedFile, type ReplayOptions, type Store } from "../../index.js";
-import { cost, percent, short, whole } from "../../inspector/page/numbers.js";
+import { cost, percent, short, whole } from "../../inspector/page/elements/numbers.js";
 import { pinnedNode, root } from "../../scripts/setup.js";
 import { noBrowser, open, overhang, privateFolder, serve, shoot, violations } from "./browser.ts";
 import { workedStore } from "./stores.ts";

@@ -1,7 +1,7 @@
 // Follows the session on show, and says in the bar how that goes: whether it is written, and whether the server is still there. Must not know
 // what views show.
-import { element } from "./dom.js";
-import { clock } from "./numbers.js";
+import { element } from "./elements/dom.js";
+import { clock } from "./elements/numbers.js";
 
 /** The shortest time between two looks at a session that is being written, in milliseconds. */
 const FOLLOW_MS = 1000;
@@ -15,7 +15,7 @@ const LOST =
 
 /** Tells `written` when the session on show is to be looked at anew. */
 export class Following extends EventTarget {
-  /** @param {import("./remembered.js").Remembering} source */
+  /** @param {import("./data/remembered.js").Remembering} source */
   constructor(source) {
     super();
     this.source = source;

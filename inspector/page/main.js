@@ -1,21 +1,21 @@
 // The page: finds its data, and shows the view that the address names. Views know nothing of each other.
-import { callView } from "./call.js";
-import { carriedReport, carriedSource } from "./carried.js";
-import { compareView } from "./compare.js";
-import { element, failureBox, put } from "./dom.js";
+import { callView } from "./call/call.js";
+import { carriedReport, carriedSource } from "./data/carried.js";
+import { httpSource } from "./data/http.js";
+import { remembering } from "./data/remembered.js";
+import { element, failureBox, put } from "./elements/dom.js";
+import { spelt } from "./elements/text.js";
+import { themeSwitch } from "./elements/theme.js";
 import { Following } from "./following.js";
-import { httpSource } from "./http.js";
-import { memoryView } from "./memory.js";
-import { objectView } from "./object.js";
-import { objectsView } from "./objects.js";
-import { remembering } from "./remembered.js";
-import { replaysView } from "./replays.js";
+import { memoryView } from "./memory/memory.js";
+import { objectView } from "./objects/object.js";
+import { objectsView } from "./objects/objects.js";
+import { replaysView } from "./replays/replays.js";
 import { hashOf, routeOf, sessionOf } from "./routes.js";
-import { sessionView } from "./session.js";
-import { sessionsView } from "./sessions.js";
-import { spelt } from "./text.js";
-import { themeSwitch } from "./theme.js";
-import { whatIfView } from "./what-if.js";
+import { compareView } from "./sessions/compare.js";
+import { sessionView } from "./sessions/session.js";
+import { sessionsView } from "./sessions/sessions.js";
+import { whatIfView } from "./what-if/what-if.js";
 
 /**
  * What a view works with. `signal` ends with it; `kept` holds what it wants to find again when the person comes back to this address.
@@ -109,7 +109,7 @@ function showBar(about, { badge, line }) {
 /** The views, one at a time. */
 class Pages {
   /**
-   * @param {import("./remembered.js").Remembering} source
+   * @param {import("./data/remembered.js").Remembering} source
    * @param {import("../protocol.js").About} about
    * @param {Following} following
    */

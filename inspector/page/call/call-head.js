@@ -1,0 +1,151 @@
+// What a call was, above its messages: its place in the session, its figures beside plain's, and what fills its window.
+
+import { KINDS } from "../charts/kinds.js";
+import { element } from "../elements/dom.js";
+import { clock, cost, counted, percent, savedText, short, whole } from "../elements/numbers.js";
+import { roleOf } from "./parts.js";
+import { kindOf } from "./why.js";
+
+/** @typedef {import("../../protocol.js").CallView} CallView */
+/** @typedef {import("../../../index.js").LedgerCall} LedgerCall */
+/** @typedef {import("../charts/kinds.js").Kind} Kind */
+
+/**
+ * Tokens of a request by kind of content.
+ * @param {CallView} view
+ * @returns {{ [kind in Kind]: number }}
+ */
+export function tokensByKind({ call, messages }) {
+  const sums = { prompt: call.promptTokens ?? 0, person: 0, model: 0, outputs: 0, files: 0, notes: 0, references: 0 };
+  for (const { message, about } of messages) {
+    sums[/** @type {Kind} */ (kindOf(about, roleOf(message)))] += about.tokens;
+  }
+  return sums;
+}
+
+/**
+ * When, by which model, in which epoch.
+ * @param {CallView["call"]} call
+ */
+export function callFacts({ time, model, epoch, epochReason, retryOf, layout, contextWindow }) {
+  const epochText =
+    epoch === null ? null : `epoch ${epoch}${epochReason === null ? "" : `, which began because: ${epochReason}`}`;
+  return [
+    time === null ? null : clock(time),
+    model,
+    contextWindow === null ? null : `window of ${short(contextWindow)} tokens`,
+    layout === null ? null : `layout ${layout}`,
+    epochText,
+    retryOf === null ? null : `repeats call ${retryOf}: the host sent the same list again`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/**
+ * The figures, and the bars of ours and plain's on one scale.
+ * @param {CallView} view
+ */
+export function callFigures(view) {
+  const { call } = view;
+  const [sent, plain] = [call.sentTokens ?? 0, call.plainTokens ?? 0];
+  const saved = savedText(sent, plain);
+  return element(
+    "dl",
+    { class: "figures" },
+    tile("messages as sent", `${short(sent)} tok`, saved),
+    tile("plain would have sent", `${short(plain)} tok`, plain > 0 ? "the host alone" : ""),
+    tile("cost of this call", "–", "", "bill"),
+    hashTile(view),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {string} figure
+ * @param {string} [more]
+ * @param {string} [kind]
+ */
+function tile(name, figure, more = "", kind = "") {
+  return element(
+    "div",
+    { class: kind },
+    element("dt", {}, name),
+    element("dd", {}, element("strong", {}, figure), element("span", { class: "faint" }, more)),
+  );
+}
+
+/** @param {CallView} view */
+function hashTile({ call, messages }) {
+  const withheld = messages.filter(({ about }) => about.withheld).length;
+  const why = withheld > 0 ? `${counted(withheld, "message")} withheld` : "the messages differ";
+  const made = tile(
+    "what the model saw",
+    call.verified ? "✓ hash checked" : "not checked",
+    call.verified ? `${(call.hash ?? "").slice(0, 12)}${withheld > 0 ? `, ${why}` : ""}` : why,
+    call.verified ? "verified" : "unverified",
+  );
+  made.title = call.hash === null ? "No hash was recorded" : `SHA-256 ${call.hash}`;
+  return made;
+}
+
+/**
+ * What the ledger says of the call.
+ * @param {LedgerCall} call
+ */
+export function billTexts({ ours, plain, usdPerMillion, reported }) {
+  const isDollars = usdPerMillion !== null;
+  const price = (/** @type {number} */ value) => cost(isDollars ? (value * usdPerMillion) / 1e6 : value, isDollars);
+  const report = reported === null ? "" : ` The provider reported ${price(reported.cost)}.`;
+  return {
+    figure: price(ours.cost),
+    more: `plain ${price(plain.cost)} · ${percent(ours.sent > 0 ? ours.cached / ours.sent : null)} cached`,
+    title: `Input only: ${whole(ours.cached)} tokens read from the cache, ${whole(ours.written)} not.${report}`,
+  };
+}
+
+/**
+ * What fills the window, beside plain's size.
+ * @param {CallView} view
+ * @param {import("../../../index.js").TokensByKind | null} known as the timeline has it, which also counts lines within messages
+ */
+export function windowBars(view, known) {
+  const kinds = known ?? tokensByKind(view);
+  const ours = Object.values(kinds).reduce((sum, tokens) => sum + tokens, 0);
+  const plain = (view.call.plainTokens ?? 0) + (view.call.promptTokens ?? 0);
+  const scale = Math.max(ours, plain, 1);
+  const present = KINDS.filter(([kind]) => kinds[kind] > 0);
+  const label = present.map(([kind, name]) => `${name} ${short(kinds[kind])}`).join(", ");
+  return element(
+    "figure",
+    { class: "window" },
+    element(
+      "div",
+      { class: "bar-line", role: "img", "aria-label": `Tokens of the request: ${label}` },
+      ...present.map(([kind]) => segment(kind, kinds[kind] / scale)),
+    ),
+    element(
+      "div",
+      { class: "bar-line", role: "img", "aria-label": `Plain would have sent ${short(plain)} tokens` },
+      segment("plain-part", plain / scale),
+    ),
+    element(
+      "figcaption",
+      {},
+      ...present.map(([kind, name]) =>
+        element("span", { class: "key" }, element("i", { class: `swatch ${kind}` }), `${name} ${short(kinds[kind])}`),
+      ),
+      element("span", { class: "key" }, element("i", { class: "swatch plain-part" }), `plain ${short(plain)}`),
+    ),
+  );
+}
+
+/**
+ * @param {string} kind
+ * @param {number} share
+ */
+function segment(kind, share) {
+  const made = element("i", { class: `segment ${kind}` });
+  made.style.width = `${share * 100}%`;
+  return made;
+}

@@ -1,0 +1,115 @@
+// What the sessions of a list cost: asked for those in sight, in groups, and kept while the page is open. Knows nothing of lists.
+import { put } from "../elements/dom.js";
+import { cost, percent, savedShare, short, whole } from "../elements/numbers.js";
+
+/** @typedef {import("../../../index.js").SessionInfo} SessionInfo */
+/** @typedef {import("../../protocol.js").SessionBill} SessionBill */
+/** @typedef {import("../../protocol.js").Bills[string]} Bill */
+
+/** Most bills that are asked for at once, and the wait until scrolling stands still, in milliseconds. */
+const MOST = 50;
+const WAIT_MS = 60;
+
+/** By session and its newest transaction: one that was written since has another bill. @type {Map<string, Bill | "asked">} */
+const known = new Map();
+
+/** @param {Pick<SessionInfo, "id" | "txId">} session */
+function keyOf({ id, txId }) {
+  return `${txId} ${id}`;
+}
+
+export class Bills {
+  /** @param {import("../main.js").Context} context */
+  constructor({ source, signal }) {
+    this.source = source;
+    this.signal = signal;
+    /** The cells of each row that was shown. @type {Map<string, HTMLElement[]>} */
+    this.cells = new Map();
+    /** @type {SessionInfo[]} */
+    this.wanted = [];
+    this.timer = 0;
+  }
+
+  /** @param {SessionInfo[]} sessions those in sight now; others need not be asked for any more */
+  want(sessions) {
+    this.wanted = sessions.filter((session) => !known.has(keyOf(session)));
+    clearTimeout(this.timer);
+    if (this.wanted.length > 0) {
+      this.timer = setTimeout(() => void this.ask(), WAIT_MS);
+    }
+  }
+
+  async ask() {
+    const asked = this.wanted.splice(0, MOST);
+    for (const session of asked) {
+      known.set(keyOf(session), "asked");
+    }
+    const bills = await this.source.bills(asked.map(({ id }) => id)).catch(() => null);
+    for (const session of asked) {
+      const bill = bills?.[session.id];
+      if (bill === undefined) {
+        // Nobody answered: it is asked for again when it comes into sight.
+        known.delete(keyOf(session));
+      } else {
+        known.set(keyOf(session), bill);
+      }
+    }
+    if (this.signal.aborted) {
+      return;
+    }
+    for (const session of asked) {
+      this.fill(session);
+    }
+    if (this.wanted.length > 0) {
+      await this.ask();
+    }
+  }
+
+  /**
+   * Fills cells for window, saving and faults of a session, now or when its bill is there.
+   * @param {SessionInfo} session
+   * @param {HTMLElement[]} cells
+   */
+  show(session, cells) {
+    this.cells.set(keyOf(session), cells);
+    this.fill(session);
+  }
+
+  /** @param {SessionInfo} session */
+  fill(session) {
+    const cells = this.cells.get(keyOf(session));
+    const bill = known.get(keyOf(session));
+    if (cells === undefined || bill === undefined || bill === "asked") {
+      return;
+    }
+    const isKnown = !("error" in bill);
+    const texts = isKnown ? billTexts(bill) : ["", "not readable", ""];
+    cells.forEach((cell, at) => {
+      put(cell, texts[at]);
+    });
+    const [, saved] = cells;
+    saved.classList.toggle("over", !isKnown || bill.bill > bill.plainBill);
+    saved.title = isKnown ? billTitle(bill) : `${bill.error.message} (${bill.error.code})`;
+  }
+}
+
+/**
+ * Window, saving and faults of a session, in short.
+ * @param {SessionBill} bill
+ */
+function billTexts({ bill, plainBill, dollars, faults, window }) {
+  const share = savedShare(bill, plainBill);
+  const saved = dollars === null ? cost(plainBill - bill, false) : cost(dollars.plainBill - dollars.bill, true);
+  return [
+    window === null ? "–" : `${short(window.ours)} / ${short(window.plain)}`,
+    share === null ? "–" : `${saved} · ${percent(share)}`,
+    whole(faults),
+  ];
+}
+
+/** @param {SessionBill} bill */
+function billTitle({ bill, plainBill, dollars }) {
+  const [ours, plain] = dollars === null ? [bill, plainBill] : [dollars.bill, dollars.plainBill];
+  const isDollars = dollars !== null;
+  return `${cost(ours, isDollars)} instead of ${cost(plain, isDollars)}`;
+}

@@ -1,0 +1,236 @@
+// A session over time: its figures, charts over its calls, and a table of the same.
+
+import { KINDS } from "../charts/kinds.js";
+import { Panel } from "../charts/panel.js";
+import { Course } from "../charts/series.js";
+import { element, fill, put } from "../elements/dom.js";
+import { virtualList } from "../elements/list.js";
+import { clock, cost, counted, percent, savedShare, short, whole } from "../elements/numbers.js";
+import { oneLine } from "../elements/text.js";
+import { hashOf } from "../routes.js";
+
+/** @typedef {import("../../protocol.js").SessionView} Session */
+
+const HEADS = ["call", "when", "window", "plain", "cost", "saved so far", "what happened"];
+
+/**
+ * @param {import("../main.js").Context} context
+ * @param {import("../main.js").Route} route
+ * @returns {import("../main.js").View}
+ */
+export function sessionView(context, route) {
+  const view = new SessionPage(context, /** @type {string} */ (route.id));
+  const place = element("div", { class: "view session" }, element("h1", { tabindex: "-1" }, "Session"));
+  context.signal.addEventListener("abort", () => view.end());
+  const load = () =>
+    fill(
+      place,
+      context.signal,
+      () => context.source.session(view.id),
+      (session) => view.show(session),
+    );
+  return { node: place, ready: load(), refresh: () => void view.refresh(load) };
+}
+
+class SessionPage {
+  /**
+   * @param {import("../main.js").Context} context
+   * @param {string} id
+   */
+  constructor(context, id) {
+    this.context = context;
+    this.id = id;
+    /** @type {Panel | null} */
+    this.panel = null;
+    /** @type {Course | null} */
+    this.course = null;
+    this.head = element("div", { class: "view" });
+    context.kept.walk ??= {};
+    context.kept.list ??= {};
+    this.list = virtualList({
+      label: "Calls",
+      heads: HEADS,
+      kind: "calls-list",
+      row: (at) => this.row(at),
+      place: context.kept.list,
+    });
+  }
+
+  /**
+   * Looks at the session anew; what is on the page stays until then.
+   * @param {() => Promise<unknown>} load
+   */
+  async refresh(load) {
+    if (this.panel === null) {
+      await load();
+      return;
+    }
+    const session = await this.context.source.session(this.id).catch(() => null);
+    if (session !== null && !this.context.signal.aborted) {
+      this.show(session);
+    }
+  }
+
+  /** @param {Session} session */
+  show(session) {
+    const course = new Course(session);
+    this.course = course;
+    this.context.title(session.info.title ?? "Session");
+    put(this.head, ...headOf(session, this.context.source.live));
+    if (course.calls.length === 0) {
+      return [this.head, element("p", { class: "empty" }, "This session has made no call yet.")];
+    }
+    if (this.panel === null) {
+      this.panel = new Panel(this.context.kept.walk, this.data(course));
+    } else {
+      this.panel.show(this.data(course));
+    }
+    queueMicrotask(() => this.list.show(course.calls.length));
+    return [this.head, this.panel.node, element("h2", {}, "Calls"), this.list.node];
+  }
+
+  /**
+   * @param {Course} course
+   * @returns {import("../charts/panel.js").PanelData}
+   */
+  data(course) {
+    return {
+      numbers: course.numbers,
+      windows: course.windowSeries(),
+      bills: course.billSeries(),
+      billName: course.isDollars ? "Bill so far, in US dollars" : "Bill so far, in prices of an input token",
+      billWords: (value) => (course.isDollars ? cost(value, true) : short(value)),
+      lanes: course.lanes(),
+      lines: course.epochs(),
+      figures: (at) => this.figures(course, at),
+      events: (at) => course.events[at].map((mark) => course.words(mark)),
+      open: (at) => {
+        location.hash = this.callHash(course.numbers[at]);
+      },
+    };
+  }
+
+  /**
+   * @param {Course} course
+   * @param {number} at
+   * @returns {[string, import("../elements/dom.js").Child][]}
+   */
+  figures(course, at) {
+    const { number, time, model, kinds, failedOpen } = course.calls[at];
+    const call = element("a", { href: this.callHash(number) }, `${number}`);
+    const window = course.window(at);
+    const bill = course.bills[at];
+    if (kinds === null || window === null) {
+      return [
+        ["call", call],
+        ["not known", failedOpen ?? ""],
+      ];
+    }
+    const present = KINDS.filter(([kind]) => kinds[kind] > 0);
+    return [
+      ["call", call],
+      ["window", whole(window.ours)],
+      ["plain", window.plain === null ? "does not make this call" : whole(window.plain)],
+      ...present.map(([kind, name]) => /** @type {[string, string]} */ ([name, whole(kinds[kind])])),
+      ["cost", course.cost(bill.ours)],
+      ["plain’s cost", course.cost(bill.plain)],
+      ["saved so far", course.cost(bill.sum.plain - bill.sum.ours)],
+      ["when", clock(time)],
+      ["model", model ?? "–"],
+    ];
+  }
+
+  /** @param {number} call */
+  callHash(call) {
+    return hashOf({ view: "call", id: this.id, call });
+  }
+
+  /** @param {number} at */
+  row(at) {
+    const course = /** @type {Course} */ (this.course);
+    const { number, time } = course.calls[at];
+    const window = course.window(at);
+    const bill = course.bills[at];
+    const happened = course.events[at].map((mark) => oneLine(course.words(mark), 120)).join(" · ");
+    const cells = [
+      element("a", { href: this.callHash(number) }, `${number}`),
+      clock(time),
+      window === null ? "–" : short(window.ours),
+      window === null || window.plain === null ? "–" : short(window.plain),
+      window === null ? "–" : course.cost(bill.ours),
+      course.cost(bill.sum.plain - bill.sum.ours),
+      element("span", { title: happened }, happened),
+    ];
+    return element("div", {}, ...cells.map((cell) => element("div", { class: "cell", role: "cell" }, cell)));
+  }
+
+  end() {
+    this.panel?.end();
+  }
+}
+
+/**
+ * Title, place and figures.
+ * @param {Session} session
+ * @param {boolean} isLive
+ */
+function headOf({ info, ledger, timeline }, isLive) {
+  const { id, title, harness, cwd, started, updated } = info;
+  const calls = counted(timeline.calls.length, "call");
+  const to = (/** @type {"objects" | "memory" | "what-if"} */ view) => hashOf({ view, id });
+  const newest = timeline.calls.at(-1)?.number;
+  return [
+    element("h1", { tabindex: "-1" }, title === null ? "Untitled session" : oneLine(title, 200)),
+    element("p", { class: "faint place" }, `${harness} · ${cwd} · ${clock(started)} to ${clock(updated)} · ${calls}`),
+    tiles(ledger),
+    element(
+      "nav",
+      { class: "tools", "aria-label": "Of this session" },
+      newest === undefined
+        ? null
+        : element("a", { class: "button", href: hashOf({ view: "call", id, call: newest }) }, "Newest call"),
+      element("a", { class: "button", href: to("objects") }, counted(timeline.objects.length, "object")),
+      element("a", { class: "button", href: to("memory") }, "Memory"),
+      isLive ? element("a", { class: "button", href: to("what-if") }, "What if …") : null,
+    ),
+  ];
+}
+
+/** @param {import("../../../index.js").Ledger} ledger */
+function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls }) {
+  const isDollars = dollars !== null;
+  const [ours, plain] = dollars === null ? [bill, plainBill] : [dollars.bill, dollars.plainBill];
+  const newest = perCall.at(-1);
+  const reported = dollars !== null && dollars.reported > 0 ? `, reported ${cost(dollars.reported, true)}` : "";
+  const figures = [
+    ["saved", cost(plain - ours, isDollars), percent(savedShare(ours, plain))],
+    ["bill", cost(ours, isDollars), `plain ${cost(plain, isDollars)}${reported}`],
+    [
+      "newest request",
+      newest === undefined ? "–" : short(newest.ours.sent),
+      `plain ${short(newest?.plain.sent ?? 0)} tokens`,
+    ],
+    [
+      "epochs",
+      whole(epochs.length),
+      epochs.length === 0 ? "" : `${short(epochs.reduce((sum, { freed }) => sum + freed, 0))} tokens freed`,
+    ],
+    [
+      "faults",
+      whole(faults.count),
+      failedCalls === 0 ? "" : `${counted(failedCalls, "call")} went out as the host’s own`,
+    ],
+  ];
+  return element(
+    "dl",
+    { class: "figures" },
+    ...figures.map(([name, figure, more]) =>
+      element(
+        "div",
+        {},
+        element("dt", {}, name),
+        element("dd", {}, element("strong", {}, figure), element("span", { class: "faint" }, more)),
+      ),
+    ),
+  );
+}
