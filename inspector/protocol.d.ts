@@ -186,8 +186,8 @@ export interface CarriedSession {
   /** In order; `call.call` counts from 1 without gaps. One that could not be read has only an error. */
   calls: (CarriedCall | { error: Failure })[];
   /** What the session met, by ID. */
-  objects: { [id: string]: CarriedObject };
-  memory: MemoryView | null;
+  objects: { [id: string]: CarriedObject | { error: Failure } };
+  memory: MemoryView | { error: Failure };
 }
 
 /**
@@ -230,11 +230,11 @@ export interface CarriedObject {
   /**
    * Contents of `view.versions` in the same order, each as it differs from the one before it in this list (the first from an empty
    * text): its first `keep` UTF-16 units, then `add`, then its last `tail` ones; or the text of the message at a place in `texts`. Null
-   * for a version without content.
+   * for a version without content. One that could not be read counts as left out of the list.
    */
-  contents: ({ keep: number; add: string; tail: number } | { message: number } | null)[];
+  contents: ({ keep: number; add: string; tail: number } | { message: number } | { error: Failure } | null)[];
   /** Differences between neighbours in `view.versions`: places in `texts`, of one version to the next newer one. */
-  diffs: number[];
+  diffs: (number | { error: Failure })[];
 }
 
 /** What the data comes from: a server, or the page itself. Each rejects with a `Failure`. */

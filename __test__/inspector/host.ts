@@ -10,6 +10,7 @@ import {
   type Session,
   type SessionOptions,
   type Store,
+  type ToolResultMessage,
   tools,
 } from "../../index.js";
 
@@ -28,7 +29,7 @@ export const opus: ModelInfo = {
   cost: { input: 5, cacheRead: 0.5, cacheWrite: 6.25, tiers: [] },
 };
 
-const systemPrompt = [
+const defaultPrompt = [
   "You are a coding agent. You work in the folder of the project, with the tools that you are given.",
   "Read a file before you change it. Run the tests when you are done. Say in few words what you did.",
 ].join("\n");
@@ -51,6 +52,12 @@ export class Host {
   /** The host's own list. */
   readonly messages: Message[] = [];
   model = sonnet;
+  systemPrompt = defaultPrompt;
+  tools: NonNullable<CallInfo["tools"]> = ownTools;
+  /** What the model thinks before it calls a tool. */
+  thought = "";
+  /** What another extension makes of the messages behind ours. */
+  afterwards = (messages: Message[]): Message[] => messages;
   private clock = Date.UTC(2026, 9, 5, 8);
   private steps = 0;
 
@@ -122,12 +129,32 @@ export class Host {
     this.answered(id, tool, content, false);
   }
 
-  /** Any call of a tool, whose answer is `output`. */
-  async call(tool: string, args: Record<string, unknown>, output: () => string, isError = false): Promise<void> {
+  /** Any call of a tool, whose answer is `output`: a text, or blocks. */
+  async call(
+    tool: string,
+    args: Record<string, unknown>,
+    output: () => string | ContentBlock[],
+    isError = false,
+  ): Promise<void> {
     const id = await this.asked(tool, args);
-    const text = output();
-    await this.session.recordToolCall({ toolCallId: id, toolName: tool, args, isError, text });
-    this.answered(id, tool, [{ type: "text", text }], isError);
+    const answer = output();
+    const content = typeof answer === "string" ? [{ type: "text" as const, text: answer }] : answer;
+    await this.session.recordToolCall({ toolCallId: id, toolName: tool, args, isError, text: textOf(content) });
+    this.answered(id, tool, content, isError);
+  }
+
+  /** A message of a recorded session: a request goes out before one of the model's. */
+  async play(message: Message): Promise<void> {
+    if (message.role === "assistant") {
+      await this.request();
+    }
+    if (message.role === "toolResult") {
+      const { toolCallId, toolName = "", content, isError = false } = message as ToolResultMessage;
+      const asked = this.messages.flatMap(({ content: blocks }) => (Array.isArray(blocks) ? blocks : []));
+      const { arguments: args } = asked.findLast(({ id }) => id === toolCallId) ?? {};
+      await this.session.recordToolCall({ toolCallId, toolName, args, isError, text: textOf(content) });
+    }
+    this.messages.push(message);
   }
 
   /** Writes a file, as the model does or as another program does. */
@@ -139,7 +166,8 @@ export class Host {
   private async asked(name: string, args: Record<string, unknown>): Promise<string> {
     await this.request();
     const id = `call_${this.steps}`;
-    const content = [{ type: "toolCall" as const, id, name, arguments: args }];
+    const call = { type: "toolCall" as const, id, name, arguments: args };
+    const content = this.thought === "" ? [call] : [{ type: "thinking" as const, thinking: this.thought }, call];
     this.push({ role: "assistant", content, stopReason: "toolUse" });
     return id;
   }
@@ -150,9 +178,10 @@ export class Host {
 
   private async request(): Promise<void> {
     this.steps += 1;
-    const call: CallInfo = { systemPrompt, tools: [...ownTools, ...tools()], model: this.model };
-    const messages = await this.session.transformContext(this.messages, call);
-    await this.session.preparePayload({ model: this.model.id, system: systemPrompt, messages });
+    const { systemPrompt, model } = this;
+    const call: CallInfo = { systemPrompt, tools: [...this.tools, ...tools()], model };
+    const messages = this.afterwards(await this.session.transformContext(this.messages, call));
+    await this.session.preparePayload({ model: model.id, system: systemPrompt, messages });
     const tokens = Math.round(JSON.stringify(messages).length / 4);
     const fresh = Math.min(tokens, 900);
     await this.session.recordUsage({
@@ -168,4 +197,11 @@ export class Host {
     this.clock += 9_000;
     this.messages.push({ ...message, timestamp: this.clock });
   }
+}
+
+function textOf(content: string | ContentBlock[]): string {
+  const blocks = typeof content === "string" ? [] : content;
+  return typeof content === "string"
+    ? content
+    : blocks.flatMap((block) => ("text" in block ? [String(block.text)] : [])).join("\n");
 }

@@ -14,7 +14,7 @@ export interface Made {
 }
 
 /** Settings under which epochs come early, so that a short session has some. */
-const eager: Partial<Settings> = { keepResults: 2, collapseTokens: 800, previewTokens: 600 };
+export const eager: Partial<Settings> = { keepResults: 2, collapseTokens: 800, previewTokens: 600 };
 
 /** What the person asks for, one turn after another, and what the model changes for it. */
 const WISHES = [
@@ -113,7 +113,7 @@ function listing(turn: number): string {
 }
 
 /** What a run of many tests prints. */
-function testLog(turn: number, passes: boolean): string {
+export function testLog(turn: number, passes: boolean): string {
   const lines = Array.from({ length: 220 }, (_, at) => {
     const isBad = !passes && at === 131;
     return `${isBad ? "FAIL" : "ok"} ${at + 1} suite ${at % 17} holds for input ${(at * 7919 + turn * 104_729) % 40_961}`;

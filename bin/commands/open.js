@@ -27,7 +27,7 @@ export const open = {
   },
   notes: [
     "Serves a page on this machine only, prints its address and opens the browser where there is one. The address holds a token: who does not have it is refused. The page reads the store and writes nothing but its index for searching; a session that runs is followed live. Ends with Ctrl-C.",
-    "With --html, writes all of a session into FILE, which only you may read: every call, the objects that it met and the memory of its folder. Nothing of the page asks for anything elsewhere, so that it can go with a bug report; `--redact` is meant for that.",
+    "With --html, writes all of a session into FILE, which only you may read: every call, the objects that it met and the memory of its folder. Nothing of the page asks for anything elsewhere, so that it can go with a bug report; `--redact` is meant for that. It takes out what `palimpsest export --redact` does, wherever it stands; paths, with the name of your home folder in them, stay.",
   ],
   json: "{ url: string, store: string, session: string | null }; with --html { path: string, bytes: number, session: string }",
   examples: ["palimpsest open", "palimpsest open latest", "palimpsest open latest --html session.html --redact"],

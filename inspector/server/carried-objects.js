@@ -1,44 +1,45 @@
 // The objects that a session met, for a page that carries its data: the versions that stood while it ran, with contents and differences.
 import { textDelta } from "./deltas.js";
+import { failureOf } from "./failures.js";
 
 /**
  * @import { Version } from "../../index.js"
- * @import { CarriedObject, ObjectView, SessionView } from "../protocol.js"
+ * @import { CarriedObject, Failure, ObjectView, SessionView } from "../protocol.js"
  * @import { Answers } from "./answers.js"
  *
- * @typedef {{ view: ObjectView, contents: (string | null)[], diffs: string[] }} ReadObject
+ * @typedef {object} ReadObject
+ * @property {ObjectView} view
+ * @property {(string | { error: Failure } | null)[]} contents of its versions; null for one without
+ * @property {(string | { error: Failure })[]} diffs between neighbours
  */
 
 /**
- * An object as far as the session saw it; null where it cannot be read. What other sessions say of it stays out.
+ * An object as far as the session saw it. What other sessions say of it stays out.
  * @param {Answers} answers
  * @param {SessionView} session
  * @param {string} id
  * @param {number} since transaction in which the session began
- * @returns {Promise<ReadObject | null>}
+ * @returns {Promise<ReadObject>}
  */
 export async function readObject(answers, { info, timeline }, id, since) {
   const own = new Set([info.id, info.chatId, ...timeline.objects.map((object) => object.id)]);
-  try {
-    const view = await answers.object(id, null);
-    const later = view.versions.filter(({ txId }) => txId <= info.txId);
-    const standing = later.findIndex(({ txId }) => txId <= since);
-    const versions = standing < 0 ? later : later.slice(0, standing + 1);
-    const contents = await Promise.all(versions.map((version) => contentOf(answers, version)));
-    const diffs = await Promise.all(versions.slice(1).map((older, at) => diffOf(answers, older, versions[at])));
-    const backlinks = view.backlinks.filter(({ from }) => own.has(from));
-    return { view: { ...view, versions, backlinks, disk: null }, contents, diffs };
-  } catch {
-    return null;
-  }
+  const view = await answers.object(id, null);
+  const later = view.versions.filter(({ txId }) => txId <= info.txId);
+  const standing = later.findIndex(({ txId }) => txId <= since);
+  const versions = standing < 0 ? later : later.slice(0, standing + 1);
+  const contents = await Promise.all(versions.map((version) => contentOf(answers, version)));
+  const diffs = await Promise.all(versions.slice(1).map((older, at) => diffOf(answers, older, versions[at])));
+  const backlinks = view.backlinks.filter(({ from }) => own.has(from));
+  return { view: { ...view, versions, backlinks, disk: null }, contents, diffs };
 }
 
 /**
  * @param {Answers} answers
  * @param {Version} version
  */
-function contentOf(answers, { id, txId, content }) {
-  return content === null ? null : answers.content(id, txId).catch(() => null);
+function contentOf(answers, { id, txId, type, content }) {
+  const hasText = content !== null || type === "chat_segment";
+  return hasText ? answers.content(id, txId).catch(asError) : null;
 }
 
 /**
@@ -48,20 +49,25 @@ function contentOf(answers, { id, txId, content }) {
  * @param {Version} newer
  */
 async function diffOf(answers, older, newer) {
-  return older.id === newer.id ? answers.diff(newer.id, older.txId, newer.txId).catch(() => "") : "";
+  return older.id === newer.id ? answers.diff(newer.id, older.txId, newer.txId).catch(asError) : "";
+}
+
+/** @param {unknown} error */
+function asError(error) {
+  return { error: failureOf(error) };
 }
 
 /**
  * Contents as the page carries them. `messages`: places of texts that have these contents, by content.
- * @param {(string | null)[]} contents
+ * @param {ReadObject["contents"]} contents
  * @param {ReadonlyMap<string, number>} messages
  * @returns {CarriedObject["contents"]}
  */
 export function carriedContents(contents, messages) {
   let before = "";
   return contents.map((content) => {
-    if (content === null) {
-      return null;
+    if (typeof content !== "string") {
+      return content;
     }
     const message = messages.get(content);
     const delta = message === undefined ? textDelta(before, content) : { message };

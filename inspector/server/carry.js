@@ -2,27 +2,30 @@
 import { carriedContents, readObject } from "./carried-objects.js";
 import { listDelta, packedChanges } from "./deltas.js";
 import { failureOf } from "./failures.js";
-import { Redaction } from "./redact.js";
-import { messageText, startOf } from "./shown.js";
+import { redacted } from "./redacted-parts.js";
+import { messageText, shownDiff } from "./shown.js";
 
 /**
- * @import { ComparedCall, MessageAbout, RecordedCall } from "../../index.js"
+ * @import { CallBesideBoth, CallFailure, MessageAbout, RecordedCall, Store } from "../../index.js"
  * @import { CarriedCall, CarriedChange, CarriedMessage, CarriedSession, Failure, MemoryView, SessionView } from "../protocol.js"
  * @import { Answers } from "./answers.js"
  * @import { ReadObject } from "./carried-objects.js"
  *
- * @typedef {"json" | "text" | "diff"} Kind of a text
+ * @typedef {"json" | "text" | "diff" | "fileDiff"} Kind of a text; of messages, a `diff` is carried as far as a call shows it
  * @typedef {object} Parts what is read, before it is told by differences
  * @property {SessionView} session
- * @property {MemoryView | null} memory
+ * @property {MemoryView | { error: Failure }} memory
  * @property {string[]} texts
  * @property {MessageAbout[]} abouts
  * @property {(CarriedCall | { error: Failure })[]} calls
- * @property {{ [id: string]: { view: ReadObject["view"], contents: ReadObject["contents"], diffs: number[] } }} objects
+ * @property {{ [id: string]: ReadParts | { error: Failure } }} objects
+ *
+ * @typedef {Omit<ReadObject, "diffs"> & { diffs: (number | { error: Failure })[] }} ReadParts an object whose differences have their places
  */
 
-/** Characters of a difference that is carried: most say that a whole text left, which the page has anyway. */
-const carriedDiff = 4_000;
+/** Calls that are read at once, at most, and about how many characters they may hold together. */
+const mostCalls = 25;
+const batchCharacters = 16_000_000;
 
 /**
  * @param {Answers} answers
@@ -35,14 +38,15 @@ export async function carry(answers, id, { redact, onProgress = () => {} }) {
   const carrier = new Carrier();
   const read = await readAll(answers, id, carrier, onProgress);
   const parts = redact ? await redacted(read, carrier.kinds) : read;
-  const objects = Object.entries(parts.objects).map(([name, { contents, ...rest }]) => [
+  const known = outputs(parts.texts);
+  const objects = Object.entries(parts.objects).map(([name, object]) => [
     name,
-    { ...rest, contents: carriedContents(contents, outputs(parts.texts)) },
+    "error" in object ? object : { ...object, contents: carriedContents(object.contents, known) },
   ]);
   return {
     ...parts,
     about: { ...about, store: null, session: id, redacted: redact },
-    texts: parts.texts.map((text, at) => (carrier.kinds[at] === "diff" ? startOf(text, carriedDiff) : text)),
+    texts: parts.texts.map((text, at) => (carrier.kinds[at] === "diff" ? String(shownDiff(text)) : text)),
     objects: Object.fromEntries(objects),
   };
 }
@@ -56,40 +60,58 @@ export async function carry(answers, id, { redact, onProgress = () => {} }) {
  */
 async function readAll(answers, id, carrier, onProgress) {
   const session = await answers.session(id);
-  const memory = await answers.memory(id).catch(() => null);
+  const memory = await answers.memory(id).catch(asError);
   const { calls, objects: met } = session.timeline;
-  for (const { number } of calls) {
-    onProgress(`call ${number} of ${calls.length}`);
-    await carrier.call(answers, id, number);
-  }
+  await readCalls(answers.store, id, calls.length, (read) => {
+    carrier.add(read);
+    onProgress(`call ${carrier.calls.length} of ${calls.length}`);
+  });
   const since = (await answers.store.history(id)).at(-1)?.txId ?? 0;
   /** @type {Parts["objects"]} */
   const objects = {};
   for (const [at, object] of met.entries()) {
     onProgress(`object ${at + 1} of ${met.length}`);
-    const found = await readObject(answers, session, object.id, since);
-    if (found !== null) {
-      objects[object.id] = { ...found, diffs: found.diffs.map((diff) => carrier.place(diff, "diff")) };
-    }
+    const found = await readObject(answers, session, object.id, since).catch(asError);
+    objects[object.id] =
+      "error" in found
+        ? found
+        : {
+            ...found,
+            diffs: found.diffs.map((diff) => (typeof diff === "string" ? carrier.place(diff, "fileDiff") : diff)),
+          };
   }
   return { session, memory, texts: [...carrier.texts.keys()], abouts: carrier.abouts, calls: carrier.calls, objects };
 }
 
 /**
- * Twice: at first, lines that hold secrets are met; then they are known wherever they stand.
- * @param {Parts} parts
- * @param {Kind[]} kinds of the texts
+ * The calls in order. The next ones are read while the last ones are told.
+ * @param {Store} store
+ * @param {string} id
+ * @param {number} last
+ * @param {(read: CallBesideBoth | CallFailure) => void} tell
  */
-async function redacted(parts, kinds) {
-  const redaction = new Redaction();
-  const clean = async (/** @type {Parts} */ given) => {
-    const { texts, ...rest } = given;
-    const cleaned = texts.map((text, at) => redaction[kinds[at]](text));
-    return { ...(await redaction.value(rest)), texts: await Promise.all(cleaned) };
-  };
-  const once = await clean(parts);
-  redaction.settle();
-  return clean(once);
+async function readCalls(store, id, last, tell) {
+  let [from, count] = [1, 1];
+  const read = () => (from > last ? null : store.comparedCalls(id, { from, count: Math.min(count, last + 1 - from) }));
+  let next = read();
+  while (next !== null) {
+    const calls = await next;
+    from += calls.length;
+    const characters = Math.max(1, ...calls.map(charactersOf));
+    count = Math.max(1, Math.min(mostCalls, Math.floor(batchCharacters / characters)));
+    next = calls.length === 0 ? null : read();
+    // Else nobody would hear of its failure while these are told.
+    next?.catch(() => {});
+    for (const call of calls) {
+      tell(call);
+    }
+  }
+}
+
+/** @param {CallBesideBoth | CallFailure} read */
+function charactersOf(read) {
+  const lists = "code" in read ? [] : [read.call.messages, read.plain.messages];
+  return lists.flat().reduce((sum, message) => sum + message.length, 0);
 }
 
 /**
@@ -99,6 +121,11 @@ async function redacted(parts, kinds) {
 function outputs(texts) {
   const found = texts.map((text, at) => /** @type {const} */ ([messageText(text), at]));
   return new Map(found.filter(([text]) => text !== null && text.length > 100).map(([text, at]) => [String(text), at]));
+}
+
+/** @param {unknown} error */
+function asError(error) {
+  return { error: failureOf(error) };
 }
 
 /** What is carried, each text and each thing known of a message once. */
@@ -145,30 +172,13 @@ class Carrier {
     });
   }
 
-  /**
-   * @param {Answers} answers
-   * @param {string} id
-   * @param {number} number
-   */
-  async call(answers, id, number) {
-    try {
-      const { store } = answers;
-      const [since, beside] = await Promise.all([
-        store.comparedCall(id, { call: number }),
-        store.comparedCall(id, { call: number, against: "plain" }),
-      ]);
-      this.add(since, beside);
-    } catch (error) {
-      this.calls.push({ error: failureOf(error) });
+  /** @param {CallBesideBoth | CallFailure} read */
+  add(read) {
+    if ("code" in read) {
+      this.calls.push({ error: read });
+      return;
     }
-  }
-
-  /**
-   * @param {ComparedCall} since the call beside the one before
-   * @param {ComparedCall} beside the call beside what the plain host would have sent
-   */
-  add({ call, other: before, changes: sinceBefore }, { other, changes: againstPlain }) {
-    const plain = /** @type {RecordedCall} */ (other);
+    const { call, sinceBefore, plain, againstPlain } = read;
     const { messages: _messages, about: _about, payload, systemPrompt, tools, ...rest } = call;
     const { last } = this;
     const now = {
@@ -176,8 +186,6 @@ class Carrier {
       plain: this.messages(plain),
       againstPlain: packedChanges(againstPlain, (diff) => this.place(diff, "diff")),
     };
-    const previous = this.calls.at(-1);
-    const isBeforeHere = before !== null && previous !== undefined && !("error" in previous);
     this.calls.push({
       call: {
         ...rest,
@@ -190,7 +198,7 @@ class Carrier {
       },
       sent: listDelta(last.sent, now.sent, isSameEntry),
       plain: listDelta(last.plain, now.plain, isSameEntry),
-      before: isBeforeHere ? packedChanges(sinceBefore, (diff) => this.place(diff, "diff")) : null,
+      before: sinceBefore && packedChanges(sinceBefore, (diff) => this.place(diff, "diff")),
       againstPlain: listDelta(last.againstPlain, now.againstPlain, isSameEntry),
     });
     this.last = now;

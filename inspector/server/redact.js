@@ -1,11 +1,15 @@
-// Takes secrets out of what a page is to carry, by the rules of the store. A line that holds one is known again wherever it stands. Must not
-// change what holds none.
+// Takes secrets out of what a page is to carry, by the rules by which `palimpsest export --redact` does: keys and tokens of known forms,
+// private keys, passwords in addresses, values behind words such as `password`. What was found once is known again wherever it stands, also
+// where a text was cut. Paths, and with them the name of a home folder, IDs and hashes stay, as in an archive. Must not change what holds no
+// secret.
 import { withoutSecrets } from "../../index.js";
 
 /** Levels to which JSON inside of strings is searched. */
 const mostNesting = 8;
-/** Characters of a line that is known again. */
+/** Characters of a line, and of a secret, that is known again. */
 const knownCharacters = 12;
+/** Characters at the start or the end of a secret by which a piece of it is known. */
+const pieceCharacters = 16;
 /** Characters of a value that its key may give away. */
 const shortest = 12;
 const longest = 512;
@@ -14,12 +18,14 @@ export class Redaction {
   constructor() {
     /** Lines that held a secret, as they are shown. @type {Map<string, string>} */
     this.lines = new Map();
+    /** Secrets, and what is shown instead. @type {Map<string, string>} */
+    this.secrets = new Map();
     /** @type {Map<string, string>} */
     this.known = new Map();
     this.isSettled = false;
   }
 
-  /** From here on only lines that are known by now are replaced. */
+  /** From here on only what is known by now is replaced. */
   settle() {
     this.isSettled = true;
   }
@@ -30,7 +36,7 @@ export class Redaction {
    */
   async text(text) {
     if (this.isSettled) {
-      return this.knownLines(text);
+      return this.withoutKnown(text);
     }
     const found = this.known.get(text);
     if (found !== undefined) {
@@ -42,9 +48,29 @@ export class Redaction {
     for (const [at, line] of before.length === after.length ? before.entries() : []) {
       if (line !== after[at] && line.trim().length >= knownCharacters) {
         this.lines.set(line.trim(), after[at].trim());
+        this.learn(line, after[at]);
       }
     }
     return clean;
+  }
+
+  /**
+   * What stood in the places of the marks.
+   * @param {string} line
+   * @param {string} clean
+   */
+  learn(line, clean) {
+    const parts = clean.split(mark);
+    const between = parts.filter((_, at) => at % 2 === 0).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+    const found = new RegExp(`^${between.join("(.+?)")}$`, "s").exec(line) ?? [];
+    for (const [at, span] of found.slice(1).entries()) {
+      // Of a key in one line, each part; what frames it is in all keys.
+      for (const secret of span.split(/-----[A-Z0-9 ]+-----|\\[nrt]|\s+/)) {
+        if (isTelling(secret)) {
+          this.secrets.set(secret, parts[2 * at + 1]);
+        }
+      }
+    }
   }
 
   /**
@@ -77,7 +103,7 @@ export class Redaction {
    */
   async value(value, key = null, nesting = mostNesting) {
     if (typeof value === "string") {
-      return /** @type {any} */ (await this.string(value, key, nesting));
+      return /** @type {any} */ (await (key === "diff" ? this.diff(value) : this.string(value, key, nesting)));
     }
     if (typeof value !== "object" || value === null) {
       return value;
@@ -85,7 +111,7 @@ export class Redaction {
     const isList = Array.isArray(value);
     const entries = await Promise.all(
       Object.entries(value).map(async ([name, member]) => [
-        name,
+        this.isSettled ? this.withoutKnown(name) : name,
         await this.value(member, isList ? key : name, nesting),
       ]),
     );
@@ -109,7 +135,13 @@ export class Redaction {
       return clean;
     }
     const assigned = await withoutSecrets(`${key}=${text}`);
-    return assigned === `${key}=${text}` ? text : "[redacted:assignment]";
+    if (assigned === `${key}=${text}`) {
+      return text;
+    }
+    if (isTelling(text)) {
+      this.secrets.set(text, "[redacted:assignment]");
+    }
+    return "[redacted:assignment]";
   }
 
   /**
@@ -123,19 +155,58 @@ export class Redaction {
   }
 
   /**
-   * A part of a text must not show what the whole does not.
+   * A text without what is known: a part of a text must not show what the whole does not.
    * @param {string} text
    */
-  knownLines(text) {
-    if (this.lines.size === 0) {
+  withoutKnown(text) {
+    if (this.lines.size + this.secrets.size === 0) {
       return text;
     }
-    const shown = text.split("\n").map((line) => {
+    const lines = text.split("\n").map((line) => {
       const known = this.lines.get(line.trim());
       return known === undefined ? line : line.replace(line.trim(), () => known);
     });
-    return shown.join("\n");
+    return [...this.secrets].reduce((shown, [secret, instead]) => without(shown, secret, instead), lines.join("\n"));
   }
+}
+
+/** What stands in the place of a secret. */
+const mark = /(\[redacted:[\w-]+\])/;
+
+/**
+ * Whether a secret can be nothing else where it stands: no word.
+ * @param {string} secret
+ */
+function isTelling(secret) {
+  return secret.length >= knownCharacters && /\d/.test(secret) && /[a-z]/i.test(secret);
+}
+
+/**
+ * A text without a secret, and without a piece of it that shows its start or its end.
+ * @param {string} text
+ * @param {string} secret
+ * @param {string} instead
+ */
+function without(text, secret, instead) {
+  const size = Math.min(pieceCharacters, secret.length);
+  const [start, end] = [secret.slice(0, size), secret.slice(-size)];
+  let shown = text;
+  for (let at = shown.indexOf(start); at >= 0; at = shown.indexOf(start, at + instead.length)) {
+    let length = size;
+    while (length < secret.length && shown[at + length] === secret[length]) {
+      length += 1;
+    }
+    shown = shown.slice(0, at) + instead + shown.slice(at + length);
+  }
+  for (let at = shown.indexOf(end); at >= 0; at = shown.indexOf(end, at)) {
+    let length = size;
+    while (length < secret.length && shown[at - 1] === secret[secret.length - length - 1]) {
+      [at, length] = [at - 1, length + 1];
+    }
+    shown = shown.slice(0, at) + instead + shown.slice(at + length);
+    at += instead.length;
+  }
+  return shown;
 }
 
 /** @param {string} json */

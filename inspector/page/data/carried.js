@@ -14,8 +14,8 @@ import { billOf, comparison, messageText, shownCall } from "../../server/shown.j
  * @returns {Promise<import("../../protocol.js").Carried | null>}
  */
 async function carried() {
-  const given = document.getElementById("carried")?.textContent?.trim();
-  return given ? JSON.parse(await unpacked(given)) : null;
+  const data = document.getElementById("carried")?.textContent?.trim();
+  return data ? JSON.parse(await unpacked(data)) : null;
 }
 
 /**
@@ -32,8 +32,8 @@ export async function unpacked(base64) {
  * @returns {Promise<import("../../../index.js").ReplayReport | null>}
  */
 export async function carriedReport() {
-  const given = await carried();
-  return given !== null && "replays" in given ? given.replays : null;
+  const data = await carried();
+  return data !== null && "replays" in data ? data.replays : null;
 }
 
 /**
@@ -41,8 +41,8 @@ export async function carriedReport() {
  * @returns {Promise<Source | null>}
  */
 export async function carriedSource() {
-  const given = await carried();
-  return given !== null && "session" in given ? sourceOf(given) : null;
+  const data = await carried();
+  return data !== null && "session" in data ? sourceOf(data) : null;
 }
 
 /**
@@ -85,7 +85,7 @@ export function sourceOf(data) {
     object: async (name) => objects.named(name).view,
     content: async (name, txId) => objects.content(name, txId),
     diff: async (name, from, to) => objects.diff(name, from, to),
-    memory: async () => memory ?? Promise.reject(failure("NOT_FOUND", "this page holds no memory", null)),
+    memory: async () => given(memory),
     asSet: notHere("play a session again"),
     whatIf: notHere("play a session again"),
     follow: () => () => {},
@@ -107,13 +107,14 @@ class Calls {
   compared(number) {
     const at = number - 1;
     const entry = this.data.calls[at];
-    if (entry === undefined || "error" in entry) {
-      throw entry?.error ?? failure("NOT_FOUND", `there is no call ${number}`, null);
+    if (entry === undefined) {
+      throw failure("NOT_FOUND", `there is no call ${number}`, null);
     }
+    const carriedCall = given(entry);
     this.goTo(at);
     const { texts } = this.data;
     const text = (/** @type {number | null} */ place) => (place === null ? null : texts[place]);
-    const { systemPrompt, tools, payload, ...rest } = entry.call;
+    const { systemPrompt, tools, payload, ...rest } = carriedCall.call;
     return {
       call: {
         ...rest,
@@ -122,8 +123,8 @@ class Calls {
         payload: payload && { hash: payload.hash, messages: payload.messages?.map((place) => texts[place]) ?? null },
         ...this.list(this.now.sent),
       },
-      before: entry.before === null ? null : this.list(this.now.before),
-      sinceBefore: unpackedChanges(entry.before ?? [], texts),
+      before: carriedCall.before === null ? null : this.list(this.now.before),
+      sinceBefore: unpackedChanges(carriedCall.before ?? [], texts),
       plain: this.list(this.now.plain),
       againstPlain: unpackedChanges(this.now.againstPlain, texts),
     };
@@ -180,7 +181,7 @@ class Objects {
     if (found === undefined) {
       throw failure("NOT_FOUND", "this page does not hold the object", null);
     }
-    return found;
+    return given(found);
   }
 
   /**
@@ -188,7 +189,9 @@ class Objects {
    * @param {string} id
    */
   moved(id) {
-    return Object.values(this.data.objects).find(({ view }) => view.versions.some((version) => version.id === id));
+    return Object.values(this.data.objects).find(
+      (object) => !("error" in object) && object.view.versions.some((version) => version.id === id),
+    );
   }
 
   /**
@@ -199,12 +202,16 @@ class Objects {
     const { view, contents } = this.named(name);
     let text = "";
     for (const [at, version] of view.versions.entries()) {
-      const given = contents[at];
-      if (given !== null) {
-        text = "message" in given ? (messageText(this.data.texts[given.message]) ?? "") : textAfter(text, given);
+      const here = contents[at];
+      if (here !== null && !("error" in here)) {
+        text = "message" in here ? (messageText(this.data.texts[here.message]) ?? "") : textAfter(text, here);
       }
       if (version.txId === txId) {
-        return given === null ? Promise.reject(failure("NOT_FOUND", "the version has no content", null)) : text;
+        if (here === null) {
+          throw failure("NOT_FOUND", "the version has no content", null);
+        }
+        given(here);
+        return text;
       }
     }
     throw failure("NOT_FOUND", "this page does not hold the version", null);
@@ -221,8 +228,21 @@ class Objects {
     if (at < 0 || view.versions[at + 1]?.txId !== from) {
       throw failure("SAVED_PAGE", "a saved page holds the differences between neighbours only", null);
     }
-    return this.data.texts[diffs[at]];
+    return this.data.texts[given(diffs[at])];
   }
+}
+
+/**
+ * What the page holds in a place; throws what is known of why it does not.
+ * @template Held
+ * @param {Held | { error: import("../protocol.js").Failure }} place
+ * @returns {Held}
+ */
+function given(place) {
+  if (typeof place === "object" && place !== null && "error" in place) {
+    throw place.error;
+  }
+  return /** @type {Held} */ (place);
 }
 
 /**

@@ -1,0 +1,260 @@
+// A session as one page: how large it is, that it asks for nothing and says what the served page says, and that `--redact` leaves no secret.
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../index.js";
+import { recordedData } from "../e2e/support.ts";
+import { noBrowser, open, overhang, privateFolder, serve, shoot } from "./browser.ts";
+import { carriedBy, carriedText, save } from "./saved.ts";
+import { damagedStore, hostileStore, type Made, secrets, withheldStore, workedStore } from "./stores.ts";
+import { KEYS, recordedStore, secretStore, variedStore } from "./varied.ts";
+
+const folder = privateFolder();
+const agentDir = join(folder, "agent");
+
+function inside(name: string): string {
+  const path = join(folder, name);
+  mkdirSync(path, { mode: 0o700 });
+  return path;
+}
+
+const saved = (made: Made, name: string, ...options: string[]) =>
+  save(made, join(folder, `${name}.html`), agentDir, ...options);
+
+/** A view of a saved page, or of a served one. */
+async function show(page: Page, url: string, hash: string): Promise<void> {
+  await page.goto(`${url.replace(/#.*/, "")}${hash}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator("main:not(:has([aria-busy]))").waitFor();
+}
+
+/** What a view says, but for what a saved page cannot have: the state of a file on disk, and the way to play a session again. */
+async function said(page: Page): Promise<string> {
+  await page.evaluate(
+    `document.querySelectorAll("main .disk, main a[href$='/what-if']").forEach((node) => node.remove())`,
+  );
+  return String(await page.locator("main").textContent()).replace(/\s+/g, " ");
+}
+
+/** Both say the same, once both have drawn what is in sight. */
+async function expectSame(page: Page, live: Page, what: string): Promise<void> {
+  const isSame = async () => {
+    const [text, other] = [await said(page), await said(live)];
+    return text.length > 80 && text === other;
+  };
+  await expect.poll(isSame, { message: what, timeout: 5_000 }).toBe(true);
+}
+
+const recorded = recordedData("transcripts/pi-mono-pi-d3e863b4.jsonl.gz");
+
+describe("a session as one page", () => {
+  test("of 500 calls is smaller than one and a half times its messages as JSON Lines", async () => {
+    const made = await variedStore(inside("varied"), 500);
+    const bytes = statSync(await saved(made, "varied")).size;
+    expect(carriedBy(join(folder, "varied.html")).calls.length).toBe(500);
+    expect(bytes / made.jsonl).toBeLessThan(1.5);
+  }, 300_000);
+
+  test.skipIf(recorded === undefined)(
+    "that was recorded is smaller than one and a half times its messages as JSON Lines",
+    async () => {
+      const made = await recordedStore(inside("recorded"), String(recorded));
+      expect(statSync(await saved(made, "recorded")).size / made.jsonl).toBeLessThan(1.5);
+    },
+    300_000,
+  );
+
+  test("can be read by its owner alone", async () => {
+    const made = await workedStore(inside("private"), { turns: 1 });
+    expect(statSync(await saved(made, "private")).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe.skipIf(noBrowser)("a saved page", () => {
+  const views = [
+    "",
+    "/call/1",
+    "/call/33",
+    "/call/33?tab=before",
+    "/call/33?tab=plain",
+    "/call/37",
+    "/objects",
+    "/memory",
+  ];
+  const session = "#/session/session%3Aworked";
+  let file = "";
+  let url = "";
+  const objects: string[] = [];
+
+  beforeAll(async () => {
+    const made = await workedStore(inside("worked"));
+    const store = await openStore({ path: made.path });
+    const timeline = await store.timeline(made.session);
+    await store.close();
+    for (const part of ["places.js", "npm test"]) {
+      const id = timeline.objects.find(({ name }) => name.includes(part))?.id ?? "";
+      objects.push(`#/object/${encodeURIComponent(id)}?session=session%3Aworked`);
+    }
+    url = await serve("--store", made.path);
+    file = `file://${await saved(made, "worked")}`;
+  }, 120_000);
+
+  test("says in every view what the served page says", async () => {
+    const live = await open(url);
+    const page = await open(file, { offline: true });
+    for (const hash of [...views.map((view) => session + view), ...objects]) {
+      await show(live, url, hash);
+      await show(page, file, hash);
+      await expectSame(page, live, hash);
+    }
+  }, 60_000);
+
+  test("says in every call what the served page says", async () => {
+    const live = await open(url);
+    const page = await open(file, { offline: true });
+    for (let call = 2; call <= 49; call += 5) {
+      await show(live, url, `${session}/call/${call}`);
+      await show(page, file, `${session}/call/${call}`);
+      await expectSame(page, live, `call ${call}`);
+    }
+  }, 60_000);
+
+  test("loads nothing and asks for nothing, also when its texts are opened", async () => {
+    const requests: string[] = [];
+    const page = await open("about:blank", { offline: true });
+    page.on("request", (request) => requests.push(request.url()));
+    await show(page, file, `${session}/call/33`);
+    await page
+      .getByRole("button", { name: /^Show .*(more|whole)/ })
+      .first()
+      .click();
+    await show(page, file, objects[0]);
+    await page.getByRole("button", { name: "Content", exact: true }).first().click();
+    await page.locator("main:not(:has([aria-busy]))").waitFor();
+    await shoot(page, "saved-object");
+    expect(requests.filter((request) => request.replace(/#.*/, "") !== file)).toEqual([]);
+  });
+
+  test("opens with its session, light and dark, and fits into 380 pixels", async () => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const page = await open(file, { colorScheme, offline: true });
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator("main:not(:has([aria-busy]))").waitFor();
+      await shoot(page, `saved-${colorScheme}`);
+    }
+    const narrow = await open(file, { viewport: { width: 380, height: 800 }, offline: true });
+    await narrow.getByRole("heading", { level: 1 }).waitFor();
+    expect(await overhang(narrow)).toBe(0);
+  });
+
+  test("says that it cannot show what it does not hold", async () => {
+    const page = await open(file, { offline: true });
+    await page.goto(`${file}${session}/call/400`);
+    await page.locator(".failure", { hasText: "there is no call 400" }).waitFor();
+    await page.goto(`${file}#/compare/session%3Aworked/session%3Aother`);
+    await page.locator(".failure", { hasText: "this page holds another session" }).first().waitFor();
+  });
+});
+
+describe("what a store does not hold", () => {
+  test.skipIf(noBrowser)("is written as excluded and as forgotten, and never in its words", async () => {
+    const made = await withheldStore(inside("withheld"));
+    const file = await saved(made, "withheld");
+    const text = carriedText(file);
+    expect(text).not.toContain(secrets.excluded);
+    expect(text).not.toContain(secrets.forgotten);
+    const page = await open(`file://${file}#/session/${encodeURIComponent(made.session)}/call/4`, { offline: true });
+    await page.getByText("deployed").first().waitFor();
+    expect(await said(page)).toMatch(/excluded.*forgotten/i);
+  });
+
+  test.skipIf(noBrowser)("because it is damaged, is a failure in its place", async () => {
+    const made = await damagedStore(inside("damaged"));
+    const file = `file://${await saved(made, "damaged")}`;
+    const hash = `#/session/${encodeURIComponent(made.session)}`;
+    const page = await open(`${file}${hash}`, { offline: true });
+    await page.locator("canvas").first().waitFor();
+    await page.goto(`${file}${hash}/call/${made.call}`);
+    await page.locator(".failure", { hasText: "HASH_MISMATCH" }).waitFor();
+    await show(page, file, `${hash}/call/${made.call - 1}`);
+    expect(await page.locator(".failure").count()).toBe(0);
+    await show(page, file, `#/object/${encodeURIComponent(made.object)}`);
+    await page.locator(".failure", { hasText: "HASH_MISMATCH" }).waitFor();
+    await shoot(page, "saved-damaged");
+  });
+});
+
+test.skipIf(noBrowser)(
+  "a page with hostile texts and an output of 50 MB is written, and shows them as text",
+  async () => {
+    const made = await hostileStore(inside("hostile"), 50_000_000);
+    const file = `file://${await saved(made, "hostile")}`;
+    const page = await open(`${file}#/session/${encodeURIComponent(made.session)}/call/7?tab=plain`, { offline: true });
+    await page.getByText("globalThis.wasRun").first().waitFor({ timeout: 30_000 });
+    expect(await page.locator("main img, main script, main iframe").count()).toBe(0);
+    await page.locator(".hidden-character", { hasText: "U+202E" }).first().waitFor();
+    await shoot(page, "saved-hostile");
+  },
+  180_000,
+);
+
+describe("a page that is to hold no secret", () => {
+  let made: Made;
+  let file = "";
+
+  beforeAll(async () => {
+    made = await secretStore(inside("secrets"));
+    file = await saved(made, "redacted", "--redact");
+  }, 60_000);
+
+  test.each(Object.keys(KEYS))("holds none of this kind, nor its start or end: %s", async (name) => {
+    const { secret } = KEYS[name];
+    const text = carriedText(file);
+    for (const part of [secret, secret.slice(0, 16), secret.slice(-12)]) {
+      expect(text.includes(part), part).toBe(false);
+    }
+    expect(carriedText(await saved(made, "open")).split(secret).length).toBeGreaterThan(20);
+  });
+
+  test("has the paths of the person's files, as an archive has them", () => {
+    expect(carriedText(file)).toContain(join(folder, "secrets", "project", "config.txt"));
+  });
+
+  test("does not call a message checked of which something was taken out", () => {
+    const { abouts, calls, texts } = carriedBy(file);
+    const withheld = calls
+      .flatMap((call) => ("sent" in call ? call.sent.add : []))
+      .filter(([, at]) => abouts[at].withheld);
+    expect(withheld.length).toBeGreaterThan(4);
+    expect(withheld.every(([text]) => texts[text].includes("[redacted:"))).toBe(true);
+    expect(calls.map((call) => "call" in call && call.call.verified)).not.toContain(true);
+  });
+
+  test("says of versions that a secret was taken out", () => {
+    const objects = Object.values(carriedBy(file).objects);
+    const versions = objects.flatMap((object) => ("view" in object ? object.view.versions : []));
+    expect(versions.filter(({ redacted }) => redacted === "secret").length).toBeGreaterThan(2);
+  });
+
+  test.skipIf(noBrowser)("says in its bar, at its messages and beside its hash that it was redacted", async () => {
+    const page = await open(`file://${file}#/session/${encodeURIComponent(made.session)}/call/2`, { offline: true });
+    await page.getByText("not checked").waitFor();
+    await page.locator("header").getByText("redacted").waitFor();
+    await page.locator("main").getByText("[redacted:github_token]").first().waitFor();
+    await shoot(page, "saved-redacted");
+  });
+
+  test("is checked in its calls where nothing was taken out", async () => {
+    const worked = await workedStore(inside("clean"), { turns: 1 });
+    const { calls } = carriedBy(await saved(worked, "clean", "--redact"));
+    expect(calls.map((call) => "call" in call && call.call.verified)).not.toContain(false);
+  });
+});
+
+test("a page that cannot be written leaves nothing behind", async () => {
+  const made = await workedStore(inside("unwritten"), { turns: 1 });
+  writeFileSync(join(folder, "file"), "");
+  await expect(save(made, join(folder, "file", "page.html"), agentDir)).rejects.toThrow();
+  expect(existsSync(join(folder, "file", "page.html"))).toBe(false);
+});
