@@ -79,10 +79,16 @@ function tile(name, figure, more = "", kind = "") {
 function hashTile({ call, messages }) {
   const withheld = messages.filter(({ about }) => about.withheld).length;
   const why = withheld > 0 ? `${counted(withheld, "message")} withheld` : "the messages differ";
+  const isChanged = call.payload !== null && call.payload.messages !== null;
+  const known = [
+    (call.hash ?? "").slice(0, 12),
+    withheld > 0 ? why : null,
+    isChanged ? "then changed: see Payload" : null,
+  ];
   const made = tile(
-    "what the model saw",
+    isChanged ? "what Palimpsest gave" : "what the model saw",
     call.verified ? "✓ hash checked" : "not checked",
-    call.verified ? `${(call.hash ?? "").slice(0, 12)}${withheld > 0 ? `, ${why}` : ""}` : why,
+    call.verified ? known.filter(Boolean).join(", ") : why,
     call.verified ? "verified" : "unverified",
   );
   made.title = call.hash === null ? "No hash was recorded" : `SHA-256 ${call.hash}`;
