@@ -235,7 +235,7 @@ class Objects {
 /**
  * What the page holds in a place; throws what is known of why it does not.
  * @template Held
- * @param {Held | { error: import("../protocol.js").Failure }} place
+ * @param {Held | { error: import("../../protocol.js").Failure }} place
  * @returns {Held}
  */
 function given(place) {
