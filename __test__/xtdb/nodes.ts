@@ -27,6 +27,14 @@ export interface Node {
 
 let databases = 0;
 
+/** Ends the nodes that were started. */
+const ends: (() => Promise<void>)[] = [];
+
+// Here, since vitest does nothing with what tests and hooks register for the end of a file, and says nothing.
+afterAll(async () => {
+  await Promise.all(ends.splice(0).map((end) => end()));
+});
+
 /** Starts a node in memory. `token`: what requests must bring. */
 export async function startNode(options: { token?: string; readOnly?: boolean; port?: number } = {}): Promise<Node> {
   const dataDir = mkdtempSync(join(tmpdir(), "palimpsest-xtdb-"));
@@ -41,7 +49,7 @@ export async function startNode(options: { token?: string; readOnly?: boolean; p
     await server.ended.catch(() => {});
     rmSync(dataDir, { recursive: true, force: true });
   };
-  afterAll(end);
+  ends.push(end);
   const url = await server.url;
   return {
     url,
