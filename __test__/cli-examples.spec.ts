@@ -1,5 +1,6 @@
 // The examples in the help of every command: each is run as it stands there, in a folder that has what it names.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,10 +17,20 @@ const onServer = ["sync", "migrate"];
 
 const all = commands.map(({ name, examples }) => ({ name, examples }));
 
-test.each(all.filter(({ name }) => !onServer.includes(name)))("the examples of $name work", async ({ examples }) => {
-  const at = await furnished();
-  expectAllToWork(at, examples);
-});
+test.each(all.filter(({ name }) => !onServer.includes(name)))(
+  "the examples of $name work",
+  async ({ name, examples }) => {
+    const at = await furnished();
+    const serves = (example: string) => name === "open" && !example.includes("--html");
+    expectAllToWork(
+      at,
+      examples.filter((example) => !serves(example)),
+    );
+    for (const example of examples.filter(serves)) {
+      await expectToServe(at, example);
+    }
+  },
+);
 
 test.skipIf(noXtdb).each(all.filter(({ name }) => onServer.includes(name)))(
   "the examples of $name work",
@@ -46,9 +57,26 @@ function expectAllToWork(at: Desk, examples: readonly string[]): void {
   }
 }
 
+/** Serves until Ctrl-C, as it says. */
+async function expectToServe(at: Desk, example: string): Promise<void> {
+  const { DISPLAY: _, WAYLAND_DISPLAY: __, ...env } = environment(at);
+  const child = spawn("sh", ["-c", `exec ${example}`], { cwd: at.folder, env, timeout: 50_000 });
+  const ended = once(child, "exit");
+  const [address] = await Promise.race([once(child.stdout, "data"), ended]);
+  child.kill("SIGINT");
+  expect({ example, address: String(address), ended: await ended }).toEqual({
+    example,
+    address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/\w+\/\n$/),
+    ended: [0, null],
+  });
+}
+
 function inShell(at: Desk, line: string) {
-  const env = { ...at.env, PATH: `${join(at.folder, "..", "bin")}${delimiter}${at.env.PATH}` };
-  return spawnSync("sh", ["-c", line], { cwd: at.folder, env, encoding: "utf8", timeout: 50_000 });
+  return spawnSync("sh", ["-c", line], { cwd: at.folder, env: environment(at), encoding: "utf8", timeout: 50_000 });
+}
+
+function environment(at: Desk): NodeJS.ProcessEnv {
+  return { ...at.env, PATH: `${join(at.folder, "..", "bin")}${delimiter}${at.env.PATH}` };
 }
 
 /** A desk with files of several versions, a vault, sessions in the store and in the host's folder, and an archive. */

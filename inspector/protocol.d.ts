@@ -78,7 +78,7 @@ export interface PayloadView {
 export interface CallView {
   call: Omit<RecordedCall, "messages" | "about" | "payload"> & { payload: PayloadView | null };
   messages: MessageView[];
-  /** How the call differs from the one before; null for the first. */
+  /** How the call differs from the one before; null for the first, and where that cannot be read. */
   before: Comparison | null;
 }
 

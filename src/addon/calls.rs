@@ -92,9 +92,9 @@ pub struct ComparisonOptions {
 pub struct ComparedCall {
     /// The call.
     pub call: RecordedCall,
-    /// The other list; null before the first call.
+    /// The other list; null before the first call, and where the call before cannot be read.
     pub other: Option<RecordedCall>,
-    /// How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty before the first call.
+    /// How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty where there is none.
     pub changes: Vec<CallChange>,
 }
 

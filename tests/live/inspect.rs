@@ -166,6 +166,10 @@ fn a_call_that_cannot_be_read_is_an_error_among_the_others() {
     assert_eq!(read[0].as_ref().unwrap_err().code(), "HASH_MISMATCH");
     assert_eq!(read[1].as_ref().unwrap().since_before, None);
     assert!(read[2].as_ref().unwrap().since_before.is_some());
+    let beside = |number| inspect_beside(&host.store, host.live.id(), number, Against::Before);
+    assert_eq!(beside(2).unwrap_err().code(), "HASH_MISMATCH");
+    assert!(beside(3).unwrap().other.is_none());
+    assert!(beside(4).unwrap().other.is_some());
 }
 
 #[test]

@@ -182,6 +182,16 @@ class CallPage {
     return made;
   }
 
+  /** @param {CallView["before"]} before */
+  noneBefore(before) {
+    if (this.number === 1) {
+      return "This is the first call.";
+    }
+    return before === null
+      ? "The call before cannot be read: what changed since is not known."
+      : "Of the call before no request was recorded.";
+  }
+
   /**
    * @param {CallView} view
    * @returns {import("../elements/tabs.js").Tab[]}
@@ -206,11 +216,7 @@ class CallPage {
           since === null ? "Since the call before" : `Since call ${this.number - 1} · ${counted(changed, "change")}`,
         build: () =>
           since === null || before === null
-            ? element(
-                "p",
-                { class: "empty" },
-                this.number === 1 ? "This is the first call." : "Of the call before no request was recorded.",
-              )
+            ? element("p", { class: "empty" }, this.noneBefore(before))
             : comparisonPanel(given, before, since, "before"),
       },
       { id: "plain", name: "Against plain", build: () => this.plainPanel(given) },

@@ -18,7 +18,7 @@ use crate::store::Store;
 pub struct Beside {
     /// The call.
     pub call: Inspected,
-    /// The other list; none before the first call.
+    /// The other list; none before the first call, and where the call before cannot be read.
     pub other: Option<Inspected>,
     /// How the call differs from it.
     pub changes: Vec<Change>,
@@ -36,7 +36,7 @@ pub enum Against {
 /// Reads a call with what it is compared with.
 ///
 /// # Errors
-/// As [`super::replay_call`].
+/// As [`super::replay_call`] of the call itself.
 pub fn inspect_beside(
     store: &Store,
     session: &ObjectId,
@@ -49,7 +49,10 @@ pub fn inspect_beside(
     let found = reader.finder.find(number)?;
     let call = reader.inspect(&found, number)?;
     let other = match (against, before) {
-        (Against::Before, Some(before)) => Some(reader.inspect(&before?, number - 1)?),
+        // What is wrong with it is said where it is asked for itself.
+        (Against::Before, Some(before)) => {
+            before.and_then(|before| reader.inspect(&before, number - 1)).ok()
+        }
         (Against::Before, None) => None,
         (Against::Plain, _) => Some(reader.plain(found, number)?),
     };
