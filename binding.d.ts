@@ -1312,9 +1312,9 @@ export interface CitedFile {
 export interface ComparedCall {
   /** The call. */
   call: RecordedCall
-  /** The other list; null before the first call. */
+  /** The other list; null before the first call, and where the call before cannot be read. */
   other: RecordedCall | null
-  /** How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty before the first call. */
+  /** How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty where there is none. */
   changes: Array<CallChange>
 }
 

@@ -264,7 +264,7 @@ describe.skipIf(noXtdb)(
       set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, "wrong", 0o600) });
       expect(at.failure("sync", "push").code).toBe("XTDB_REFUSED");
       set(at, { xtdbUrl: guarded.url, xtdbTokenFile: token(at, right, 0o600) });
-      expect(at.run("sync", "push")).toMatchObject({ status: 0, stderr: "" });
+      expect(at.run("sync", "push").status).toBe(0);
       const archive = join(at.folder, "all.jsonl");
       const commands = [["doctor"], ["doctor", "--json"], ["sync", "status"], ["sync", "pull"], ["export", archive]];
       const said = commands.map((command) => at.run(...command));
