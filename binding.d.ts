@@ -2356,7 +2356,15 @@ export interface ReplayOptions {
   window?: number
   /** How to count tokens: a quarter of the characters, or by the bundled tokenizer. Default: `characters`. */
   tokens?: "characters" | "bundled"
-  /** Tokens that the extension adds to system prompt and tools. Default: what this version adds. */
+  /**
+   * Tokens of system prompt and tools, those of `overheadTokens` among them. Default: of a stored session what its calls had on average,
+   * otherwise 4,000 and `overheadTokens`.
+   */
+  promptTokens?: number
+  /**
+   * Tokens that the extension adds to system prompt and tools. Default: of a stored session what its calls had on average, otherwise
+   * what this version adds.
+   */
   overheadTokens?: number
   /** Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings. */
   settings?: Partial<Settings>

@@ -10,9 +10,8 @@ import { recordedData, temporaryFolder } from "./e2e/support.ts";
 import { carriedText } from "./inspector/saved.ts";
 import { dumped, type Figures, plainRequests, price, readTranscript, tables } from "./replay-pricing.ts";
 
-/** Tokens of system prompt and tools: the plain host's, and what we add. */
-const fixed = 4_000;
-const overhead = 276;
+/** Tokens of system prompt and tools where nobody says: all, and those that we add. */
+const usual = { promptTokens: 4_276, overheadTokens: 276 };
 
 const recordings = recordedData("transcripts");
 
@@ -29,21 +28,21 @@ function plantLink(folder: string, name: string): () => void {
   };
 }
 
-interface Setting {
+interface Setting extends Pick<ReplayOptions, "window" | "layout" | "promptTokens" | "overheadTokens"> {
   prices: keyof typeof tables;
-  window?: number;
-  layout?: ReplayOptions["layout"];
 }
 
 /** Both sides of a file as the command says them and as they are priced here. */
-async function both(path: string, { prices, window, layout }: Setting) {
+async function both(path: string, setting: Setting) {
+  const { prices, window, promptTokens, overheadTokens } = { ...usual, ...setting };
   const dump = temporaryFolder();
-  const file = await replayFile(path, { prices, window, layout, dump });
+  const file = await replayFile(path, { ...setting, dump });
   const transcript = readTranscript(path);
   const table = tables[prices];
   // What a compaction costs is not seen in what is sent.
   const compactions = file.series.reduce((sum, { ours }) => sum + ours.compaction, 0);
-  const ours = price(transcript, dumped(join(dump, `${file.name}.jsonl.gz`)), table, fixed + overhead);
+  const ours = price(transcript, dumped(join(dump, `${file.name}.jsonl.gz`)), table, promptTokens);
+  const fixed = promptTokens - overheadTokens;
   const plain = price(transcript, plainRequests(transcript, fixed, window), table, fixed);
   return {
     said: sides(file),
@@ -161,13 +160,29 @@ function openclawDatabase(path: string, sessions: Record<string, string[][]>): D
 }
 
 describe("a replay costs what an independent pricing of its requests says", () => {
-  const cases = [...settings, { prices: "gemini", layout: "pools" }, { prices: "anthropic", window: 60_000 }] as const;
+  const cases: Setting[] = [
+    ...settings,
+    { prices: "gemini", layout: "pools" },
+    { prices: "anthropic", window: 60_000 },
+    { prices: "anthropic", window: 60_000, promptTokens: 15_000, overheadTokens: 900 },
+  ];
   test.each(cases)("for a written session: %j", async (setting) => {
     const path = transcriptIn(temporaryFolder(), "made.jsonl", writtenSession(60));
     const { said, priced } = await both(path, setting);
     expect(said).toEqual(priced);
     expect(said.ours.raw, "it must have faults for this to say something").toBeGreaterThan(0);
   });
+
+  test.each([{ promptTokens: 275 }, { promptTokens: 899, overheadTokens: 900 }, { promptTokens: -1 }])(
+    "not with fewer tokens of system prompt and tools than ours: %j",
+    async (options) => {
+      const path = transcriptIn(temporaryFolder(), "made.jsonl", writtenSession(2));
+      await expect(replayFile(path, options)).rejects.toMatchObject({
+        code: "INVALID_ARGUMENT",
+        message: expect.stringContaining("promptTokens"),
+      });
+    },
+  );
 
   const recorded = recordings === undefined ? [] : readdirSync(recordings).filter((name) => name.endsWith(".jsonl.gz"));
   test.skipIf(recorded.length === 0).each(recorded.filter((_, at) => at % oneIn === 0))(

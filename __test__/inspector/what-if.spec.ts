@@ -144,9 +144,14 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     const page = await open(`${url}${view}?prices=none`);
     await answer(page).waitFor();
     const [before, ledger] = [await played({}), await (store as Store).ledger("session:worked")];
-    const more = percent(before.bill.ours / ledger.bill - 1);
-    await page.getByText(`${more} more than the ${cost(ledger.bill, false)} of its ledger`).waitFor();
-    await page.getByText(`takes ${whole(before.series[0].contents.fixed)} for system prompt and tools`).waitFor();
+    const off = before.bill.ours / ledger.bill - 1;
+    const words = `${percent(Math.abs(off))} ${off < 0 ? "less" : "more"}`;
+    await page.getByText(`${words} than the ${cost(ledger.bill, false)} of its ledger`).waitFor();
+    const { calls } = await (store as Store).timeline("session:worked");
+    const prompts = calls.flatMap(({ kinds }) => kinds?.prompt ?? []);
+    const mean = Math.round(prompts.reduce((sum, tokens) => sum + tokens) / prompts.length);
+    expect(before.series[0].contents.fixed).toBe(mean);
+    await page.getByText(`takes ${whole(mean)} for system prompt and tools (the average of its calls)`).waitFor();
   });
 
   test("has dollars where all its calls have one price", async () => {

@@ -14,8 +14,8 @@ use super::store::Store;
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
-use crate::live;
-use crate::replay::measure::OVERHEAD_TOKENS;
+use crate::live::{self, PromptTokens};
+use crate::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use crate::replay::options::Replaying;
 use crate::replay::report::{FileReport, Report};
 use crate::replay::run::{foreseen, replay};
@@ -37,7 +37,11 @@ pub struct ReplayOptions {
     /// How to count tokens: a quarter of the characters, or by the bundled tokenizer. Default: `characters`.
     #[napi(ts_type = "\"characters\" | \"bundled\"")]
     pub tokens: Option<String>,
-    /// Tokens that the extension adds to system prompt and tools. Default: what this version adds.
+    /// Tokens of system prompt and tools, those of `overheadTokens` among them. Default: of a stored session what its calls had on average,
+    /// otherwise 4,000 and `overheadTokens`.
+    pub prompt_tokens: Option<i64>,
+    /// Tokens that the extension adds to system prompt and tools. Default: of a stored session what its calls had on average, otherwise
+    /// what this version adds.
     pub overhead_tokens: Option<i64>,
     /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
@@ -83,7 +87,9 @@ pub fn replay_file(
     blocking(move || {
         let path = path.named("path")?;
         let options = options.named("options")?.unwrap_or_default();
-        replayed(options, || Transcript::read(Path::new(&path)))
+        let oracle = options.oracle == Some(true);
+        let (replaying, _) = replaying(options, None)?;
+        replayed(&Transcript::read(Path::new(&path))?, &replaying, oracle)
     })
 }
 
@@ -106,21 +112,19 @@ impl Store {
         blocking(move || {
             let session = live::find_session(&store, &session.named("session")?)?;
             let options = options.named("options")?.unwrap_or_default();
-            replayed(options, || {
-                let chat = live::stored_chat(&store, &session)?;
-                Ok(Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages))
-            })
+            let chat = live::stored_chat(&store, &session)?;
+            let transcript = Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages);
+            let oracle = options.oracle == Some(true);
+            let (replaying, _) = replaying(options, chat.prompt)?;
+            replayed(&transcript, &replaying, oracle)
         })
     }
 }
 
-fn replayed(options: ReplayOptions, read: impl FnOnce() -> Result<Transcript>) -> Result<Json> {
-    let oracle = options.oracle == Some(true);
-    let (replaying, _) = replaying(options)?;
-    let transcript = read()?;
-    let mut report = replay(&transcript, &replaying)?;
+fn replayed(transcript: &Transcript, replaying: &Replaying, oracle: bool) -> Result<Json> {
+    let mut report = replay(transcript, replaying)?;
     if oracle {
-        report.oracle = Some(foreseen(&transcript, &replaying)?);
+        report.oracle = Some(foreseen(transcript, replaying)?);
     }
     to_json(&report)
 }
@@ -139,7 +143,8 @@ pub fn replay_report(
     blocking(move || {
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
-        let (replaying, prices) = replaying(options.named("options")?.unwrap_or_default())?;
+        let options = options.named("options")?.unwrap_or_default();
+        let (replaying, prices) = replaying(options, None)?;
         to_json(&Report::new(files, &replaying, prices))
     })
 }
@@ -150,7 +155,9 @@ pub fn price_presets() -> Vec<String> {
     Prices::presets().map(str::to_owned).collect()
 }
 
-fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
+/// With the name of the price table. `known`: system prompt and tools, as far as the options do not say.
+fn replaying(options: ReplayOptions, known: Option<PromptTokens>) -> Result<(Replaying, String)> {
+    let prompt = prompt_tokens(&options, known)?;
     let name = options.prices.unwrap_or_else(|| "anthropic".to_owned());
     let prices = Prices::preset(&name).ok_or_else(|| {
         let known: Vec<&str> = Prices::presets().collect();
@@ -167,8 +174,8 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
         counter: options.tokens.map_or(Ok(Counter::Characters), |name| {
             named("tokens", name, "`characters` or `bundled`")
         })?,
-        overhead_tokens: tokens("overheadTokens", options.overhead_tokens)?
-            .unwrap_or(OVERHEAD_TOKENS),
+        host_tokens: prompt.all - prompt.ours,
+        overhead_tokens: prompt.ours,
         settings: settings_from(options.settings)?,
         dump: options.dump.map(PathBuf::from),
         snapshots: options.tree.map(folder).transpose()?,
@@ -178,6 +185,20 @@ fn replaying(options: ReplayOptions) -> Result<(Replaying, String)> {
         return Err(Error::argument("oracle", problem));
     }
     Ok((replaying, name))
+}
+
+/// Of system prompt and tools, never fewer in all than ours.
+fn prompt_tokens(options: &ReplayOptions, known: Option<PromptTokens>) -> Result<PromptTokens> {
+    let all = tokens("promptTokens", options.prompt_tokens)?;
+    let ours = tokens("overheadTokens", options.overhead_tokens)?
+        .unwrap_or_else(|| known.map_or(OVERHEAD_TOKENS, |known| known.ours));
+    let host = known.map_or(FIXED_TOKENS, |known| known.all - known.ours);
+    let all = all.unwrap_or(host.saturating_add(ours));
+    if all < ours {
+        let problem = format!("is `{all}`, fewer than the {ours} of `overheadTokens` among them");
+        return Err(Error::argument("promptTokens", problem));
+    }
+    Ok(PromptTokens { all, ours })
 }
 
 fn folder(path: String) -> Result<PathBuf> {

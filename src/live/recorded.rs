@@ -4,6 +4,7 @@
 
 mod beside;
 mod call;
+mod chat;
 mod compare;
 mod document;
 mod find;
@@ -16,7 +17,8 @@ mod timeline;
 mod title;
 
 pub use self::beside::{Against, Beside, BesideBoth, inspect_beside, inspect_calls};
-pub use self::call::{Place, Replayed, StoredChat, replay_call, stored_chat};
+pub use self::call::{Place, Replayed, replay_call};
+pub use self::chat::{PromptTokens, StoredChat, stored_chat};
 pub use self::compare::{Change, compare_calls};
 pub use self::document::session_at;
 pub use self::inspect::{About, Inspected, Payload, Prompt, Since, inspect_call};

@@ -24,7 +24,7 @@ use super::play::{Change, Played, Sent};
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
 
-/// Tokens of system prompt and tools of the plain host.
+/// Tokens of system prompt and tools of the plain host where nobody says.
 pub const FIXED_TOKENS: u64 = 4_000;
 
 /// Tokens that the extension adds to system prompt and tools, without memory, which recorded sessions do not have. `npm run overhead`
@@ -40,6 +40,8 @@ pub struct Measuring {
     pub counter: Counter,
     /// Tokens of the model's window; `None`: no limit.
     pub window_tokens: Option<u64>,
+    /// Tokens of the plain host's system prompt and tools.
+    pub host_tokens: u64,
     /// Tokens of our own system prompt and tools, which the plain host does not have.
     pub overhead_tokens: u64,
 }
@@ -77,9 +79,10 @@ impl Measure {
             parsed.into_iter().map(|message| Arc::new(Part::given(message, &needs))).collect();
         let terms = Terms { prices: measuring.prices.clone(), counter, needs, given };
         let units = |tokens: u64| tokens * counter.units_per_token();
-        let plain = Side::new(&terms, units(FIXED_TOKENS));
-        let ours = Side::new(&terms, units(FIXED_TOKENS + measuring.overhead_tokens));
-        let host = PlainHost::new(counter, units(FIXED_TOKENS), measuring.window_tokens);
+        let host_units = units(measuring.host_tokens);
+        let plain = Side::new(&terms, host_units);
+        let ours = Side::new(&terms, host_units + units(measuring.overhead_tokens));
+        let host = PlainHost::new(counter, host_units, measuring.window_tokens);
         Self { terms, ours, plain, host, answered: None }
     }
 
@@ -130,6 +133,7 @@ mod tests {
             prices: Prices::preset(prices).unwrap(),
             counter: Counter::Characters,
             window_tokens: None,
+            host_tokens: FIXED_TOKENS,
             overhead_tokens: 100,
         }
     }

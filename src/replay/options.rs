@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::measure::FIXED_TOKENS;
 use super::play::Playing;
 use crate::context::prices::Prices;
 use crate::context::tokens::Counter;
@@ -19,6 +18,8 @@ pub struct Replaying {
     pub window_tokens: Option<u64>,
     /// How tokens are counted, for the session's decisions as well.
     pub counter: Counter,
+    /// Tokens of the plain host's system prompt and tools.
+    pub host_tokens: u64,
     /// Tokens of our own system prompt and tools.
     pub overhead_tokens: u64,
     /// The session's settings, except layout and prices.
@@ -38,7 +39,7 @@ impl Replaying {
             settings: Settings { layout, prices, ..self.settings.clone() },
             counter: self.counter,
             window_tokens: self.window_tokens,
-            fixed_tokens: FIXED_TOKENS + overhead_tokens,
+            fixed_tokens: self.host_tokens + overhead_tokens,
             overhead_tokens,
             snapshots: self.snapshots.clone(),
         }

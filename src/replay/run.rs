@@ -1,7 +1,7 @@
 //! Replays one transcript: plays it, measures each call, and writes the requests if asked to.
 
 use super::dump::Dump;
-use super::measure::{FIXED_TOKENS, Measure, Measured, Measuring};
+use super::measure::{Measure, Measured, Measuring};
 use super::options::Replaying;
 use super::play::{Played, play, play_foreseen, play_plain};
 use super::report::{Contents, FileReport, Foreseen};
@@ -64,6 +64,7 @@ fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {
         prices: replaying.prices.clone(),
         counter: replaying.counter,
         window_tokens: replaying.window_tokens,
+        host_tokens: replaying.host_tokens,
         overhead_tokens,
     }
 }
@@ -72,7 +73,7 @@ fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {
 fn contents(measured: &Measured, measuring: &Measuring) -> Contents {
     let tokens = |units: u64| units as f64 / measuring.counter.units_per_token() as f64;
     Contents {
-        fixed: (FIXED_TOKENS + measuring.overhead_tokens) as f64,
+        fixed: (measuring.host_tokens + measuring.overhead_tokens) as f64,
         user: tokens(measured.kinds.user),
         assistant: tokens(measured.kinds.assistant),
         output: tokens(measured.kinds.output),

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
-use palimpsest::replay::measure::OVERHEAD_TOKENS;
 use palimpsest::replay::measure::faults::Fault;
+use palimpsest::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use palimpsest::replay::options::Replaying;
 use palimpsest::replay::report::FileReport;
 use palimpsest::replay::run::replay;
@@ -31,6 +31,7 @@ pub(crate) fn replaying(prices: &str, window_tokens: Option<u64>) -> Replaying {
         prices: Prices::preset(prices).unwrap(),
         window_tokens,
         counter: Counter::Characters,
+        host_tokens: FIXED_TOKENS,
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings::default(),
         dump: None,

@@ -50,6 +50,8 @@ pub(crate) struct Host {
     pub(crate) model: String,
     /// Index from which the host sends its messages itself, as a host does that runs its turns.
     pub(crate) kept_from: Option<usize>,
+    /// What the host says of the tokens of system prompt and tools.
+    pub(crate) prompt_tokens: Option<u64>,
     /// What the model thinks before it calls a tool.
     pub(crate) thinking: String,
     /// The request before, whatever happened to the session since.
@@ -120,6 +122,7 @@ impl Host {
             window: 200_000,
             model: "fake/fake-1".to_owned(),
             kept_from: None,
+            prompt_tokens: None,
             thinking: "hm".to_owned(),
             before: Vec::new(),
             requests: Vec::new(),
@@ -424,6 +427,7 @@ impl Host {
             overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),
             kept_from: self.kept_from,
+            fixed_tokens: self.prompt_tokens,
             ..CallInfo::default()
         }
     }

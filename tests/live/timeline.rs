@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use palimpsest::live::{
-    Against, Beside, Change, MarkKind, Timeline, Way, inspect_beside, inspect_call, stored_chat,
-    timeline,
+    Against, Beside, Change, MarkKind, PromptTokens, Timeline, Way, inspect_beside, inspect_call,
+    stored_chat, timeline,
 };
 use palimpsest::object::ObjectId;
 use palimpsest::replay::transcript::Transcript;
@@ -14,7 +14,7 @@ use palimpsest::settings::{Layout, Settings};
 use palimpsest::store::Store;
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::host::{Host, OVERHEAD_TOKENS};
 
 /// Each call of a session over time has the tokens that its record and its messages have, and the objects that stand in it are shown
 /// there in that way.
@@ -198,4 +198,26 @@ fn a_stored_session_is_a_transcript_of_its_branch() {
     let transcript = Transcript::of_messages("name", &chat.cwd, &chat.messages);
     assert_eq!(transcript.cwd.as_deref(), Some(chat.cwd.as_str()));
     assert_eq!(transcript.messages.len(), host.messages.len());
+}
+
+#[test]
+fn a_stored_session_has_the_prompt_tokens_of_its_calls_on_average() {
+    let mut host = worked();
+    let calls = timeline(&host.store, host.live.id()).unwrap().calls;
+    let known = |host: &Host| stored_chat(&host.store, host.live.id()).unwrap().prompt.unwrap();
+    let before = calls[0].kinds.prompt;
+    assert!(calls.iter().all(|call| call.kinds.prompt == before) && before > OVERHEAD_TOKENS);
+    assert_eq!(known(&host), PromptTokens { all: before, ours: OVERHEAD_TOKENS });
+    host.prompt_tokens = Some(before + 10 * (calls.len() as u64 + 1));
+    host.user("more");
+    host.send();
+    assert_eq!(known(&host), PromptTokens { all: before + 10, ours: OVERHEAD_TOKENS });
+}
+
+#[test]
+fn a_session_without_calls_has_no_prompt_tokens() {
+    let mut host = Host::new(Settings::default());
+    let turn = json!([{ "role": "user", "content": "hello", "timestamp": 1 }]);
+    host.live.commit_turn("a turn", &turn.to_string()).unwrap();
+    assert_eq!(stored_chat(&host.store, host.live.id()).unwrap().prompt, None);
 }

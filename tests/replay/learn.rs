@@ -7,7 +7,7 @@ use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
 use palimpsest::error::Error;
 use palimpsest::replay::learn::{Learned, Samples};
-use palimpsest::replay::measure::OVERHEAD_TOKENS;
+use palimpsest::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use palimpsest::replay::options::Replaying;
 use palimpsest::replay::report::FileReport;
 use palimpsest::replay::run::replay;
@@ -190,6 +190,7 @@ fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileRepor
         prices: Prices::preset("openai").unwrap(),
         window_tokens: None,
         counter: Counter::Characters,
+        host_tokens: FIXED_TOKENS,
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings { hazards, extra_tokens: 100_000, ..Settings::default() },
         dump: None,

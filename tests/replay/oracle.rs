@@ -6,7 +6,7 @@ use std::path::Path;
 
 use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
-use palimpsest::replay::measure::{Measure, Measuring};
+use palimpsest::replay::measure::{FIXED_TOKENS, Measure, Measuring};
 use palimpsest::replay::options::Replaying;
 use palimpsest::replay::play::{Sent, play_foreseen};
 use palimpsest::replay::run::{foreseen, replay};
@@ -31,6 +31,7 @@ fn replaying() -> Replaying {
         prices: Prices::preset("openai").unwrap(),
         window_tokens: None,
         counter: Counter::Characters,
+        host_tokens: FIXED_TOKENS,
         overhead_tokens: 0,
         settings: Settings {
             keep_results: 1,
@@ -150,6 +151,7 @@ fn faults(session: &Transcript) -> Vec<Fault> {
         prices: replaying.prices.clone(),
         counter: replaying.counter,
         window_tokens: None,
+        host_tokens: FIXED_TOKENS,
         overhead_tokens: 0,
     };
     let mut measure = Measure::new(&session.messages, &measuring);

@@ -8,7 +8,7 @@ use palimpsest::context::prices::Prices;
 use palimpsest::context::tokens::Counter;
 use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use palimpsest::object::{AsOf, ObjectId};
-use palimpsest::replay::measure::OVERHEAD_TOKENS;
+use palimpsest::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use palimpsest::replay::options::Replaying;
 use palimpsest::replay::play::play;
 use palimpsest::replay::report::FileReport;
@@ -24,6 +24,7 @@ fn replaying(layout: Option<Layout>) -> Replaying {
         prices: Prices::preset("anthropic").unwrap(),
         window_tokens: None,
         counter: Counter::Characters,
+        host_tokens: FIXED_TOKENS,
         overhead_tokens: OVERHEAD_TOKENS,
         settings: Settings::default(),
         dump: None,

@@ -125,7 +125,7 @@ export function ledgerText(before, ledger, price) {
   const calls =
     before.calls === ledger.calls ? "" : ` It has ${counted(before.calls, "call")}, the ledger ${whole(ledger.calls)}.`;
   const fixed = whole(before.series[0]?.contents.fixed);
-  return `Played again as set, the session costs ${money(before.bill.ours)}, ${beside}: a re-play counts tokens by our own count, takes ${fixed} for system prompt and tools, prices from a table, and settings as they are now.${calls}`;
+  return `Played again as set, the session costs ${money(before.bill.ours)}, ${beside}: a re-play counts tokens by our own count, takes ${fixed} for system prompt and tools (the average of its calls), prices from a table, and settings as they are now.${calls}`;
 }
 
 /**

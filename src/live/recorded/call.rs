@@ -11,8 +11,7 @@ use crate::context::log_layout::Texts;
 use crate::context::pools_layout::active_block;
 use crate::context::view::user_message;
 use crate::error::{Error, Result};
-use crate::live::journal::read_events;
-use crate::object::{AsOf, Hash, ObjectId, RunningHash};
+use crate::object::{Hash, ObjectId, RunningHash};
 use crate::session::{CallRecord, Session, SlotRecord, Withheld, WithheldReason};
 use crate::store::Store;
 
@@ -51,33 +50,6 @@ pub struct Place {
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
     let found = Finder::new(store, session).find(number)?;
     render(store, &found, &mut ChatMessages::default())
-}
-
-/// A session's chat along its branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredChat {
-    /// The session's working folder.
-    pub cwd: String,
-    /// The messages, each as JSON, as the host gave them. Where the store does not hold one, a line says so.
-    pub messages: Vec<String>,
-}
-
-/// Reads a session's chat along its branch.
-///
-/// # Errors
-/// `NOT_FOUND` if there is no such session; errors of the store.
-pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
-    let missing = || Error::NotFound { id: session.clone(), at: "as a session".to_owned() };
-    let document = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
-    let events = read_events(store, session, AsOf::Latest)?;
-    let positions = 0..Session::replay(&events).chat().len();
-    let mut chat = ChatMessages::default();
-    chat.turn_to(events.len(), &events);
-    chat.read(store, &document, positions.clone())?;
-    let messages =
-        positions.map(|at| Ok(chat.get(at)?.message.raw.clone())).collect::<Result<_>>()?;
-    let cwd = document.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/").to_owned();
-    Ok(StoredChat { cwd, messages })
 }
 
 /// The messages of a call as they went out, checked. `chat`: what is known of its session's messages from other calls.
