@@ -149,7 +149,7 @@ export interface WhatIf {
 
 /**
  * `GET /api/follow?id=ID` (`text/event-stream`): an event `changed` with the transaction as data, whenever the session was written.
- * Without an ID it follows no session, and the stream tells only that the server is there.
+ * Without an ID it follows all, and is told within some seconds.
  */
 export interface Changed {
   txId: number;
@@ -256,6 +256,6 @@ export interface Source {
   asSet(id: string): Promise<AsSet>;
   /** `asked`: values by `prices`, `window` and the settings' names, as the person wrote them. What is missing is as it was set. */
   whatIf(id: string, asked: { [name: string]: string }): Promise<WhatIf>;
-  /** Follows a session, or none, but whether the server is there. Returns what ends it. */
+  /** Follows a session, or all. Returns what ends it. */
   follow(id: string | null, heard: Heard): () => void;
 }

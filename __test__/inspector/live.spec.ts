@@ -2,8 +2,10 @@
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openStore } from "../../index.js";
 import { startInspector } from "../../scripts/lib/inspector.js";
 import { noBrowser, open, overhang, privateFolder, serve, shoot, startWriter, violations } from "./browser.ts";
+import { Host } from "./host.ts";
 import { workedStore } from "./stores.ts";
 
 const badge = (page: Page, text: string) => page.locator(".badge").filter({ hasText: text });
@@ -82,6 +84,27 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await said.getByRole("button", { name: "Play it again" }).click();
     await verdict.waitFor();
     expect(await verdict.textContent()).not.toBe(before);
+  });
+
+  test("is seen in the list, as is one that begins, and the person's place there stays", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const path = join(folder, "store.sqlite");
+    const page = await open(await serve("--store", path));
+    const link = page.getByRole("link", { name: /^Why does/ });
+    await link.focus();
+    const calls = await writer.playTurn();
+    await page.locator(".rows .calls").getByText(String(calls), { exact: true }).waitFor();
+    const store = await openStore({ path });
+    const host = await Host.open(store, { sessionId: "begun", cwd: join(folder, "begun") });
+    host.user("Begin something else.");
+    await host.bash("true", "");
+    await page.getByRole("link", { name: "Begin something else." }).waitFor();
+    expect(await link.evaluate((node) => node === node.ownerDocument.activeElement)).toBe(true);
+    expect(await page.locator(".rows .row").count()).toBe(2);
+    await host.session.close();
+    await store.close();
   });
 
   test("is seen in more tabs than a browser opens connections to a server", async () => {

@@ -1,4 +1,4 @@
-// Follows the session on show, and says in the bar how that goes: whether it is written, and whether the server is still there. Must not know
+// Follows the session on show, or all where none is, and says in the bar how that goes: whether it is written, and whether the server is still there. Must not know
 // what views show.
 import { element } from "./elements/dom.js";
 import { clock } from "./elements/numbers.js";
@@ -13,13 +13,13 @@ const OPENING_MS = 300;
 const LOST =
   "The inspector does not answer any more. `palimpsest open` starts it again, at a new address; so does `/context open` in Pi.";
 
-/** Tells `written` when the session on show is to be looked at anew. */
+/** Tells `written` when what is on show is to be looked at anew. */
 export class Following extends EventTarget {
   /** @param {import("./data/remembered.js").Remembering} source */
   constructor(source) {
     super();
     this.source = source;
-    /** The session that is followed; null: none. @type {string | null | undefined} */
+    /** The session that is followed; null: all. @type {string | null | undefined} */
     this.session = undefined;
     this.end = () => {};
     this.looking = 0;

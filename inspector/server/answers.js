@@ -47,7 +47,7 @@ export class Answers {
     this.turns = new Turns(3);
     this.refreshTurns = new Turns(1);
     this.playTurns = new Turns(1);
-    /** The transaction of each session that viewers know. @type {Map<string, number>} */
+    /** The transaction of each session that viewers know; of all sessions under an empty ID. @type {Map<string, number>} */
     this.told = new Map();
   }
 
@@ -66,8 +66,10 @@ export class Answers {
   }
 
   /** @returns {Promise<Sessions>} */
-  sessions() {
-    return this.turns.take(() => this.store.sessions());
+  async sessions() {
+    const sessions = await this.turns.take(() => this.store.sessions());
+    this.told.set("", sessions[0]?.txId ?? 0);
+    return sessions;
   }
 
   /**
@@ -290,10 +292,13 @@ export class Answers {
 
   /**
    * The newest transaction of a session, and the one that viewers know.
-   * @param {string} id
+   * @param {string} id empty: of the session that was written last
    */
   async newest(id) {
-    const { txId } = await this.store.get(id).catch((error) => this.unlessExpected(id, error));
+    const [{ txId } = { txId: 0 }] =
+      id === ""
+        ? await this.turns.take(() => this.store.sessions({ limit: 1 }))
+        : [await this.store.get(id).catch((error) => this.unlessExpected(id, error))];
     return { now: txId, told: this.told.get(id) ?? txId };
   }
 

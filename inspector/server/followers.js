@@ -4,6 +4,8 @@
 
 /** How often the store is looked at while somebody follows, in milliseconds. */
 const lookMs = 700;
+/** Of as many looks, one is also at all sessions: that reads the document of each. */
+const looksAtAll = 5;
 /** How often a stream is written to at least, so that one that broke is found out. */
 const beatMs = 20_000;
 
@@ -11,7 +13,7 @@ const beatMs = 20_000;
 
 export class Followers {
   /**
-   * @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, and the one that its viewers know
+   * @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, or of all where the ID is empty, and the one that viewers know
    * @param {{ [name: string]: string }} headers of every answer
    */
   constructor(newest, headers) {
@@ -20,6 +22,7 @@ export class Followers {
     /** @type {Set<Follower>} */
     this.all = new Set();
     this.isLooking = false;
+    this.looks = 0;
     this.isClosed = false;
     /** @type {NodeJS.Timeout[]} */
     this.timers = [];
@@ -27,12 +30,12 @@ export class Followers {
 
   /**
    * Answers with the events of a session until one side ends it. An unknown session rejects before.
-   * @param {string} id empty: of none; who looks at something else is told that somebody is there
+   * @param {string} id empty: of all sessions
    * @param {IncomingMessage} request
    * @param {ServerResponse} response
    */
   async add(id, request, response) {
-    const { now, told } = id === "" ? { now: 0, told: 0 } : await this.newest(id);
+    const { now, told } = await this.newest(id);
     // One side may have ended it meanwhile.
     if (this.isClosed || response.destroyed) {
       response.destroy();
@@ -65,7 +68,12 @@ export class Followers {
       return;
     }
     this.isLooking = true;
-    for (const id of new Set([...this.all].map((follower) => follower.id).filter((id) => id !== ""))) {
+    this.looks += 1;
+    const followed = new Set([...this.all].map(({ id }) => id));
+    if (this.looks % looksAtAll > 0) {
+      followed.delete("");
+    }
+    for (const id of followed) {
       // A store that cannot be read for a moment, or a session that was forgotten, has nothing to tell.
       const { now } = await this.newest(id).catch(() => ({ now: 0 }));
       this.tell(id, now);

@@ -124,6 +124,7 @@ export function virtualList({ label, heads, row, insight, kind, place = {} }) {
   return {
     node: table,
     show: (rows) => {
+      const focused = body.contains(document.activeElement) ? document.activeElement : null;
       count = rows;
       table.setAttribute("aria-rowcount", String(rows + 1));
       for (const node of made.values()) {
@@ -131,12 +132,26 @@ export function virtualList({ label, heads, row, insight, kind, place = {} }) {
       }
       made.clear();
       draw();
+      if (focused !== null) {
+        likeIt(body, focused)?.focus({ preventScroll: true });
+      }
     },
     redraw: draw,
     reveal: (at) => {
       table.scrollTop = Math.max(0, at * rowHeight - table.clientHeight / 2);
     },
   };
+}
+
+/**
+ * The link or box that stands now where this one stood.
+ * @param {HTMLElement} body
+ * @param {Element} gone
+ * @returns {HTMLElement | undefined}
+ */
+function likeIt(body, gone) {
+  const all = /** @type {NodeListOf<HTMLElement>} */ (body.querySelectorAll(gone.localName));
+  return [...all].find((node) => node.isEqualNode(gone));
 }
 
 /**

@@ -10,13 +10,11 @@ import { cost, percent, savedShare, short, whole } from "../elements/numbers.js"
 const MOST = 50;
 const WAIT_MS = 60;
 
-/** By session and its newest transaction: one that was written since has another bill. @type {Map<string, Bill | "asked">} */
+/**
+ * By session: the transaction that was asked about, and the newest bill that is known. One that was written since has another.
+ * @type {Map<string, { txId: number, bill: Bill | null }>}
+ */
 const known = new Map();
-
-/** @param {Pick<SessionInfo, "id" | "txId">} session */
-function keyOf({ id, txId }) {
-  return `${txId} ${id}`;
-}
 
 export class Bills {
   /** @param {import("../main.js").Context} context */
@@ -32,7 +30,7 @@ export class Bills {
 
   /** @param {SessionInfo[]} sessions those in sight now; others need not be asked for any more */
   want(sessions) {
-    this.wanted = sessions.filter((session) => !known.has(keyOf(session)));
+    this.wanted = sessions.filter(({ id, txId }) => known.get(id)?.txId !== txId);
     clearTimeout(this.timer);
     if (this.wanted.length > 0) {
       this.timer = setTimeout(() => void this.ask(), WAIT_MS);
@@ -41,24 +39,26 @@ export class Bills {
 
   async ask() {
     const asked = this.wanted.splice(0, MOST);
-    for (const session of asked) {
-      known.set(keyOf(session), "asked");
+    for (const { id, txId } of asked) {
+      known.set(id, { txId, bill: known.get(id)?.bill ?? null });
     }
     const bills = await this.source.bills(asked.map(({ id }) => id)).catch(() => null);
-    for (const session of asked) {
-      const bill = bills?.[session.id];
-      if (bill === undefined) {
+    for (const { id, txId } of asked) {
+      const bill = bills?.[id];
+      if (known.get(id)?.txId !== txId) {
+        // It was written meanwhile and asked for again.
+      } else if (bill === undefined) {
         // Nobody answered: it is asked for again when it comes into sight.
-        known.delete(keyOf(session));
+        known.delete(id);
       } else {
-        known.set(keyOf(session), bill);
+        known.set(id, { txId, bill });
       }
     }
     if (this.signal.aborted) {
       return;
     }
-    for (const session of asked) {
-      this.fill(session);
+    for (const { id } of asked) {
+      this.fill(id);
     }
     if (this.wanted.length > 0) {
       await this.ask();
@@ -70,16 +70,16 @@ export class Bills {
    * @param {SessionInfo} session
    * @param {HTMLElement[]} cells
    */
-  show(session, cells) {
-    this.cells.set(keyOf(session), cells);
-    this.fill(session);
+  show({ id }, cells) {
+    this.cells.set(id, cells);
+    this.fill(id);
   }
 
-  /** @param {SessionInfo} session */
-  fill(session) {
-    const cells = this.cells.get(keyOf(session));
-    const bill = known.get(keyOf(session));
-    if (cells === undefined || bill === undefined || bill === "asked") {
+  /** @param {string} id */
+  fill(id) {
+    const cells = this.cells.get(id);
+    const bill = known.get(id)?.bill ?? null;
+    if (cells === undefined || bill === null) {
       return;
     }
     const isKnown = !("error" in bill);

@@ -106,7 +106,7 @@ class SessionsPage {
   /** Shows the sessions that there are now, if somebody answers. */
   async renew() {
     const sessions = await this.context.source.sessions().catch(() => null);
-    if (sessions !== null && !this.context.signal.aborted && this.text === "") {
+    if (sessions !== null && !this.context.signal.aborted && this.text === "" && !areSame(sessions, this.sessions)) {
       this.show(sessions);
     }
   }
@@ -212,6 +212,17 @@ function noSessions() {
     { class: "empty" },
     element("p", {}, "This store holds no session yet."),
     element("p", {}, "Run an agent with Palimpsest, or name another store with ", element("code", {}, "--store"), "."),
+  );
+}
+
+/**
+ * Whether they are the same sessions, and none was written since.
+ * @param {SessionInfo[]} some
+ * @param {SessionInfo[]} others
+ */
+function areSame(some, others) {
+  return (
+    some.length === others.length && some.every(({ id, txId }, at) => id === others[at].id && txId === others[at].txId)
   );
 }
 
