@@ -1,6 +1,7 @@
 // A person at work with the inspector in a real browser: from the list to a session, over its charts to a call, and from call to call.
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
+import type { SessionView } from "../../inspector/protocol.js";
 import { noBrowser, open, privateFolder, serve, shoot } from "./browser.ts";
 import { workedStore } from "./stores.ts";
 
@@ -19,6 +20,25 @@ beforeAll(async () => {
 const chart = (page: Page) => page.getByRole("slider", { name: "Window over the calls" });
 const heading = (page: Page, call: number) =>
   page.getByRole("heading", { level: 1, name: new RegExp(`^Call ${call}\\b`) }).waitFor();
+
+/** A session with as many calls: its own, over and over. */
+function lengthened({ info, ledger, timeline }: SessionView, count: number): SessionView {
+  const repeated = <Call extends object>(given: Call[]) =>
+    Array.from({ length: count }, (_, at) => ({ ...given[at % given.length], number: at + 1 }));
+  return {
+    info: { ...info, calls: count },
+    ledger: { ...ledger, calls: count, perCall: repeated(ledger.perCall) },
+    timeline: { ...timeline, calls: repeated(timeline.calls) },
+  };
+}
+
+// What moves by itself, and not because of the person: https://wicg.github.io/layout-instability/
+const countShifts = `globalThis.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput } of list.getEntries()) {
+    globalThis.shifted += hadRecentInput ? 0 : value;
+  }
+}).observe({ type: "layout-shift", buffered: true });`;
 
 describe.skipIf(noBrowser)("a session's charts", () => {
   test("say what stands at the call under the pointer, all of them at the same call", async () => {
@@ -74,6 +94,28 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     await page.getByRole("button", { name: "All: show every call" }).click();
     await page.mouse.move(box.x + 1_200, box.y + 80);
     expect(await chart(page).getAttribute("aria-valuenow")).toBe(String(calls));
+  });
+
+  test("and the table of 5,000 calls stay where they are, and hold no more than is in sight", async () => {
+    const page = await open(url);
+    await page.route("**/api/session?*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: lengthened(await response.json(), 5_000) });
+    });
+    await page.addInitScript({ content: countShifts });
+    await page.goto(`${url}${session}`);
+    await page.reload();
+    const rows = page.getByRole("table", { name: "Calls" });
+    await page.getByText("5,000 calls").waitFor();
+    await rows.scrollIntoViewIfNeeded();
+    for (let step = 0; step < 20; step += 1) {
+      await rows.evaluate((list) => list.scrollBy(0, list.scrollHeight / 20));
+      await page.evaluate("new Promise(requestAnimationFrame)");
+    }
+    await rows.getByRole("link", { name: "5000", exact: true }).waitFor();
+    expect(await page.locator("main *").count()).toBeLessThan(2_000);
+    // What counts as good is a tenth: https://web.dev/articles/cls
+    expect(await page.evaluate("shifted")).toBeLessThan(0.01);
   });
 
   test("stand beside a table of the same, whose rows lead to the calls", async () => {
