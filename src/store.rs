@@ -5,6 +5,7 @@
 mod archive;
 mod backend;
 mod clock;
+mod derived;
 mod diff;
 pub mod doctor;
 mod forget;

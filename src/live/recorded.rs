@@ -21,16 +21,17 @@ pub use self::call::{Place, Replayed, replay_call};
 pub use self::chat::{PromptTokens, StoredChat, stored_chat};
 pub use self::compare::{Change, compare_calls};
 pub use self::document::session_at;
+use self::find::Recording;
 pub use self::inspect::{About, Inspected, Payload, Prompt, Since, inspect_call};
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{
     CallPoint, Kinds, Mark, MarkKind, ObjectLine, ShownRun, Timeline, Way, timeline,
 };
-use super::journal::{read_events, refers_to_chat, stored_words};
+use super::journal::{refers_to_chat, stored_words};
 use crate::context::statement::{self, Statement};
-use crate::error::{Error, Result};
-use crate::object::{AsOf, ObjectId, ObjectType};
+use crate::error::Result;
+use crate::object::ObjectId;
 use crate::store::{Store, Version};
 
 /// The content of a version, or an additional content by its name: as [`Store::text_of`], and of a chat segment the words of its
@@ -50,9 +51,6 @@ pub fn text_of(store: &Store, version: &Version, field: Option<&str>) -> Result<
 /// # Errors
 /// `NOT_FOUND` if there is no such session.
 pub fn statement(store: &Store, session: &ObjectId) -> Result<Statement> {
-    let document = store.get(session, AsOf::Latest)?;
-    if document.is_none_or(|document| document.envelope.kind != ObjectType::Session) {
-        return Err(Error::NotFound { id: session.clone(), at: "as a session".to_owned() });
-    }
-    Ok(statement::statement(&read_events(store, session, AsOf::Latest)?))
+    let recording = Recording::of(store, session, || "as a session".to_owned())?;
+    Ok(statement::statement(&recording.events))
 }

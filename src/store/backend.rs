@@ -48,6 +48,12 @@ pub trait Backend: Debug + Send + Sync {
     /// Number and time of the newest transaction; zeros on an empty store.
     fn newest(&self) -> Result<(TxId, Timestamp)>;
 
+    /// A number that is another one once anything was changed since it was asked for last, by whomever. `None` where that is not known
+    /// at once.
+    fn stamp(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Reads the version of `id` visible at `at`. `None` if there is none.
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>>;
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::derived::Derived;
 use super::query::{Field, Query, unknown};
 use super::{
     Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Upkeep,
@@ -26,6 +27,7 @@ pub struct Store {
     clock: Clock,
     path: Arc<str>,
     notice: Option<Arc<str>>,
+    derived: Arc<Derived>,
 }
 
 impl Store {
@@ -74,7 +76,8 @@ impl Store {
     /// Uses a backend that was made elsewhere. Its name in colons serves as the path.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
         let path = format!(":{}:", backend.name()).into();
-        Self { backend, clock: Arc::new(system_time), path, notice: None }
+        let (clock, derived) = (Arc::new(system_time), Arc::default());
+        Self { backend, clock, path, notice: None, derived }
     }
 
     /// Takes the time of writes from `clock` instead of the system.
@@ -116,7 +119,13 @@ impl Store {
 
     /// Releases files and connections, for all clones. Later calls fail with `CLOSED`. Idempotent.
     pub fn close(&self) -> Result<()> {
+        self.derived.clear();
         self.backend.close()
+    }
+
+    /// What was made of the store's data last.
+    pub(super) fn kept(&self) -> &Derived {
+        &self.derived
     }
 
     /// Reads the version visible at `at`. `None` if there is none.

@@ -1,7 +1,8 @@
 //! A store in one SQLite file that several processes share, or in memory. Only the modules below this one know SQL.
 //!
-//! One connection writes, two read, so that reads never wait for a write. Every commit is on disk when it returns
-//! (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html, pragma.html.
+//! One connection writes, two read, so that reads never wait for a write; where none writes, a third sees what others
+//! change. Every commit is on disk when it returns (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html,
+//! pragma.html.
 
 mod aside;
 mod collect;
@@ -79,6 +80,8 @@ pub struct SqliteBackend {
     writer: Slot,
     /// Empty in memory: such a database has a single connection, which reads as well.
     readers: Vec<Slot>,
+    /// Of a store that is open for reading: sees whether anything changed, without waiting for a reader.
+    watcher: Option<Slot>,
 }
 
 impl SqliteBackend {
@@ -104,6 +107,7 @@ impl SqliteBackend {
             lost: opened.lost,
             writer: slot(opened.writer),
             readers,
+            watcher: None,
         })
     }
 
@@ -124,6 +128,7 @@ impl SqliteBackend {
             lost: None,
             writer: slot(connection),
             readers: Vec::new(),
+            watcher: None,
         })
     }
 
@@ -145,6 +150,7 @@ impl SqliteBackend {
             lost: None,
             writer: Mutex::new(None),
             readers: viewed.readers.map(slot).into(),
+            watcher: Some(slot(viewed.watcher)),
         })
     }
 
@@ -238,6 +244,14 @@ impl Backend for SqliteBackend {
         self.read(|connection| Ok(write::newest(connection)?.unwrap_or((TxId(0), Timestamp(0)))))
     }
 
+    fn stamp(&self) -> Result<Option<u64>> {
+        let Some(watcher) = &self.watcher else { return Ok(None) };
+        let slot = lock(watcher);
+        let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
+        let version = failure::while_busy(|| read::data_version(connection));
+        version.map(Some).map_err(|failure| failure.at(&self.path))
+    }
+
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
         self.read(|connection| read::get(connection, &self.store_id, id, at))
     }
@@ -317,7 +331,7 @@ impl Backend for SqliteBackend {
 
     fn close(&self) -> Result<()> {
         // Readers first: the last connection to close moves the log into the file.
-        for slot in self.readers.iter().chain([&self.writer]) {
+        for slot in self.readers.iter().chain(&self.watcher).chain([&self.writer]) {
             if let Some(connection) = lock(slot).take() {
                 connection
                     .close()

@@ -3,7 +3,7 @@
 
 use palimpsest::live::{
     Against, Change, Inspected, LiveSession, Since, compare_calls, find_handle, find_session,
-    inspect_beside, inspect_call, inspect_calls, newest_call, sessions,
+    inspect_beside, inspect_call, inspect_calls, newest_call, sessions, timeline,
 };
 use palimpsest::object::{AsOf, Handle, ObjectId, Payload};
 use palimpsest::session::{Treatment, WithheldReason};
@@ -251,6 +251,33 @@ fn inspecting_a_withheld_place_gives_its_reason() {
     assert_eq!((place.message, place.reason), (2, WithheldReason::Excluded));
     let digest = palimpsest::object::Hash::of(sent[2].to_string());
     assert_eq!(place.digest.as_ref(), Some(&digest));
+}
+
+#[test]
+fn a_store_that_is_open_for_reading_shows_what_was_called_and_forgotten_since() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let path = path.to_str().unwrap();
+    let mut host = Host::with_store(Settings::default(), Store::open(path).unwrap());
+    host.user("begin");
+    host.tool("bash", &json!({ "command": "make" }), "what is regretted later");
+    let sent = host.send();
+    let viewer = Store::open_read_only(path).unwrap();
+    let id = host.live.id().clone();
+    for _ in 0..2 {
+        let seen = inspect_call(&viewer, &id, 1).unwrap();
+        assert_eq!((values(&seen.messages), seen.withheld.len()), (sent.clone(), 0));
+        assert_eq!(timeline(&viewer, &id).unwrap().calls.len(), 1);
+    }
+    host.user("more");
+    let sent = host.send();
+    assert_eq!(values(&inspect_call(&viewer, &id, 2).unwrap().messages), sent);
+    assert_eq!(timeline(&viewer, &id).unwrap().calls.len(), 2);
+    let options = ForgetOptions { dry_run: false, everywhere: false };
+    host.store.forget(&ObjectId::new("call_1"), options).unwrap();
+    let seen = inspect_call(&viewer, &id, 1).unwrap();
+    assert_eq!(seen.withheld[0].reason, WithheldReason::Forgotten);
+    assert!(!seen.messages.concat().contains("regretted"), "{:?}", seen.messages);
 }
 
 /// A session and a fork of it, `session-22`, each with a call.

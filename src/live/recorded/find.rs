@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::slots::{Recorded, apply_edits};
 use crate::error::{Error, Result};
 use crate::live::journal::read_event;
-use crate::object::{AsOf, ObjectId};
+use crate::object::{AsOf, ObjectId, ObjectType};
 use crate::session::{CallRecord, Event, FailedCall, Session, SlotRecord};
 use crate::store::{Store, Version};
 
@@ -21,9 +21,20 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    fn read(store: &Store, session: &ObjectId, number: u64) -> Result<Self> {
-        let missing = || Error::NotFound { id: session.clone(), at: format!("with call {number}") };
-        let latest = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
+    /// Reads a session, unless it is known from before. `at`: what is looked for in it, in words.
+    pub(super) fn of(
+        store: &Store,
+        session: &ObjectId,
+        at: impl FnOnce() -> String,
+    ) -> Result<Arc<Self>> {
+        store.derived(session, || Self::read(store, session, at))
+    }
+
+    fn read(store: &Store, session: &ObjectId, at: impl FnOnce() -> String) -> Result<Self> {
+        let missing = || Error::NotFound { id: session.clone(), at: at() };
+        let latest = store.get(session, AsOf::Latest)?;
+        let latest = latest.filter(|version| version.envelope.kind == ObjectType::Session);
+        let latest = latest.ok_or_else(missing)?;
         let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
         let events = items.iter().map(|item| read_event(session, &item.text));
         Ok(Self {
@@ -111,8 +122,9 @@ impl<'a> Finder<'a> {
             let walk = match self.walks.entry(holder) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
-                    let recording = Recording::read(self.store, place.key(), number)?;
-                    place.insert(Walk::new(Arc::new(recording)))
+                    let at = || format!("with call {number}");
+                    let recording = Recording::of(self.store, place.key(), at)?;
+                    place.insert(Walk::new(recording))
                 }
             };
             match walk.recording.inherited_from(number) {

@@ -16,9 +16,9 @@ use self::marks::marks_of;
 pub use self::marks::{Mark, MarkKind};
 use self::objects::Showing;
 pub use self::objects::{ObjectLine, ShownRun, Way};
+use super::find::Recording;
 use crate::error::Result;
-use crate::live::journal::read_events;
-use crate::object::{AsOf, ObjectId};
+use crate::object::ObjectId;
 use crate::session::{CallRecord, Event, Session, SlotEdit, SlotRecord};
 use crate::store::Store;
 
@@ -53,9 +53,9 @@ pub struct CallPoint {
 /// # Errors
 /// Errors of the store; `NOT_FOUND` if there is no such session.
 pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
-    let events = read_events(store, session, AsOf::Latest)?;
+    let recording = Recording::of(store, session, || "as a session".to_owned())?;
     let mut walk = Walk::new(store);
-    for event in &events {
+    for event in &recording.events {
         let marks = marks_of(event, walk.state.calls(), walk.model());
         walk.marks.extend(marks);
         walk.state.apply(event);

@@ -164,6 +164,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
 /// A file that was opened read-only.
 pub(super) struct Viewed {
     pub readers: [Connection; 2],
+    pub watcher: Connection,
     pub store_id: String,
     pub mark: Option<Mark>,
 }
@@ -177,16 +178,16 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     }
     check_private(&real)?;
     let path = real.as_path();
-    let view = |how: How| -> Step<([Connection; 2], String)> {
+    let view = |how: How| -> Step<([Connection; 3], String)> {
         let open = || -> Step<Connection> {
             let viewer = connect_with(path, how)?;
             schema::check(&viewer, path)?;
             query::register(&viewer)?;
             Ok(viewer)
         };
-        let readers = [open()?, open()?];
-        let store_id = schema::identity(&readers[0], path)?;
-        Ok((readers, store_id))
+        let viewers = [open()?, open()?, open()?];
+        let store_id = schema::identity(&viewers[0], path)?;
+        Ok((viewers, store_id))
     };
     let viewed = failure::while_busy(|| match view(How::Read) {
         Err(failure)
@@ -200,8 +201,8 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
         }
         viewed => viewed,
     });
-    let (readers, store_id) = viewed.map_err(|failure| failure.at(path))?;
-    Ok(Viewed { readers, store_id, mark: Mark::open_read_only(path) })
+    let ([first, second, watcher], store_id) = viewed.map_err(|failure| failure.at(path))?;
+    Ok(Viewed { readers: [first, second], watcher, store_id, mark: Mark::open_read_only(path) })
 }
 
 /// Whether there is a log that holds something.

@@ -79,6 +79,13 @@ pub(super) fn content(connection: &Connection, hash: &Hash) -> Step<Option<Strin
     found.next()?.map(|row| rows::text(row, 0, &Packs::new(connection))).transpose()
 }
 
+/// A number that is another one after each commit of another connection, see
+/// <https://sqlite.org/pragma.html#pragma_data_version>. Numbers of two connections have nothing to do with each other.
+pub(super) fn data_version(connection: &Connection) -> Step<u64> {
+    let version: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+    Ok(u64::try_from(version).unwrap_or_default())
+}
+
 pub(super) fn items(
     connection: &Connection,
     id: &ObjectId,
