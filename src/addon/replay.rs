@@ -87,9 +87,7 @@ pub fn replay_file(
     blocking(move || {
         let path = path.named("path")?;
         let options = options.named("options")?.unwrap_or_default();
-        let oracle = options.oracle == Some(true);
-        let (replaying, _) = replaying(options, None)?;
-        replayed(&Transcript::read(Path::new(&path))?, &replaying, oracle)
+        replayed(options, None, || Transcript::read(Path::new(&path)))
     })
 }
 
@@ -113,18 +111,25 @@ impl Store {
             let session = live::find_session(&store, &session.named("session")?)?;
             let options = options.named("options")?.unwrap_or_default();
             let chat = live::stored_chat(&store, &session)?;
-            let transcript = Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages);
-            let oracle = options.oracle == Some(true);
-            let (replaying, _) = replaying(options, chat.prompt)?;
-            replayed(&transcript, &replaying, oracle)
+            replayed(options, chat.prompt, || {
+                Ok(Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages))
+            })
         })
     }
 }
 
-fn replayed(transcript: &Transcript, replaying: &Replaying, oracle: bool) -> Result<Json> {
-    let mut report = replay(transcript, replaying)?;
+/// `known`: as of [`replaying`].
+fn replayed(
+    options: ReplayOptions,
+    known: Option<PromptTokens>,
+    read: impl FnOnce() -> Result<Transcript>,
+) -> Result<Json> {
+    let oracle = options.oracle == Some(true);
+    let (replaying, _) = replaying(options, known)?;
+    let transcript = read()?;
+    let mut report = replay(&transcript, &replaying)?;
     if oracle {
-        report.oracle = Some(foreseen(transcript, replaying)?);
+        report.oracle = Some(foreseen(&transcript, &replaying)?);
     }
     to_json(&report)
 }

@@ -51,6 +51,6 @@ pub fn text_of(store: &Store, version: &Version, field: Option<&str>) -> Result<
 /// # Errors
 /// `NOT_FOUND` if there is no such session.
 pub fn statement(store: &Store, session: &ObjectId) -> Result<Statement> {
-    let recording = Recording::of(store, session, || "as a session".to_owned())?;
+    let recording = Recording::of(store, session, &"as a session")?;
     Ok(statement::statement(&recording.events))
 }

@@ -179,9 +179,16 @@ impl SqliteBackend {
         self.lost.as_ref()
     }
 
-    fn read<T>(&self, mut query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
-        let slot = self.free_reader();
-        let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
+    fn read<T>(&self, query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
+        self.read_by(self.free_reader().as_ref(), query)
+    }
+
+    fn read_by<T>(
+        &self,
+        connection: Option<&Connection>,
+        mut query: impl FnMut(&Connection) -> Step<T>,
+    ) -> Result<T> {
+        let connection = connection.ok_or(Error::Closed { what: "store" })?;
         let read = failure::while_busy(|| query(connection));
         read.map_err(|failure| self.explained(failure.at(&self.path)))
     }
@@ -246,10 +253,7 @@ impl Backend for SqliteBackend {
 
     fn stamp(&self) -> Result<Option<u64>> {
         let Some(watcher) = &self.watcher else { return Ok(None) };
-        let slot = lock(watcher);
-        let connection = slot.as_ref().ok_or(Error::Closed { what: "store" })?;
-        let version = failure::while_busy(|| read::data_version(connection));
-        version.map(Some).map_err(|failure| failure.at(&self.path))
+        self.read_by(lock(watcher).as_ref(), read::data_version).map(Some)
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {

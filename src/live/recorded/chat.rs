@@ -1,9 +1,9 @@
 //! A stored session's chat along its branch, to be played again. Must not play it.
 
+use super::find::Recording;
 use super::messages::ChatMessages;
-use crate::error::{Error, Result};
-use crate::live::journal::read_events;
-use crate::object::{AsOf, ObjectId};
+use crate::error::Result;
+use crate::object::ObjectId;
 use crate::session::{Event, Session};
 use crate::store::Store;
 
@@ -32,32 +32,45 @@ pub struct PromptTokens {
 /// # Errors
 /// `NOT_FOUND` if there is no such session; errors of the store.
 pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
-    let missing = || Error::NotFound { id: session.clone(), at: "as a session".to_owned() };
-    let document = store.get(session, AsOf::Latest)?.ok_or_else(missing)?;
-    let events = read_events(store, session, AsOf::Latest)?;
-    let positions = 0..Session::replay(&events).chat().len();
+    let recording = Recording::of(store, session, &"as a session")?;
+    let mut prompts = Prompts::default();
+    let mut state = Session::default();
+    for event in &recording.events {
+        state.apply(event);
+        if matches!(event, Event::Called(_)) {
+            prompts.add(&state);
+        }
+    }
+    let positions = 0..state.chat().len();
     let mut chat = ChatMessages::default();
-    chat.turn_to(events.len(), &events);
-    chat.read(store, &document, positions.clone())?;
+    chat.turn_to(recording.events.len(), &recording.events);
+    chat.read(store, &recording.session, positions.clone())?;
     let messages =
         positions.map(|at| Ok(chat.get(at)?.message.raw.clone())).collect::<Result<_>>()?;
-    let cwd = document.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/").to_owned();
-    Ok(StoredChat { cwd, messages, prompt: prompt_tokens(&events) })
+    let cwd = recording.session.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/");
+    Ok(StoredChat { cwd: cwd.to_owned(), messages, prompt: prompts.mean() })
 }
 
-/// An average, since a replay has one figure for all calls: with it, they cost together what they did.
-fn prompt_tokens(events: &[Event]) -> Option<PromptTokens> {
-    let (mut now, mut sum) = (PromptTokens::default(), PromptTokens::default());
-    let mut calls = 0;
-    for event in events {
-        let Event::Called(record) = event else { continue };
-        let Some(note) = &record.bill else { continue };
-        now.all = note.fixed.unwrap_or(now.all);
-        now.ours = note.overhead.unwrap_or(now.ours).min(now.all);
-        sum.all += now.all;
-        sum.ours += now.ours;
-        calls += 1;
+/// System prompt and tools of calls, summed up. A replay has one figure for all calls: with the average they cost together what they
+/// did.
+#[derive(Default)]
+struct Prompts {
+    calls: u64,
+    all: u64,
+    ours: u64,
+}
+
+impl Prompts {
+    /// Adds the newest call of a session, if it has a bill.
+    fn add(&mut self, state: &Session) {
+        let Some(last) = state.bill().last() else { return };
+        self.calls += 1;
+        self.all += last.bill.fixed;
+        self.ours += last.bill.overhead.min(last.bill.fixed);
     }
-    let mean = |sum: u64| (sum + calls / 2).checked_div(calls);
-    Some(PromptTokens { all: mean(sum.all)?, ours: mean(sum.ours)? })
+
+    fn mean(&self) -> Option<PromptTokens> {
+        let mean = |sum: u64| (sum + self.calls / 2).checked_div(self.calls);
+        Some(PromptTokens { all: mean(self.all)?, ours: mean(self.ours)? })
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use super::slots::{Recorded, apply_edits};
@@ -22,16 +23,12 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Reads a session, unless it is known from before. `at`: what is looked for in it, in words.
-    pub(super) fn of(
-        store: &Store,
-        session: &ObjectId,
-        at: impl FnOnce() -> String,
-    ) -> Result<Arc<Self>> {
+    pub(super) fn of(store: &Store, session: &ObjectId, at: &dyn Display) -> Result<Arc<Self>> {
         store.derived(session, || Self::read(store, session, at))
     }
 
-    fn read(store: &Store, session: &ObjectId, at: impl FnOnce() -> String) -> Result<Self> {
-        let missing = || Error::NotFound { id: session.clone(), at: at() };
+    fn read(store: &Store, session: &ObjectId, at: &dyn Display) -> Result<Self> {
+        let missing = || Error::NotFound { id: session.clone(), at: at.to_string() };
         let latest = store.get(session, AsOf::Latest)?;
         let latest = latest.filter(|version| version.envelope.kind == ObjectType::Session);
         let latest = latest.ok_or_else(missing)?;
@@ -122,8 +119,8 @@ impl<'a> Finder<'a> {
             let walk = match self.walks.entry(holder) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
-                    let at = || format!("with call {number}");
-                    let recording = Recording::of(self.store, place.key(), at)?;
+                    let at = format_args!("with call {number}");
+                    let recording = Recording::of(self.store, place.key(), &at)?;
                     place.insert(Walk::new(recording))
                 }
             };

@@ -53,7 +53,7 @@ pub struct CallPoint {
 /// # Errors
 /// Errors of the store; `NOT_FOUND` if there is no such session.
 pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
-    let recording = Recording::of(store, session, || "as a session".to_owned())?;
+    let recording = Recording::of(store, session, &"as a session")?;
     let mut walk = Walk::new(store);
     for event in &recording.events {
         let marks = marks_of(event, walk.state.calls(), walk.model());

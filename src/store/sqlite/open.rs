@@ -178,16 +178,16 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     }
     check_private(&real)?;
     let path = real.as_path();
-    let view = |how: How| -> Step<([Connection; 3], String)> {
+    let view = |how: How| -> Step<([Connection; 2], Connection, String)> {
         let open = || -> Step<Connection> {
             let viewer = connect_with(path, how)?;
             schema::check(&viewer, path)?;
             query::register(&viewer)?;
             Ok(viewer)
         };
-        let viewers = [open()?, open()?, open()?];
-        let store_id = schema::identity(&viewers[0], path)?;
-        Ok((viewers, store_id))
+        let readers = [open()?, open()?];
+        let store_id = schema::identity(&readers[0], path)?;
+        Ok((readers, connect_with(path, how)?, store_id))
     };
     let viewed = failure::while_busy(|| match view(How::Read) {
         Err(failure)
@@ -201,8 +201,8 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
         }
         viewed => viewed,
     });
-    let ([first, second, watcher], store_id) = viewed.map_err(|failure| failure.at(path))?;
-    Ok(Viewed { readers: [first, second], watcher, store_id, mark: Mark::open_read_only(path) })
+    let (readers, watcher, store_id) = viewed.map_err(|failure| failure.at(path))?;
+    Ok(Viewed { readers, watcher, store_id, mark: Mark::open_read_only(path) })
 }
 
 /// Whether there is a log that holds something.
