@@ -1,5 +1,5 @@
-// Follows the session on show, or all where none is, and says in the bar how that goes: whether it is written, and whether the server is still there. Must not know
-// what views show.
+// Follows the session on show, or all where none is, and says in the bar how that goes: whether it is written, and whether the server is
+// still there. Must not know what views show.
 import { element } from "./elements/dom.js";
 import { clock } from "./elements/numbers.js";
 

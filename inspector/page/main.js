@@ -28,7 +28,7 @@ import { whatIfView } from "./what-if/what-if.js";
  * }} Context
  */
 /**
- * `ready`: when there is something to see. `refresh`: the session was written.
+ * `ready`: when there is something to see. `refresh`: what is on show was written.
  * @typedef {{ node: HTMLElement, ready?: Promise<unknown>, refresh?: () => void }} View
  */
 /** @typedef {import("./routes.js").Route} Route */

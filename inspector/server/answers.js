@@ -295,11 +295,15 @@ export class Answers {
    * @param {string} id empty: of the session that was written last
    */
   async newest(id) {
-    const [{ txId } = { txId: 0 }] =
-      id === ""
-        ? await this.turns.take(() => this.store.sessions({ limit: 1 }))
-        : [await this.store.get(id).catch((error) => this.unlessExpected(id, error))];
+    const session =
+      id === "" ? this.writtenLast() : this.store.get(id).catch((error) => this.unlessExpected(id, error));
+    const { txId } = await session;
     return { now: txId, told: this.told.get(id) ?? txId };
+  }
+
+  async writtenLast() {
+    const [session] = await this.turns.take(() => this.store.sessions({ limit: 1 }));
+    return session ?? { txId: 0 };
   }
 
   /**

@@ -13,7 +13,8 @@ const beatMs = 20_000;
 
 export class Followers {
   /**
-   * @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, or of all where the ID is empty, and the one that viewers know
+   * @param {(id: string) => Promise<{ now: number, told: number }>} newest transaction of a session, and the one that viewers know; an
+   *   empty ID: of all sessions
    * @param {{ [name: string]: string }} headers of every answer
    */
   constructor(newest, headers) {

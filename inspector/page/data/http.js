@@ -41,7 +41,7 @@ export function httpSource() {
 /** A stream of events. A tab that nobody sees has none: a browser opens six connections to a server, and further tabs would wait. */
 class Stream {
   /**
-   * @param {string | undefined} id of a session
+   * @param {string | undefined} id of a session; default: all
    * @param {import("../../protocol.js").Heard} heard
    */
   constructor(id, heard) {

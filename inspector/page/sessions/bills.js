@@ -16,6 +16,20 @@ const WAIT_MS = 60;
  */
 const known = new Map();
 
+/**
+ * @param {string} id
+ * @param {number} txId
+ * @param {Bill | undefined} bill
+ */
+function know(id, txId, bill) {
+  if (bill === undefined) {
+    // Nobody answered: it is asked for again when it comes into sight.
+    known.delete(id);
+  } else {
+    known.set(id, { txId, bill });
+  }
+}
+
 export class Bills {
   /** @param {import("../main.js").Context} context */
   constructor({ source, signal }) {
@@ -44,14 +58,9 @@ export class Bills {
     }
     const bills = await this.source.bills(asked.map(({ id }) => id)).catch(() => null);
     for (const { id, txId } of asked) {
-      const bill = bills?.[id];
-      if (known.get(id)?.txId !== txId) {
-        // It was written meanwhile and asked for again.
-      } else if (bill === undefined) {
-        // Nobody answered: it is asked for again when it comes into sight.
-        known.delete(id);
-      } else {
-        known.set(id, { txId, bill });
+      // Otherwise it was written meanwhile and asked for again.
+      if (known.get(id)?.txId === txId) {
+        know(id, txId, bills?.[id]);
       }
     }
     if (this.signal.aborted) {
