@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Store;
 use crate::error::Result;
 use crate::object::ObjectId;
 
@@ -17,6 +16,25 @@ type Value = Arc<dyn Any + Send + Sync>;
 pub(super) struct Derived(Mutex<Vec<(u64, ObjectId, Value)>>);
 
 impl Derived {
+    /// What `make` makes of an object, or what it made of it before if the store's stamp was the same.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(super) fn find_or_make<T: Any + Send + Sync>(
+        &self,
+        stamp: u64,
+        of: &ObjectId,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        let known = self.find(stamp, of).and_then(|value| value.downcast().ok());
+        if let Some(value) = known {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        self.keep(stamp, of, Arc::clone(&value) as Value);
+        Ok(value)
+    }
+
     fn find(&self, stamp: u64, of: &ObjectId) -> Option<Value> {
         self.change(|kept| {
             kept.retain(|(other, ..)| *other == stamp);
@@ -46,29 +64,6 @@ impl Derived {
     }
 }
 
-impl Store {
-    /// What `make` makes of an object: what it made of it before, if nothing in the store changed since, by whomever. A store that is
-    /// open for reading keeps what was made of two objects, any other nothing: who works in a session does not look at it for long.
-    ///
-    /// # Errors
-    /// Those of `make`, and of the store.
-    pub(crate) fn derived<T: Any + Send + Sync>(
-        &self,
-        of: &ObjectId,
-        make: impl FnOnce() -> Result<T>,
-    ) -> Result<Arc<T>> {
-        // Before anything is read: what changes meanwhile changes the stamp.
-        let Some(stamp) = self.backend().stamp()? else { return make().map(Arc::new) };
-        let known = self.kept().find(stamp, of).and_then(|value| value.downcast().ok());
-        if let Some(value) = known {
-            return Ok(value);
-        }
-        let value = Arc::new(make()?);
-        self.kept().keep(stamp, of, Arc::clone(&value) as Value);
-        Ok(value)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -77,7 +72,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::object::{Envelope, ObjectType, Payload};
-    use crate::store::Expected;
+    use crate::store::{Expected, Store};
 
     /// A store, and another view of it that is open for reading.
     fn both(folder: &Path) -> (Store, Store) {

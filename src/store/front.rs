@@ -1,5 +1,6 @@
 //! The typed front of a store: opening, finding, version selectors. Must not know which backend there is, once it is open.
 
+use std::any::Any;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -123,9 +124,21 @@ impl Store {
         self.backend.close()
     }
 
-    /// What was made of the store's data last.
-    pub(super) fn kept(&self) -> &Derived {
-        &self.derived
+    /// What `make` makes of an object: what it made of it before, if nothing in the store changed since, by whomever. A store that is
+    /// open for reading keeps what was made of two objects, any other nothing: who works in a session does not look at it for long.
+    ///
+    /// # Errors
+    /// Those of `make`, and of the store.
+    pub(crate) fn derived<T: Any + Send + Sync>(
+        &self,
+        of: &ObjectId,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        // Before anything is read: what changes meanwhile changes the stamp.
+        match self.backend.stamp()? {
+            Some(stamp) => self.derived.find_or_make(stamp, of, make),
+            None => make().map(Arc::new),
+        }
     }
 
     /// Reads the version visible at `at`. `None` if there is none.
