@@ -44,15 +44,17 @@ fn cut<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut title = String::new();
     let mut length = 0;
     for word in words {
-        let more = word.chars().count() + usize::from(!title.is_empty());
+        let space = (!title.is_empty()).then_some(' ');
+        let more = word.chars().count() + space.iter().count();
         if length + more > LONGEST {
-            if title.is_empty() {
-                title.extend(word.chars().take(LONGEST));
+            // A long word, such as a path, is not left out where the rest says little.
+            if length < LONGEST / 2 {
+                title.extend(space.into_iter().chain(word.chars()).take(LONGEST - length));
             }
             title.push('…');
             break;
         }
-        title.extend((!title.is_empty()).then_some(' '));
+        title.extend(space);
         title.push_str(word);
         length += more;
     }
@@ -78,6 +80,9 @@ mod tests {
         let long = title("word ".repeat(40).into()).unwrap();
         assert_eq!((long.chars().count(), long.ends_with("word…")), (60, true));
         assert_eq!(title("ä".repeat(90).into()).unwrap().chars().count(), LONGEST + 1);
+        let path = format!("Implement @ plans/{}.md", "part-".repeat(20));
+        let cut = title(path.clone().into()).unwrap();
+        assert_eq!(cut, format!("{}…", path.chars().take(LONGEST).collect::<String>()));
         for none in [Value::Null, "".into(), " \n".into(), serde_json::json!([])] {
             assert_eq!(title(none), None);
         }
