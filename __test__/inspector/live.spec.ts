@@ -107,6 +107,42 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await store.close();
   });
 
+  test("leaves open what the person opened of an object, and the focus where it was", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const url = await serve("--store", join(folder, "store.sqlite"));
+    const page = await open(`${url}#/object/f1?session=session%3Aworked`);
+    const newest = page.locator(".versions > li").first();
+    await newest.getByRole("button", { name: "Content" }).click();
+    const text = newest.locator("pre");
+    await text.waitFor();
+    await text.evaluate((node) => node.setAttribute("data-seen", ""));
+    const calls = page.getByText(/Its text stood in/);
+    const before = await calls.textContent();
+    const first = await writer.playTurn();
+    await expect.poll(() => calls.textContent(), { timeout: 10_000 }).toContain(`of ${first}.`);
+    expect(await calls.textContent()).not.toBe(before);
+    expect(await page.locator("pre[data-seen]").count()).toBe(1);
+    const focused = await page.evaluate("document.activeElement.textContent");
+    expect(focused).toBe("Content");
+  });
+
+  test("is brought up to date beside another one, and the charts stay", async () => {
+    const folder = privateFolder();
+    const writer = startWriter(folder);
+    await writer.playTurn();
+    const url = await serve("--store", join(folder, "store.sqlite"));
+    const page = await open(`${url}#/compare/session%3Aworked/session%3Aworked`);
+    const cells = page.getByRole("row", { name: /^calls/ }).getByRole("cell");
+    await cells.first().waitFor();
+    const chart = page.getByRole("slider", { name: "Window over the calls" });
+    await chart.focus();
+    const calls = await writer.playTurn();
+    await expect.poll(() => cells.allTextContents(), { timeout: 10_000 }).toEqual([String(calls), String(calls)]);
+    expect(await chart.evaluate((node) => node === node.ownerDocument.activeElement)).toBe(true);
+  });
+
   test("is seen in more tabs than a browser opens connections to a server", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);

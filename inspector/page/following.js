@@ -66,9 +66,7 @@ export class Following extends EventTarget {
   look() {
     this.looking ||= setTimeout(() => {
       this.looking = 0;
-      if (this.session) {
-        this.source.forget(this.session);
-      }
+      this.source.forget(this.session ?? null);
       this.dispatchEvent(new Event("written"));
     }, FOLLOW_MS);
   }

@@ -7,8 +7,8 @@ import { themes } from "../elements/theme.js";
 import { amountsChart, lanesChart } from "./charts.js";
 import { Walk } from "./walk.js";
 
-/** @typedef {import("./charts.js").Series} Series */
-/** @typedef {import("./charts.js").Lane} Lane */
+/** @typedef {import("./shapes.js").Series} Series */
+/** @typedef {import("./shapes.js").Lane} Lane */
 /** @typedef {import("../elements/dom.js").Child} Child */
 /**
  * What a panel shows. `numbers`: those of the calls; all lists have a value for each. `lines`: calls at which an epoch began. `figures` and
@@ -44,7 +44,7 @@ export class Panel {
     const acts = {
       open: () => this.data.open(this.walk.at),
       said: () => this.said(),
-      marked: () => data.numbers.flatMap((_, at) => (this.data.events(at).length > 0 ? [at] : [])),
+      marked: () => this.data.numbers.flatMap((_, at) => (this.data.events(at).length > 0 ? [at] : [])),
     };
     this.windows = amountsChart(this.walk, acts);
     this.marks = lanesChart(this.walk, acts);

@@ -1,13 +1,13 @@
 // A source that remembers what it was answered, so that going back and forth asks nothing twice. Must not decide what is shown.
 
 /** @typedef {import("../../protocol.js").Source} Source */
-/** @typedef {Source & { forget: (session: string) => void }} Remembering */
+/** @typedef {Source & { forget: (session: string | null) => void }} Remembering */
 
 /** How many sessions, and how many calls, are remembered. */
 const MOST = { session: 4, call: 24 };
 
 /**
- * The source, remembering sessions and calls. `forget`: of a session that was written since.
+ * The source, remembering sessions and calls. `forget`: of a session that was written since; null: of all.
  * @param {Source} source
  * @returns {Remembering}
  */
@@ -49,10 +49,10 @@ function remembered(ask, most) {
       }
       return entry.answer;
     },
-    /** @param {string} about */
+    /** @param {string | null} about */
     forget: (about) => {
       for (const [key, entry] of known) {
-        if (entry.about === about) {
+        if (about === null || entry.about === about) {
           known.delete(key);
         }
       }

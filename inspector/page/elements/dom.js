@@ -63,12 +63,16 @@ export function nodes(children) {
 }
 
 /**
- * Puts children in the place of those that are there.
+ * Puts children in the place of those that are there. The same ones are not touched: they would lose focus and scroll.
  * @param {Element} place
  * @param {(Child | Child[])[]} children
  */
 export function put(place, ...children) {
-  place.replaceChildren(...nodes(children));
+  const made = nodes(children);
+  const { childNodes } = place;
+  if (made.length !== childNodes.length || made.some((node, at) => node !== childNodes[at])) {
+    place.replaceChildren(...made);
+  }
 }
 
 /** @param {string} text */
@@ -127,11 +131,13 @@ export function failureOf(error) {
  * @param {AbortSignal} signal
  * @param {() => Promise<Answer>} ask
  * @param {(answer: Answer) => Child | Child[]} build
+ * @param {{ keeps?: boolean }} [options] `keeps`: an answer that is on show stays where a newer one fails
  */
-export async function fill(place, signal, ask, build) {
+export async function fill(place, signal, ask, build, { keeps = false } = {}) {
   const turn = {};
   turns.set(place, turn);
   const isOver = () => signal.aborted || turns.get(place) !== turn;
+  const hasAnswer = place.childElementCount > 0 && place.querySelector(":scope > .failure") === null;
   place.setAttribute("aria-busy", "true");
   try {
     const answer = await ask();
@@ -139,7 +145,7 @@ export async function fill(place, signal, ask, build) {
       put(place, build(answer));
     }
   } catch (error) {
-    if (!isOver()) {
+    if (!isOver() && !(keeps && hasAnswer)) {
       put(
         place,
         failureBox(error, () => void fill(place, signal, ask, build)),

@@ -1,6 +1,7 @@
 // The memory of a session's folder: its pages and how much of each the model has, those to look at again, memory faults.
 import { difference } from "../elements/difference.js";
 import { element, fill, put } from "../elements/dom.js";
+import { keptParts } from "../elements/kept-parts.js";
 import { longText } from "../elements/long-text.js";
 import { counted, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
@@ -20,7 +21,9 @@ export function memoryView(context, route) {
   context.title("Memory");
   const place = element("div", { class: "fill" });
   const above = element("a", { href: hashOf({ view: "session", id }) }, "Session");
-  const load = () =>
+  const content = element("div", { class: "fill" });
+  const show = keptParts(content);
+  const load = (keeps = false) =>
     fill(
       place,
       context.signal,
@@ -33,11 +36,14 @@ export function memoryView(context, route) {
       ({ memory, known }) => {
         put(above, oneLine(known?.info.title ?? "Session", 80));
         const files = known?.timeline.objects.filter(({ type }) => type === "file") ?? [];
-        return memoryNodes(memory, (path) => {
+        const hrefOf = (/** @type {string} */ path) => {
           const file = files.find(({ name }) => name === path);
           return file === undefined ? null : hashOf({ view: "object", id: file.id, options: { session: id } });
-        });
+        };
+        show(memoryParts(memory, hrefOf));
+        return content;
       },
+      { keeps },
     );
   const node = element(
     "div",
@@ -46,7 +52,7 @@ export function memoryView(context, route) {
     element("h1", { tabindex: "-1" }, "Memory"),
     place,
   );
-  return { node, ready: load(), refresh: () => void load() };
+  return { node, ready: load(), refresh: () => void load(true) };
 }
 
 /**
@@ -66,35 +72,51 @@ function citedNode({ path, change, diff }, href) {
 /**
  * @param {MemoryView} memory
  * @param {(path: string) => string | null} hrefOf where the view of a file is
+ * @returns {(import("../elements/kept-parts.js").Part | null)[]}
  */
-function memoryNodes({ pages, stale, faults, problems }, hrefOf) {
+function memoryParts({ pages, stale, faults, problems }, hrefOf) {
   const resident = pages.filter((page) => page.resident).length;
   const files = pagesByFile(pages);
+  const part = (/** @type {string} */ name, /** @type {unknown} */ of, /** @type {() => Element} */ build) => ({
+    name,
+    of,
+    build,
+  });
+  const head = (/** @type {string} */ text) => part(text, null, () => element("h2", {}, text));
+  const none = (/** @type {string} */ name, /** @type {string} */ kind, /** @type {string} */ text) =>
+    part(name, null, () => element("p", { class: kind }, text));
   return [
-    problems.length === 0
-      ? null
-      : element(
-          "div",
-          { class: "failure" },
-          element("strong", {}, "Something is wrong with this memory"),
-          element("ul", {}, ...problems.map((problem) => element("li", {}, problem))),
-        ),
-    element(
-      "p",
-      {},
-      `${counted(pages.length, "page")}, of which the model has ${whole(resident)} in its system prompt.`,
+    problems.length === 0 ? null : part("problems", problems, () => problemsNode(problems)),
+    part("count", [pages.length, resident], () =>
+      element(
+        "p",
+        {},
+        `${counted(pages.length, "page")}, of which the model has ${whole(resident)} in its system prompt.`,
+      ),
     ),
-    element("h2", {}, "To look at again"),
+    head("To look at again"),
     stale.length === 0
-      ? element("p", { class: "faint" }, "No page is in doubt.")
-      : element("ul", { class: "pages" }, ...stale.map((one) => staleNode(one, hrefOf))),
-    element("h2", {}, "Pages"),
-    pages.length === 0
-      ? element("p", { class: "empty" }, "There is no memory for this folder yet.")
-      : element("div", { class: "fill" }, ...files.map(fileNode)),
-    element("h2", {}, "Faults"),
-    faultsTable(faults),
+      ? none("no doubt", "faint", "No page is in doubt.")
+      : part("stale", [stale, stale.flatMap(({ cited }) => cited.map(({ path }) => hrefOf(path)))], () =>
+          element("ul", { class: "pages" }, ...stale.map((one) => staleNode(one, hrefOf))),
+        ),
+    head("Pages"),
+    ...(pages.length === 0
+      ? [none("no pages", "empty", "There is no memory for this folder yet.")]
+      : files.map((file) => part(`file ${file.scope} ${file.file}`, file, () => fileNode(file)))),
+    head("Faults"),
+    part("faults", faults, () => faultsTable(faults)),
   ];
+}
+
+/** @param {string[]} problems */
+function problemsNode(problems) {
+  return element(
+    "div",
+    { class: "failure" },
+    element("strong", {}, "Something is wrong with this memory"),
+    element("ul", {}, ...problems.map((problem) => element("li", {}, problem))),
+  );
 }
 
 /** @param {ReturnType<typeof pagesByFile>[number]} file */

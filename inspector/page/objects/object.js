@@ -1,6 +1,7 @@
 // An object: its versions with their differences, the calls that showed it, what became of it, its relations, its file on disk.
 import { difference } from "../elements/difference.js";
 import { button, element, fill, put } from "../elements/dom.js";
+import { keptParts } from "../elements/kept-parts.js";
 import { longText } from "../elements/long-text.js";
 import { clock, counted, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
@@ -13,6 +14,7 @@ import { shownList, shownStrip } from "./shown.js";
 /** @typedef {import("../../protocol.js").SessionView} SessionView */
 /** @typedef {import("../../../index.js").Version} Version */
 /** @typedef {import("../../../index.js").ObjectLink} ObjectLink */
+/** @typedef {import("../../../index.js").TimelineObject} TimelineObject */
 
 const TYPES = {
   file: "file",
@@ -50,7 +52,8 @@ export function objectView(context, route) {
   const session = route.options.session ?? null;
   context.title("Object");
   const place = element("div", { class: "fill" });
-  const load = () =>
+  const page = new ObjectPage(context, session);
+  const load = (keeps = false) =>
     fill(
       place,
       context.signal,
@@ -60,135 +63,136 @@ export function objectView(context, route) {
         const id = known?.timeline.objects.find(({ handle }) => handle === asked)?.id ?? asked;
         return { known, view: await context.source.object(id, session ?? "") };
       },
-      ({ known, view }) => new ObjectPage(context, session, known, view).build(),
+      ({ known, view }) => page.show(known, view),
+      { keeps },
     );
-  return { node: element("div", { class: "view object" }, place), ready: load(), refresh: () => void load() };
+  return { node: element("div", { class: "view object" }, place), ready: load(), refresh: () => void load(true) };
 }
 
 class ObjectPage {
   /**
    * @param {import("../main.js").Context} context
    * @param {string | null} session
+   */
+  constructor(context, session) {
+    this.context = context;
+    this.session = session;
+    /** What addresses of other objects go on with. @type {{ [key: string]: string }} */
+    this.options = session === null ? {} : { session };
+    /** @type {SessionView | null} */
+    this.known = null;
+    this.content = element("div", { class: "fill" });
+    this.parts = keptParts(this.content);
+    this.versions = element("ol", { class: "versions" });
+    this.rows = keptParts(this.versions);
+    /** Versions whose rows are there, from the newest on. */
+    this.most = VERSIONS;
+  }
+
+  /**
+   * The object as it is now; what the person opened stays.
    * @param {SessionView | null} known
    * @param {ObjectView} view
    */
-  constructor(context, session, known, view) {
-    this.context = context;
-    this.session = session;
+  show(known, view) {
     this.known = known;
-    this.view = view;
-    /** What addresses of other objects go on with. @type {{ [key: string]: string }} */
-    this.options = session === null ? {} : { session };
-    this.line = known?.timeline.objects.find(({ id }) => id === view.id) ?? null;
-    this.name = this.line?.name ?? nameOf(view);
-    context.title(oneLine(this.name, 60));
-  }
-
-  build() {
-    const { view, session, line } = this;
+    const line = known?.timeline.objects.find(({ id }) => id === view.id) ?? null;
+    const name = line?.name ?? nameOf(view);
+    const { session, context } = this;
+    context.title(oneLine(name, 60));
     const [newest] = view.versions;
-    const facts = [
-      line?.handle,
-      newest === undefined ? null : TYPES[newest.type],
-      line?.pinned ? "pinned" : null,
-      counted(view.versions.length, "version"),
-      ...(newest?.nicknames ?? []).map((nickname) => `named ${nickname}`),
-    ];
-    return [
-      session === null
-        ? null
-        : element(
-            "p",
-            { class: "above tools" },
-            element(
-              "a",
-              { href: hashOf({ view: "session", id: session }) },
-              oneLine(this.known?.info.title ?? "Session", 80),
-            ),
-            element("a", { href: hashOf({ view: "objects", id: session }) }, "All objects"),
-          ),
-      element("h1", { tabindex: "-1" }, this.name),
-      element("p", { class: "faint facts" }, facts.filter(Boolean).join(" · "), " · ", element("code", {}, view.id)),
-      view.disk === null
-        ? null
-        : element(
-            "p",
-            { class: `disk ${view.disk.state}` },
-            DISK[view.disk.state],
-            " ",
-            element("code", {}, view.disk.path),
-          ),
-      newest?.redacted ? element("p", { class: "notice" }, redactedText(newest.redacted)) : null,
-      ...this.shown(),
-      element("h2", {}, "Versions"),
-      this.versions(),
-      element("h2", {}, "Relations"),
-      linksGraph({
-        name: this.name,
-        links: view.links,
-        backlinks: view.backlinks,
-        nameOf: (id) => this.nameOf(id),
-        options: this.options,
-      }),
-      this.relations(),
-    ];
+    const { disk } = view;
+    const title = known?.info.title ?? "Session";
+    const relations = [view.links, view.backlinks].map((links) => links.map((link) => [link, this.namesIn(link)]));
+    this.parts([
+      session === null ? null : { name: "above", of: title, build: () => this.above(session, title) },
+      { name: "name", of: name, build: () => element("h1", { tabindex: "-1" }, name) },
+      {
+        name: "facts",
+        of: [line?.handle, line?.pinned, newest, view.versions.length],
+        build: () => factsOf(view, line),
+      },
+      disk === null ? null : { name: "disk", of: disk, build: () => diskNode(disk) },
+      newest?.redacted
+        ? { name: "redacted", of: newest.redacted, build: () => redactedNode(String(newest.redacted)) }
+        : null,
+      ...this.shown(line),
+      heading("Versions"),
+      { name: "versions", of: null, build: () => this.versions },
+      this.older(view),
+      heading("Relations"),
+      { name: "graph", of: [name, relations], build: () => this.graph(name, view) },
+      { name: "relations", of: relations, build: () => this.relations(view) },
+    ]);
+    this.showVersions(view);
+    return this.content;
   }
 
-  /** The calls that showed it, and what became of it. */
-  shown() {
-    const { line, known, session } = this;
+  /**
+   * @param {string} session
+   * @param {string} title
+   */
+  above(session, title) {
+    return element(
+      "p",
+      { class: "above tools" },
+      element("a", { href: hashOf({ view: "session", id: session }) }, oneLine(title, 80)),
+      element("a", { href: hashOf({ view: "objects", id: session }) }, "All objects"),
+    );
+  }
+
+  /**
+   * The calls that showed it, and what became of it.
+   * @param {TimelineObject | null} line
+   * @returns {import("../elements/kept-parts.js").Part[]}
+   */
+  shown(line) {
+    const { known, session } = this;
     if (line === null || known === null || session === null) {
       return [];
     }
     const calls = known.timeline.calls.length;
     const marks = known.timeline.marks.filter(({ object, kind }) => object === line.id && MARKS[kind] !== undefined);
+    const { shown, handle } = line;
+    const words = `Now: ${shownNow(shown, calls)}. Its text stood in ${counted(shownCalls(shown), "call")} of ${whole(calls)}.`;
     return [
-      element("h2", {}, "In the window"),
-      element(
-        "p",
-        {},
-        `Now: ${shownNow(line.shown, calls)}. Its text stood in ${counted(shownCalls(line.shown), "call")} of ${whole(calls)}.`,
-      ),
-      shownStrip(line.shown, calls),
-      shownList(line.shown, session, line.handle),
-      marks.length === 0
-        ? null
-        : element(
-            "ol",
-            { class: "runs" },
-            ...marks.map(({ kind, call, text }) =>
-              element(
-                "li",
-                {},
-                "before call ",
-                element(
-                  "a",
-                  { href: hashOf({ view: "call", id: session, call: Math.min(call, calls) }) },
-                  String(call),
-                ),
-                `: ${text ?? MARKS[kind]}`,
-              ),
-            ),
-          ),
+      heading("In the window"),
+      { name: "now", of: words, build: () => element("p", {}, words) },
+      { name: "strip", of: [shown, calls], build: () => shownStrip(shown, calls) },
+      { name: "runs", of: shown, build: () => shownList(shown, session, handle) },
+      ...(marks.length === 0 ? [] : [{ name: "marks", of: marks, build: () => marksNode(marks, session, calls) }]),
     ];
   }
 
-  versions() {
-    const { versions } = this.view;
-    const list = element("ol", { class: "versions" });
-    const more = button("", () => show());
-    const show = () => {
-      const from = list.childElementCount;
-      list.append(
-        ...versions.slice(from, from + VERSIONS).map((version, at) => this.version(version, versions[from + at + 1])),
-      );
-      more.hidden = list.childElementCount >= versions.length;
-      more.textContent = `Show older ones, ${whole(versions.length - list.childElementCount)}`;
+  /**
+   * What shows older versions, where there are more than are shown.
+   * @param {ObjectView} view
+   * @returns {import("../elements/kept-parts.js").Part | null}
+   */
+  older(view) {
+    const left = view.versions.length - this.most;
+    const more = () => {
+      this.most += VERSIONS;
+      this.show(this.known, view);
     };
-    show();
-    // What changed last is what is asked for most.
-    list.querySelector("button")?.click();
-    return element("div", { class: "fill" }, list, more);
+    const build = () => button(`Show older ones, ${whole(left)}`, more);
+    return left <= 0 ? null : { name: "older", of: [left, view.versions[0]?.txId], build };
+  }
+
+  /** @param {ObjectView} view */
+  showVersions({ versions }) {
+    const isFirst = this.versions.childElementCount === 0;
+    this.rows(
+      versions.slice(0, this.most).map((version, at) => ({
+        name: `${version.id} ${version.txId}`,
+        of: [version, versions[at + 1]?.txId],
+        build: () => this.version(version, versions[at + 1]),
+      })),
+    );
+    if (isFirst) {
+      // What changed last is what is asked for most.
+      this.versions.querySelector("button")?.click();
+    }
   }
 
   /**
@@ -230,9 +234,20 @@ class ObjectPage {
     );
   }
 
-  /** All relations, as a list. */
-  relations() {
-    const { links, backlinks } = this.view;
+  /**
+   * @param {string} name
+   * @param {ObjectView} view
+   */
+  graph(name, { links, backlinks }) {
+    const nameOf = (/** @type {string} */ id) => this.nameOf(id);
+    return linksGraph({ name, links, backlinks, nameOf, options: this.options });
+  }
+
+  /**
+   * All relations, as a list.
+   * @param {ObjectView} view
+   */
+  relations({ links, backlinks }) {
     const { options } = this;
     const item = (/** @type {string | undefined} */ id, /** @type {string} */ name, /** @type {ObjectLink} */ link) =>
       element(
@@ -266,11 +281,60 @@ class ObjectPage {
     );
   }
 
+  /** What the session calls the objects of a link. @param {ObjectLink} link */
+  namesIn({ from, target }) {
+    return [from, target.id].map((id) => (id === undefined ? null : this.nameOf(id)));
+  }
+
   /** The name that the session has for an object. @param {string} id */
   nameOf(id) {
     const line = this.known?.timeline.objects.find((object) => object.id === id);
     return line === undefined ? null : `${line.handle} ${line.name}`;
   }
+}
+
+/**
+ * @param {string} text
+ * @returns {import("../elements/kept-parts.js").Part}
+ */
+function heading(text) {
+  return { name: text, of: null, build: () => element("h2", {}, text) };
+}
+
+/**
+ * @param {ObjectView} view
+ * @param {TimelineObject | null} line
+ */
+function factsOf({ id, versions }, line) {
+  const [newest] = versions;
+  const facts = [
+    line?.handle,
+    newest === undefined ? null : TYPES[newest.type],
+    line?.pinned ? "pinned" : null,
+    counted(versions.length, "version"),
+    ...(newest?.nicknames ?? []).map((nickname) => `named ${nickname}`),
+  ];
+  return element("p", { class: "faint facts" }, facts.filter(Boolean).join(" · "), " · ", element("code", {}, id));
+}
+
+/** @param {NonNullable<ObjectView["disk"]>} disk */
+function diskNode({ path, state }) {
+  return element("p", { class: `disk ${state}` }, DISK[state], " ", element("code", {}, path));
+}
+
+/**
+ * What happened to it, and before which calls.
+ * @param {SessionView["timeline"]["marks"]} marks
+ * @param {string} session
+ * @param {number} calls
+ */
+function marksNode(marks, session, calls) {
+  const link = (/** @type {number} */ call) =>
+    element("a", { href: hashOf({ view: "call", id: session, call: Math.min(call, calls) }) }, String(call));
+  const items = marks.map(({ kind, call, text }) =>
+    element("li", {}, "before call ", link(call), `: ${text ?? MARKS[kind]}`),
+  );
+  return element("ol", { class: "runs" }, ...items);
 }
 
 /**
@@ -307,9 +371,11 @@ function nameOf({ id, versions: [newest] }) {
   return typeof path === "string" ? path : typeof tool === "string" ? [tool, brief].filter(Boolean).join(" ") : id;
 }
 
-/** @param {"secret" | "forgotten"} redacted */
-function redactedText(redacted) {
-  return redacted === "secret" ? "A secret was taken out of this object." : "The text of this object was forgotten.";
+/** @param {string} redacted */
+function redactedNode(redacted) {
+  const text =
+    redacted === "secret" ? "A secret was taken out of this object." : "The text of this object was forgotten.";
+  return element("p", { class: "notice" }, text);
 }
 
 /** @param {ObjectLink} link */

@@ -47,7 +47,7 @@ export function objectsView(context, route) {
     none.hidden = shown.length > 0;
     list.show(shown.length);
   };
-  const load = () =>
+  const load = (keeps = false) =>
     fill(
       place,
       context.signal,
@@ -60,6 +60,7 @@ export function objectsView(context, route) {
           ? element("p", { class: "empty" }, "This session met no file and no tool call yet.")
           : [list.node, none];
       },
+      { keeps },
     );
   const node = element(
     "div",
@@ -70,7 +71,7 @@ export function objectsView(context, route) {
     place,
     legend(),
   );
-  return { node, ready: load(), refresh: () => void load() };
+  return { node, ready: load(), refresh: () => void load(true) };
 }
 
 /**

@@ -3,12 +3,13 @@ import { besideData, besideTable, COLOURS } from "../charts/beside.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
 import { element, fill } from "../elements/dom.js";
+import { keptParts } from "../elements/kept-parts.js";
 import { cost, percent, savedShare, short, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 
 /** @typedef {import("../../protocol.js").SessionView} Session */
-/** @typedef {import("../charts/charts.js").Series} Series */
+/** @typedef {import("../charts/shapes.js").Series} Series */
 /** Two sessions: `A` and `B`. @typedef {{ name: string, session: Session, course: Course }[]} Both */
 
 /**
@@ -20,23 +21,39 @@ export function compareView(context, route) {
   context.title("Two sessions");
   const ids = [route.id, route.other].map(String);
   const place = element("div", { class: "view" });
+  const content = element("div", { class: "view" });
+  const show = keptParts(content);
   /** @type {Panel | null} */
   let panel = null;
   context.signal.addEventListener("abort", () => panel?.end());
-  const ready = fill(
-    place,
-    context.signal,
-    () => Promise.all(ids.map((id) => context.source.session(id))),
-    (sessions) => {
-      const both = sessions.map((session, at) => ({ name: "AB"[at], session, course: new Course(session) }));
-      context.kept.walk ??= {};
-      panel?.end();
-      panel = new Panel(context.kept.walk, panelData(both));
-      return [figuresTable(both), panel.node];
-    },
-  );
+  const load = (keeps = false) =>
+    fill(
+      place,
+      context.signal,
+      () => Promise.all(ids.map((id) => context.source.session(id))),
+      (sessions) => {
+        const both = sessions.map((session, at) => ({ name: "AB"[at], session, course: new Course(session) }));
+        context.kept.walk ??= {};
+        if (panel === null) {
+          panel = new Panel(context.kept.walk, panelData(both));
+        } else {
+          panel.show(panelData(both));
+        }
+        const { node } = panel;
+        show([
+          { name: "figures", of: sessions.map(({ info }) => info), build: () => figuresTable(both) },
+          { name: "charts", of: null, build: () => node },
+        ]);
+        return content;
+      },
+      { keeps },
+    );
   const head = element("h1", { tabindex: "-1" }, "Two sessions");
-  return { node: element("div", { class: "view compare" }, head, place), ready };
+  return {
+    node: element("div", { class: "view compare" }, head, place),
+    ready: load(),
+    refresh: () => void load(true),
+  };
 }
 
 /** What is compared. @type {[string, (one: Both[number], isDollars: boolean) => string][]} */
