@@ -1278,6 +1278,24 @@ export interface CallRange {
   count: number
 }
 
+/** How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included. */
+export interface CallSize {
+  /** The provider's token count divided by ours, as it was known at the call; 1 until the provider reported one. */
+  factor: number
+  /** Tokens of the request, as `ours.sent` of `LedgerCall`. */
+  sent: number
+  /**
+   * Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. Null where it
+   * would not have made the call, because that answers a tool of ours.
+   */
+  plain: number | null
+  /**
+   * Position in the chat of the first message that the plain host would still have had as it was: a summary would have stood for those
+   * before it. Null where it would not have compacted.
+   */
+  plainFrom: number | null
+}
+
 /** An object whose latest version is another than before an import. */
 export interface ChangedLatest {
   /** ID of the object. */
@@ -2310,6 +2328,8 @@ export interface RecordedCall {
   plainTokens: number | null
   /** Tokens of the model's window. */
   contextWindow: number | null
+  /** How large the request was beside the plain host's; null of a call that is in no bill. */
+  size: CallSize | null
   /** Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded. */
   hash: string | null
   /** Whether `messages` match `hash`. False if a message is withheld whose hash is not known. */

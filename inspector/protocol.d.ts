@@ -74,7 +74,7 @@ export interface PayloadView {
   messages: Pick<MessageView, "message" | "length" | "cut">[] | null;
 }
 
-/** `GET /api/call?id=ID&call=N`. */
+/** `GET /api/call?id=ID&call=N`. All its tokens are in the provider's count, as far as that was known at the call; `size` says how that was. */
 export interface CallView {
   call: Omit<RecordedCall, "messages" | "about" | "payload"> & { payload: PayloadView | null };
   messages: MessageView[];
@@ -85,7 +85,7 @@ export interface CallView {
 /** `GET /api/plain?id=ID&call=N`: how the call differs from what the plain host would have sent. */
 export type PlainView = Comparison;
 
-/** Another list of messages beside a call's: the one before, or that of the plain host. */
+/** Another list of messages beside a call's: the one before, or that of the plain host. Tokens as in `CallView`. */
 export interface Comparison {
   /** Number of messages of the other list, and their tokens. */
   count: number;

@@ -29,7 +29,7 @@ pub use self::notice::Notice;
 pub use self::recorded::{
     About, Against, Beside, BesideBoth, CallPoint, Change, Inspected, Kinds, Mark, MarkKind,
     ObjectLine, Payload, Place, Prompt, PromptTokens, Replayed, SessionSummary, ShownRun, Since,
-    StoredChat, Timeline, Way, compare_calls, find_handle, find_session, inspect_beside,
+    Size, StoredChat, Timeline, Way, compare_calls, find_handle, find_session, inspect_beside,
     inspect_call, inspect_calls, newest_call, replay_call, session_at, sessions, statement,
     stored_chat, text_of, timeline,
 };

@@ -155,9 +155,39 @@ describe("since the call before", () => {
   });
 
   it("says against plain what is shorter and what is left out", () => {
-    const fates = changesAgainstPlain(messages, before).map(({ fate, words }) => [fate, words]);
+    const fates = changesAgainstPlain(messages, before, null).map(({ fate, words }) => [fate, words]);
     expect(fates[1]).toEqual(["collapsed", "300 tokens in plain’s request, 10 in ours"]);
     expect(fates[3]).toEqual(["left", "Plain would have sent it"]);
+  });
+});
+
+describe("against a plain host that would have compacted", () => {
+  const messages = [0, 1, 4, 5].map((position) => view({ position }));
+  const plain: Comparison = {
+    count: 6,
+    tokens: 240,
+    changes: [
+      { change: "kept", old: 0, new: 0, count: 2, diff: null },
+      { change: "removed", old: 2, new: null, count: 1, diff: null },
+      { change: "removed", old: 3, new: null, count: 1, diff: null },
+      { change: "changed", old: 4, new: 2, count: 1, diff: "@@ -1 +1 @@\n-a\n+b\n" },
+      { change: "kept", old: 5, new: 3, count: 1, diff: null },
+    ],
+    messages: { 2: view({ position: 2, tokens: 90 }), 3: view({ position: 3, tokens: 70 }), 4: view({ position: 4 }) },
+  };
+  const fates = (from: number) =>
+    changesAgainstPlain(messages, plain, from).map(({ fate, count }) => `${count} ${fate}`);
+
+  it("what is older is in a summary of plain's, whether ours has it or not", () => {
+    expect(fates(5)).toEqual(["2 stays", "2 neither", "1 new", "1 kept"]);
+    expect(fates(3)).toEqual(["2 stays", "1 neither", "1 left", "1 changed", "1 kept"]);
+    expect(fates(0)).toEqual(["2 kept", "1 left", "1 left", "1 changed", "1 kept"]);
+  });
+
+  it("runs have the tokens of all of their messages", () => {
+    const found = sums(changesAgainstPlain(messages, plain, 5), messages, plain);
+    expect(found.get("neither")).toEqual({ count: 2, tokens: 160, was: 0 });
+    expect(found.get("stays")).toEqual({ count: 2, tokens: 20, was: 0 });
   });
 });
 

@@ -36,9 +36,9 @@ const WISHES = [
 export async function workedStore(folder: string, { turns = 6, sessions = 1 } = {}): Promise<Made> {
   const path = join(folder, "store.sqlite");
   const store = await openStore({ path });
-  const session = await playWork(store, join(folder, "project"), turns);
+  const session = await playWork(await startWork(store, join(folder, "project")), turns);
   for (let other = 1; other < sessions; other += 1) {
-    await playWork(store, join(folder, `project-${other}`), turns + other, `worked-${other}`);
+    await playWork(await startWork(store, join(folder, `project-${other}`), `worked-${other}`), turns + other);
   }
   await store.close();
   return { path, session };
@@ -53,8 +53,18 @@ export async function startWork(store: Store, cwd: string, sessionId = "worked")
   return Host.open(store, { sessionId, cwd, settings: eager });
 }
 
-async function playWork(store: Store, cwd: string, turns: number, sessionId?: string): Promise<string> {
-  const host = await startWork(store, cwd, sessionId);
+/** The same in a window in which the plain host would have to compact. */
+export async function narrowStore(folder: string): Promise<Made> {
+  const path = join(folder, "store.sqlite");
+  const store = await openStore({ path });
+  const host = await startWork(store, join(folder, "project"));
+  host.model = { ...host.model, contextWindow: 48_000 };
+  const session = await playWork(host, 6);
+  await store.close();
+  return { path, session };
+}
+
+async function playWork(host: Host, turns: number): Promise<string> {
   for (let turn = 0; turn < turns; turn += 1) {
     await playTurn(host, turn);
   }
@@ -87,7 +97,7 @@ const EXTRAS: ((host: Host, turn: number) => Promise<void>)[] = [
     await host.ours("pin", { name: "bin/lib/table.js" });
   },
   async (host) => {
-    host.model = opus;
+    host.model = { ...opus, contextWindow: host.model.contextWindow };
     await host.ours("activate", { name: "t1" });
   },
   // A line that only the log of the first turn has, which its preview left out.

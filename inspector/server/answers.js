@@ -154,8 +154,8 @@ export class Answers {
    * @returns {Promise<PlainView>}
    */
   async plain(id, call) {
-    const { other, changes } = await this.compared(id, call, "plain");
-    return comparison(/** @type {RecordedCall} */ (other), changes);
+    const compared = await this.compared(id, call, "plain");
+    return comparison(compared.call, /** @type {RecordedCall} */ (compared.other), compared.changes);
   }
 
   /**

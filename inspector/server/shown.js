@@ -89,35 +89,54 @@ export function messageText(json) {
 export function shownCall({ call, other, changes }) {
   const { messages, about, payload, ...rest } = call;
   const changed = payload?.messages?.map(shownMessage) ?? null;
+  const counted = providersCount(call);
   return {
-    call: { ...rest, payload: payload === null ? null : { hash: payload.hash, messages: changed } },
-    messages: messages.map((_, at) => shown(call, at)),
-    before: other === null ? null : comparison(other, changes),
+    call: {
+      ...rest,
+      sentTokens: rest.sentTokens && counted(rest.sentTokens),
+      plainTokens: rest.plainTokens && counted(rest.plainTokens),
+      promptTokens: rest.promptTokens && counted(rest.promptTokens),
+      payload: payload === null ? null : { hash: payload.hash, messages: changed },
+    },
+    messages: messages.map((_, at) => shown(call, at, counted)),
+    before: other === null ? null : comparison(call, other, changes),
   };
 }
 
 /**
+ * @param {Pick<RecordedCall, "size">} call
  * @param {Listed} other
  * @param {CallChange[]} changes from the other one on
  * @returns {Comparison}
  */
-export function comparison(other, changes) {
+export function comparison(call, other, changes) {
   const gone = changes.filter(({ change }) => change === "removed" || change === "changed");
+  const counted = providersCount(call);
   return {
     count: other.messages.length,
-    tokens: other.about.reduce((sum, { tokens }) => sum + tokens, 0),
+    tokens: other.about.reduce((sum, { tokens }) => sum + counted(tokens), 0),
     changes: changes.map((change) => ({ ...change, diff: shownDiff(change.diff) })),
-    messages: Object.fromEntries(gone.map(({ old }) => [Number(old), shown(other, Number(old))])),
+    messages: Object.fromEntries(gone.map(({ old }) => [Number(old), shown(other, Number(old), counted)])),
   };
+}
+
+/**
+ * How our count of tokens becomes the provider's, in which a call is billed and its window is full.
+ * @param {Pick<RecordedCall, "size">} call
+ */
+function providersCount({ size }) {
+  return (/** @type {number} */ tokens) => Math.round(tokens * (size?.factor ?? 1));
 }
 
 /**
  * @param {Listed} list
  * @param {number} at
+ * @param {(tokens: number) => number} counted
  * @returns {MessageView}
  */
-function shown(list, at) {
-  return { ...shownMessage(list.messages[at]), about: list.about[at] };
+function shown(list, at, counted) {
+  const about = list.about[at];
+  return { ...shownMessage(list.messages[at]), about: { ...about, tokens: counted(about.tokens) } };
 }
 
 /**

@@ -56,6 +56,8 @@ pub struct RecordedCall {
     pub plain_tokens: Option<i64>,
     /// Tokens of the model's window.
     pub context_window: Option<i64>,
+    /// How large the request was beside the plain host's; null of a call that is in no bill.
+    pub size: Option<CallSize>,
     /// Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded.
     pub hash: Option<String>,
     /// Whether `messages` match `hash`. False if a message is withheld whose hash is not known.
@@ -73,6 +75,21 @@ pub struct RecordedCall {
     pub about: Vec<MessageAbout>,
     /// The request in the provider's format, if the host called `preparePayload`.
     pub payload: Option<RecordedPayload>,
+}
+
+/// How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included.
+#[napi(object, use_nullable = true)]
+pub struct CallSize {
+    /// The provider's token count divided by ours, as it was known at the call; 1 until the provider reported one.
+    pub factor: f64,
+    /// Tokens of the request, as `ours.sent` of `LedgerCall`.
+    pub sent: i64,
+    /// Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. Null where it
+    /// would not have made the call, because that answers a tool of ours.
+    pub plain: Option<i64>,
+    /// Position in the chat of the first message that the plain host would still have had as it was: a summary would have stood for those
+    /// before it. Null where it would not have compacted.
+    pub plain_from: Option<i64>,
 }
 
 /// Which call to compare, and with what.
@@ -366,6 +383,12 @@ fn recorded(call: Inspected) -> RecordedCall {
         sent_tokens: record.map(|record| count(record.sent_tokens)),
         plain_tokens: record.map(|record| count(record.plain_tokens)),
         context_window: record.and_then(|record| record.context_window).map(count),
+        size: call.size.map(|size| CallSize {
+            factor: size.factor,
+            sent: count(size.sent),
+            plain: size.plain.map(count),
+            plain_from: size.plain_from.map(count),
+        }),
         hash: record.map(|record| record.hash.to_string()),
         verified: call.verified,
         about: about.collect(),

@@ -22,7 +22,7 @@ pub use self::chat::{PromptTokens, StoredChat, stored_chat};
 pub use self::compare::{Change, compare_calls};
 pub use self::document::session_at;
 use self::find::Recording;
-pub use self::inspect::{About, Inspected, Payload, Prompt, Since, inspect_call};
+pub use self::inspect::{About, Inspected, Payload, Prompt, Since, Size, inspect_call};
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{

@@ -1,6 +1,6 @@
 //! The ledger of sessions: what calls cost, beside the plain host.
 
-use palimpsest::live::LiveSession;
+use palimpsest::live::{LiveSession, inspect_call};
 use palimpsest::session::{Bill, CallBill, ReportKind, Reported};
 use palimpsest::settings::{PriceSetting, Settings};
 use serde_json::json;
@@ -169,6 +169,31 @@ fn the_plain_host_compacts_when_its_window_is_full() {
     assert!(largest <= 60_000 - 16_384, "{largest}");
     assert!(bill.compactions() >= 2, "{bill:?}");
     assert!(bill.compaction().is_some());
+}
+
+#[test]
+fn each_call_is_inspected_as_large_as_the_ledger_has_it_on_both_sides() {
+    let mut host = host("openai");
+    host.window = 60_000;
+    let mut billed = Vec::new();
+    for number in 0..30 {
+        turn(&mut host, number, 2_500);
+        host.live.record_usage(reported(5_000 + 1_000 * number as u64)).unwrap();
+        let bill = host.live.state().bill();
+        let call = bill.last().unwrap();
+        billed.push((call.number, call.bill.clone(), bill.compaction()));
+    }
+    host.restart();
+    for (number, bill, compaction) in &billed {
+        let inspected = inspect_call(&host.store, host.live.id(), *number).unwrap();
+        let size = inspected.size.unwrap();
+        assert_eq!((size.sent, size.plain), (bill.ours.total(), Some(bill.plain.total())));
+        assert_eq!(size.factor.to_bits(), bill.factor.to_bits());
+        assert_eq!(size.plain_from, compaction.map(|compaction| compaction.from));
+    }
+    let first = billed.iter().position(|(_, _, compaction)| compaction.is_some());
+    assert!(first.is_some_and(|first| first > 0), "plain compacts on the way");
+    assert!(billed.last().unwrap().1.factor > 1.0, "the provider's count is another");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // What a call was, above its messages: its place in the session, its figures beside plain's, and what fills its window.
 
-import { KINDS } from "../charts/kinds.js";
+import { KINDS, recounted, totalOf } from "../charts/kinds.js";
 import { element } from "../elements/dom.js";
 import { clock, cost, counted, percent, savedText, short, whole } from "../elements/numbers.js";
 import { roleOf } from "./parts.js";
@@ -47,17 +47,32 @@ export function callFacts({ time, model, epoch, epochReason, retryOf, layout, co
  * @param {CallView} view
  */
 export function callFigures(view) {
-  const { call } = view;
-  const [sent, plain] = [call.sentTokens ?? 0, call.plainTokens ?? 0];
-  const saved = savedText(sent, plain);
+  const { ours, plain } = sizes(view.call);
+  const isCompacted = plain !== null && view.call.size !== null && view.call.size.plainFrom !== null;
+  const list = (view.call.plainTokens ?? 0) + (view.call.promptTokens ?? 0);
   return element(
     "dl",
     { class: "figures" },
-    tile("messages as sent", `${short(sent)} tok`, saved),
-    tile("plain would have sent", `${short(plain)} tok`, plain > 0 ? "the host alone" : ""),
+    tile("request as sent", `${short(ours)} tok`, plain === null ? "" : savedText(ours, plain)),
+    tile(
+      "plain would have sent",
+      plain === null ? "–" : `${short(plain)} tok`,
+      plain === null ? "no such call" : isCompacted ? `compacted, of ${short(list)}` : "the host alone",
+    ),
     tile("cost of this call", "–", "", "bill"),
     hashTile(view),
   );
+}
+
+/**
+ * Tokens of the request and of plain's, system prompt and tools included; plain's is null where it would not have made the call.
+ * @param {CallView["call"]} call
+ */
+function sizes({ size, sentTokens, plainTokens, promptTokens }) {
+  const prompt = promptTokens ?? 0;
+  return size === null
+    ? { ours: (sentTokens ?? 0) + prompt, plain: (plainTokens ?? 0) + prompt }
+    : { ours: size.sent, plain: size.plain };
 }
 
 /**
@@ -116,10 +131,9 @@ export function billTexts({ ours, plain, usdPerMillion, reported }) {
  * @param {import("../../../index.js").TokensByKind | null} known as the timeline has it, which also counts lines within messages
  */
 export function windowBars(view, known) {
-  const kinds = known ?? tokensByKind(view);
-  const ours = Object.values(kinds).reduce((sum, tokens) => sum + tokens, 0);
-  const plain = (view.call.plainTokens ?? 0) + (view.call.promptTokens ?? 0);
-  const scale = Math.max(ours, plain, 1);
+  const kinds = recounted(known ?? tokensByKind(view), view.call.size?.sent);
+  const plain = sizes(view.call).plain ?? 0;
+  const scale = Math.max(totalOf(kinds), plain, 1);
   const present = KINDS.filter(([kind]) => kinds[kind] > 0);
   const label = present.map(([kind, name]) => `${name} ${short(kinds[kind])}`).join(", ");
   return element(

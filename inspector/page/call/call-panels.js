@@ -4,8 +4,8 @@ import { chunks } from "../elements/chunks.js";
 import { element, put } from "../elements/dom.js";
 import { longText } from "../elements/long-text.js";
 import { counted, short, whole } from "../elements/numbers.js";
-import { FATES, PLAIN_FATES, sums } from "./changes.js";
-import { keptRow, messageCard, otherText } from "./message.js";
+import { FATES, PLAIN_FATES, RUNS, sums, tokensOf } from "./changes.js";
+import { messageCard, otherText, runRow } from "./message.js";
 import { gistOf, roleOf } from "./parts.js";
 import { wayOf } from "./why.js";
 
@@ -132,7 +132,7 @@ function fateOf(change, names = FATES) {
   if (change === undefined || change.fate === "kept") {
     return null;
   }
-  return { name: change.fate, label: names[change.fate], words: change.words, diff: change.diff };
+  return { name: change.fate, label: names[change.fate] ?? change.fate, words: change.words, diff: change.diff };
 }
 
 /**
@@ -159,18 +159,13 @@ export function comparisonPanel(given, other, changes, beside) {
   const place = element("div", { class: "fill" });
   /** @type {Set<Change>} */
   const opened = new Set();
+  const isLine = (/** @type {Change} */ change) => RUNS[change.fate] !== undefined && change.count > 0;
   const show = () => {
-    const rows = changes.flatMap((change) =>
-      change.fate === "kept" && opened.has(change)
-        ? Array.from({ length: change.count }, (_, at) => ({ ...change, new: Number(change.new) + at, count: 0 }))
-        : [change],
-    );
+    const rows = changes.flatMap((change) => (opened.has(change) ? pieces(change) : [change]));
     const build = (/** @type {number} */ at) => {
       const change = rows[at];
-      if (change.fate === "kept" && change.count > 0) {
-        const from = Number(change.new);
-        const tokens = view.messages.slice(from, from + change.count).reduce((sum, { about }) => sum + about.tokens, 0);
-        return keptRow(change.count, tokens, "the same", () => {
+      if (isLine(change)) {
+        return runRow(change.count, tokensOf(change, view.messages, other), String(RUNS[change.fate]), () => {
           opened.add(change);
           show();
         });
@@ -185,11 +180,46 @@ export function comparisonPanel(given, other, changes, beside) {
       const was = change.diff === null ? null : otherText(title, other.messages[old], load);
       return sentCard(given, change.new, fateOf(change, names), change.diff === null, was);
     };
-    const height = (/** @type {number} */ at) => (rows[at].fate === "kept" && rows[at].count > 0 ? 36 : 180);
+    const height = (/** @type {number} */ at) => (isLine(rows[at]) ? 36 : 180);
     put(place, chunks({ label: "Changes", count: rows.length, signal: context.signal, build, height }).node);
   };
   show();
-  return element("div", { class: "fill" }, sumLine(changes, view, other, names), place);
+  return element(
+    "div",
+    { class: "fill" },
+    sumLine(changes, view, other, names),
+    isBefore ? null : compactedText(view.call),
+    place,
+  );
+}
+
+/**
+ * The pieces of a run, each on its own.
+ * @param {Change} run
+ * @returns {Change[]}
+ */
+function pieces(run) {
+  const place = (/** @type {number | null} */ first, /** @type {number} */ at) => (first === null ? null : first + at);
+  return Array.from({ length: run.count }, (_, at) => ({
+    ...run,
+    old: place(run.old, at),
+    new: place(run.new, at),
+    count: 0,
+  }));
+}
+
+/**
+ * That plain's list would not be the host's any more.
+ * @param {CallView["call"]} call
+ */
+function compactedText({ size }) {
+  return size === null || size.plainFrom === null
+    ? null
+    : element(
+        "p",
+        { class: "notice" },
+        "The plain host would have compacted before: a summary would stand in the place of its older messages. What a model would have written there is not known; it counts as 2,000 tokens.",
+      );
 }
 
 /**
@@ -202,7 +232,9 @@ export function comparisonPanel(given, other, changes, beside) {
 function sumLine(changes, view, other, names) {
   const found = sums(changes, view.messages, other);
   const kept = found.get("kept");
-  const sent = view.call.sentTokens ?? 0;
+  const { size, sentTokens } = view.call;
+  const isOfPlain = names === PLAIN_FATES && size !== null && size.plain !== null;
+  const [from, to] = isOfPlain ? [Number(size.plain), size.sent] : [other.tokens, sentTokens ?? 0];
   const chips = [...found].flatMap(([fate, { count, tokens, was }]) =>
     fate === "kept"
       ? []
@@ -217,7 +249,8 @@ function sumLine(changes, view, other, names) {
   return element(
     "div",
     { class: "sum-line" },
-    element("strong", {}, `${short(other.tokens)} → ${short(sent)} tokens`),
+    element("strong", {}, `${short(from)} → ${short(to)} tokens`),
+    isOfPlain ? element("span", { class: "faint" }, "with system prompt and tools") : null,
     ...chips,
     element(
       "span",
@@ -233,9 +266,7 @@ export function promptPanel({ systemPrompt, tools, promptTokens }) {
   return element(
     "div",
     { class: "fill" },
-    promptTokens === null
-      ? null
-      : element("p", { class: "faint" }, `${counted(promptTokens, "token")} together, by our count.`),
+    promptTokens === null ? null : element("p", { class: "faint" }, `${counted(promptTokens, "token")} together.`),
     element("h2", {}, "System prompt"),
     systemPrompt === null
       ? element("p", { class: "faint" }, "There was none.")

@@ -231,7 +231,12 @@ class CallPage {
     const { source, signal } = this.context;
     const ask = () => source.plain(this.session, this.number);
     void fill(place, signal, ask, (plain) =>
-      comparisonPanel(given, plain, changesAgainstPlain(given.view.messages, plain), "plain"),
+      comparisonPanel(
+        given,
+        plain,
+        changesAgainstPlain(given.view.messages, plain, given.view.call.size?.plainFrom ?? null),
+        "plain",
+      ),
     );
     return place;
   }

@@ -4,22 +4,35 @@ import { wayOf } from "./why.js";
 
 /** @typedef {import("../../protocol.js").MessageView} MessageView */
 /** @typedef {import("../../protocol.js").Comparison} Comparison */
-/** @typedef {"kept" | "new" | "left" | "back" | "collapsed" | "changed"} Fate */
+/** @typedef {"kept" | "new" | "left" | "back" | "collapsed" | "changed" | "stays" | "neither"} Fate */
 /**
- * A piece, or a run of kept ones. `old`, `new`: its places in the lists, where it has them.
+ * A piece, or a run of pieces. `old`, `new`: its places in the lists, where it has them.
  * @typedef {{ fate: Fate, words: string, old: number | null, new: number | null, count: number, diff: string | null }} Change
  */
 
-/** Each fate beside the call before, in short. */
+/** Each fate beside the call before, in short. @type {{ [fate in Fate]?: string }} */
 export const FATES = { new: "new", left: "left", back: "came back", collapsed: "collapsed", changed: "changed" };
 
-/** Each fate beside what plain would have sent. `left`, `collapsed`: what saves. */
+/**
+ * Each fate beside what plain would have sent. `left`, `collapsed`: what saves. `stays`, `neither`: what plain would have compacted away,
+ * which ours has, or has not.
+ * @type {{ [fate in Fate]?: string }}
+ */
 export const PLAIN_FATES = {
   new: "only ours",
   left: "left out",
   back: "only ours",
   collapsed: "shorter",
   changed: "changed",
+  stays: "only ours, as given",
+  neither: "in neither",
+};
+
+/** What stands as one line until it is opened, and what that says of its messages. @type {{ [fate in Fate]?: string }} */
+export const RUNS = {
+  kept: "the same",
+  stays: "that plain would have compacted away",
+  neither: "that neither request has: plain would have compacted them away",
 };
 
 /**
@@ -53,24 +66,68 @@ export function changesSince(messages, before, call) {
  * The changes against what the plain host would have sent.
  * @param {MessageView[]} messages
  * @param {Comparison} plain
+ * @param {number | null} plainFrom position of the first message that plain would not have compacted away; null: it would have them all
  * @returns {Change[]}
  */
-export function changesAgainstPlain(messages, plain) {
-  return plain.changes.map(({ change, old, new: now, count, diff }) => {
+export function changesAgainstPlain(messages, plain, plainFrom) {
+  const isGone = (/** @type {MessageView} */ { about }) =>
+    plainFrom !== null && about.position !== null && about.position < plainFrom;
+  const changes = plain.changes.flatMap(({ change, old, new: now, count, diff }) => {
     const made = (/** @type {Fate} */ fate, words = "") => ({ fate, words, old, new: now, count, diff: diff ?? null });
     if (change === "kept") {
-      return made("kept");
-    }
-    if (change === "removed") {
-      return made("left", "Plain would have sent it");
+      const run = messages.slice(Number(now), Number(now) + count);
+      return run.map((view, at) => ({
+        ...made(isGone(view) ? "stays" : "kept"),
+        old: Number(old) + at,
+        new: Number(now) + at,
+        count: 1,
+      }));
     }
     if (change === "inserted") {
-      return made("new", "Plain would not have sent it");
+      return [made("new", "Plain would not have sent it")];
     }
-    const [from, to] = [plain.messages[Number(old)].about.tokens, messages[Number(now)].about.tokens];
+    const before = plain.messages[Number(old)];
+    if (change === "removed") {
+      return [isGone(before) ? made("neither") : made("left", "Plain would have sent it")];
+    }
+    if (isGone(before)) {
+      return [{ ...made("new", "Plain would have compacted it away"), diff: null }];
+    }
+    const [from, to] = [before.about.tokens, messages[Number(now)].about.tokens];
     const words = `${counted(from, "token")} in plain’s request, ${short(to)} in ours`;
-    return made(to < from ? "collapsed" : "changed", words);
+    return [made(to < from ? "collapsed" : "changed", words)];
   });
+  return joined(changes);
+}
+
+/**
+ * Runs of pieces in one.
+ * @param {Change[]} changes
+ */
+function joined(changes) {
+  /** @type {Change[]} */
+  const runs = [];
+  for (const change of changes) {
+    const last = runs.at(-1);
+    if (last !== undefined && last.fate === change.fate && RUNS[change.fate] !== undefined) {
+      last.count += change.count;
+    } else {
+      runs.push({ ...change });
+    }
+  }
+  return runs;
+}
+
+/**
+ * The tokens of a piece or a run: of the later request, of the other one where that has it alone.
+ * @param {Change} change
+ * @param {MessageView[]} messages
+ * @param {Comparison} other
+ */
+export function tokensOf({ old, new: now, count }, messages, other) {
+  const ofOther = Array.from({ length: count }, (_, at) => other.messages[Number(old) + at]);
+  const pieces = now === null ? ofOther : messages.slice(now, now + count);
+  return pieces.reduce((sum, piece) => sum + (piece?.about.tokens ?? 0), 0);
 }
 
 /**
@@ -83,13 +140,12 @@ export function changesAgainstPlain(messages, plain) {
 export function sums(changes, messages, other) {
   /** @type {Map<Fate, { count: number, tokens: number, was: number }>} */
   const found = new Map();
-  for (const { fate, old, new: now, count } of changes) {
+  for (const change of changes) {
+    const { fate, old, new: now, count } = change;
     const sum = found.get(fate) ?? { count: 0, tokens: 0, was: 0 };
-    const before = old === null ? 0 : (other.messages[old]?.about.tokens ?? 0);
     sum.count += count;
-    sum.was += now === null ? 0 : before;
-    sum.tokens +=
-      now === null ? before : messages.slice(now, now + count).reduce((all, { about }) => all + about.tokens, 0);
+    sum.was += old === null || now === null ? 0 : (other.messages[old]?.about.tokens ?? 0);
+    sum.tokens += tokensOf(change, messages, other);
     found.set(fate, sum);
   }
   return found;

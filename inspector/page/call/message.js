@@ -3,6 +3,7 @@ import { difference } from "../elements/difference.js";
 import { button, element } from "../elements/dom.js";
 import { longText } from "../elements/long-text.js";
 import { cost, counted, percent, short, whole } from "../elements/numbers.js";
+import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 import { blockOf, mayBeCut, partsOf, roleOf, speakerOf } from "./parts.js";
 import { kindOf, sinceText, WAYS, wayOf, whyText } from "./why.js";
@@ -22,6 +23,9 @@ import { kindOf, sinceText, WAYS, wayOf, whyText } from "./why.js";
  *   other?: HTMLElement | null,
  * }} Place
  */
+
+/** Characters that name a line or a note: the whole stands in the message. */
+const lineCharacters = 100;
 
 /**
  * @param {Omit<MessageView, "about"> & { about?: MessageView["about"] }} view
@@ -69,9 +73,11 @@ export function messageCard({ message, cut, length, about }, place) {
  */
 function whyNodes(about, way) {
   const why = way === "given" && about.sinceCall === null ? null : element("p", { class: "why" }, whyText(about));
-  const notes = about.notes.map((note) => element("li", {}, "Note added: ", element("code", {}, note.split("\n")[0])));
+  const notes = about.notes.map((note) =>
+    element("li", {}, "Note added: ", element("code", {}, oneLine(note, lineCharacters))),
+  );
   const folds = about.folds.map((fold) =>
-    element("li", {}, "Folded steps: ", element("code", {}, fold.line), `${sinceText(fold)}`),
+    element("li", {}, "Folded steps: ", element("code", {}, oneLine(fold.line, lineCharacters)), sinceText(fold)),
   );
   return [
     why,
@@ -190,13 +196,13 @@ export function priceTexts(piece, usdPerMillion) {
 }
 
 /**
- * A run of messages that are as in the other request.
+ * A run of messages in one line, which opens it.
  * @param {number} count
  * @param {number} tokens
  * @param {string} words
  * @param {() => void} onopen
  */
-export function keptRow(count, tokens, words, onopen) {
+export function runRow(count, tokens, words, onopen) {
   return element(
     "div",
     { class: "kept", role: "listitem", tabindex: "-1" },

@@ -3,7 +3,7 @@ import { element } from "../elements/dom.js";
 import { cost, short } from "../elements/numbers.js";
 
 /** @typedef {import("../elements/dom.js").Child} Child */
-/** @typedef {import("./charts.js").Series} Series */
+/** @typedef {import("./shapes.js").Series} Series */
 
 /** Colours of the two, for what went out and for what plain would have sent. */
 export const COLOURS = ["ours", "person"];
@@ -29,7 +29,7 @@ export function besideTable(heads, rows) {
  * What a panel shows of them. `events`: what happened at the call with that index.
  * @param {{
  *   numbers: number[], windows: Series[], bills: Series[], isDollars: boolean,
- *   lanes: import("./charts.js").Lane[], events: (at: number) => Child[],
+ *   lanes: import("./shapes.js").Lane[], events: (at: number) => Child[],
  * }} courses
  * @returns {import("./panel.js").PanelData}
  */

@@ -4,11 +4,8 @@ import { drawAmounts, drawLanes, nearMark } from "./drawing.js";
 import { Plot } from "./plot.js";
 import { listen } from "./pointing.js";
 
-/**
- * `colour`: name of a custom property of the style sheet. Areas are stacked in their order, from below. A call without a value is a gap.
- * @typedef {{ name: string, colour: string, draw: "area" | "line" | "dashes", values: (number | null)[] }} Series
- */
-/** @typedef {{ name: string, colour: string, marks: { call: number, faint: boolean }[] }} Lane */
+/** @typedef {import("./shapes.js").Series} Series */
+/** @typedef {import("./shapes.js").Lane} Lane */
 /**
  * What is in a chart. `words`: a value as the axis has it. `lines`: numbers of the calls at which a line stands.
  * @typedef {{ label: string, height: number, words: (value: number) => string, series: Series[], lines: number[] }} ChartData

@@ -3,8 +3,8 @@
 import { colour } from "../elements/theme.js";
 import { roundStep } from "./plot.js";
 
-/** @typedef {import("./charts.js").Series} Series */
-/** @typedef {import("./charts.js").Lane} Lane */
+/** @typedef {import("./shapes.js").Series} Series */
+/** @typedef {import("./shapes.js").Lane} Lane */
 /** @typedef {import("./charts.js").ChartData} ChartData */
 /** @typedef {import("./plot.js").Plot} Plot */
 /** A value for each call, or a gap. @typedef {(number | null)[]} Column */

@@ -1,6 +1,7 @@
 // The kinds of content of a request, as charts and bars name them.
 
-/** @typedef {keyof import("../../../index.js").TokensByKind} Kind */
+/** @typedef {import("../../../index.js").TokensByKind} TokensByKind */
+/** @typedef {keyof TokensByKind} Kind */
 
 /** Kinds of content as they are stacked from below. @type {[Kind, string][]} */
 export const KINDS = [
@@ -12,3 +13,21 @@ export const KINDS = [
   ["notes", "notes"],
   ["references", "references"],
 ];
+
+/**
+ * The kinds of a request with so many tokens by another count, such as the provider's.
+ * @param {TokensByKind} kinds by our count
+ * @param {number | undefined} sent undefined where that is not known
+ * @returns {TokensByKind}
+ */
+export function recounted(kinds, sent) {
+  const ours = totalOf(kinds);
+  const factor = sent === undefined || ours === 0 ? 1 : sent / ours;
+  const entries = Object.entries(kinds).map(([kind, tokens]) => [kind, tokens * factor]);
+  return /** @type {TokensByKind} */ (Object.fromEntries(entries));
+}
+
+/** @param {TokensByKind} kinds */
+export function totalOf(kinds) {
+  return Object.values(kinds).reduce((sum, tokens) => sum + tokens, 0);
+}

@@ -4,8 +4,8 @@ import { Panel } from "./panel.js";
 
 /** @typedef {import("../../../index.js").ReplayedFile} ReplayedFile */
 /** @typedef {import("../../../index.js").ReplayedCall} ReplayedCall */
-/** @typedef {import("./charts.js").Series} Series */
-/** @typedef {import("./charts.js").Lane} Lane */
+/** @typedef {import("./shapes.js").Series} Series */
+/** @typedef {import("./shapes.js").Lane} Lane */
 
 /** Kinds of content as they are stacked from below, and their colours. @type {[keyof ReplayedCall["contents"], string, string][]} */
 const KINDS = [

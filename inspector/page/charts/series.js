@@ -1,12 +1,12 @@
 // What a session's timeline and ledger say, as charts and tables need it. Must not touch the document.
 
 import { cost } from "../elements/numbers.js";
-import { KINDS } from "./kinds.js";
+import { KINDS, recounted, totalOf } from "./kinds.js";
 
 /** @typedef {import("../../protocol.js").SessionView} Session */
 /** @typedef {import("../../../index.js").TimelineMark} TimelineMark */
-/** @typedef {import("./charts.js").Series} Series */
-/** @typedef {import("./charts.js").Lane} Lane */
+/** @typedef {import("./shapes.js").Series} Series */
+/** @typedef {import("./shapes.js").Lane} Lane */
 
 /** What can happen: its lane, the colour of its mark, and what it is called. @type {{ [kind in TimelineMark["kind"]]: [string, string, string] }} */
 const MARKS = {
@@ -35,6 +35,11 @@ export class Course {
     this.marks = timeline.marks;
     this.names = new Map(timeline.objects.map(({ id, name }) => [id, name]));
     this.isDollars = ledger.dollars !== null && ledger.dollars.calls === ledger.calls;
+    this.known = new Map(ledger.perCall.map((call) => [call.number, call]));
+    /** Tokens of each call by kind of content, in the provider's count; null where they are not known. */
+    this.kinds = timeline.calls.map(
+      ({ number, kinds }) => kinds && recounted(kinds, this.known.get(number)?.ours.sent),
+    );
     this.bills = this.sums();
     /** What happened before each call. */
     /** @type {TimelineMark[][]} */
@@ -52,19 +57,17 @@ export class Course {
     return Math.min(mark.call, this.calls.length) - 1;
   }
 
-  /** What each call cost and what all up to it cost, ours beside plain; `ratio`: tokens that plain would have sent for one of ours. */
+  /** What each call cost and what all up to it cost, ours beside plain. */
   sums() {
-    const known = new Map(this.ledger.perCall.map((call) => [call.number, call]));
     const sum = { ours: 0, plain: 0 };
     return this.numbers.map((number) => {
-      const call = known.get(number);
+      const call = this.known.get(number);
       const price = this.isDollars ? (call?.usdPerMillion ?? 0) / 1e6 : 1;
       const ours = call === undefined ? 0 : (call.ours.cost + call.warming.cost + call.faults.cost) * price;
       const plain = call === undefined ? 0 : call.plain.cost * price;
       sum.ours += ours;
       sum.plain += plain;
-      const ratio = call !== undefined && call.ours.sent > 0 ? call.plain.sent / call.ours.sent : null;
-      return { ours, plain, ratio, sum: { ...sum } };
+      return { ours, plain, sum: { ...sum } };
     });
   }
 
@@ -75,28 +78,28 @@ export class Course {
 
   /**
    * Tokens of a call, ours and plain's, prompt and tools included; null where it is not known. The plain host compacts as the ledger says,
-   * whose tokens are corrected by the provider's; here they are by our count. It makes no calls of our tools: plain's is null then.
+   * and makes no calls of our tools: plain's is null then.
    * @param {number} at
    */
   window(at) {
-    const { kinds, plainTokens } = this.calls[at];
+    const kinds = this.kinds[at];
     if (kinds === null) {
       return null;
     }
-    const ours = Object.values(kinds).reduce((sum, tokens) => sum + tokens, 0);
-    const ratio = this.bills[at].ratio;
-    return { ours, plain: ratio === null ? (plainTokens ?? 0) + kinds.prompt : ratio === 0 ? null : ours * ratio };
+    const { number, plainTokens } = this.calls[at];
+    const plain = this.known.get(number)?.plain.sent ?? (plainTokens ?? 0) + kinds.prompt;
+    return { ours: totalOf(kinds), plain: plain === 0 ? null : plain };
   }
 
   /** @returns {Series[]} */
   windowSeries() {
-    const present = KINDS.filter(([kind]) => this.calls.some(({ kinds }) => (kinds?.[kind] ?? 0) > 0));
+    const present = KINDS.filter(([kind]) => this.kinds.some((kinds) => (kinds?.[kind] ?? 0) > 0));
     /** @type {Series[]} */
     const areas = present.map(([kind, name]) => ({
       name,
       colour: kind,
       draw: "area",
-      values: this.calls.map(({ kinds }) => kinds?.[kind] ?? null),
+      values: this.kinds.map((kinds) => kinds?.[kind] ?? null),
     }));
     const plain = this.calls.map((_, at) => this.window(at)?.plain ?? null);
     return [...areas, { name: "plain", colour: "plain", draw: "line", values: plain }];

@@ -73,9 +73,9 @@ export function sourceOf(data) {
       const { call, before, sinceBefore } = calls.compared(number);
       return shownCall({ call, other: before, changes: sinceBefore });
     },
-    plain: async (_id, call) => {
-      const { plain, againstPlain } = calls.compared(call);
-      return comparison(plain, againstPlain);
+    plain: async (_id, number) => {
+      const { call, plain, againstPlain } = calls.compared(number);
+      return comparison(call, plain, againstPlain);
     },
     message: async (_id, call, at, of) => {
       const { call: sent, plain } = calls.compared(call);

@@ -3,7 +3,8 @@
 import { KINDS } from "../charts/kinds.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
-import { element, fill, put } from "../elements/dom.js";
+import { element, fill } from "../elements/dom.js";
+import { keptParts } from "../elements/kept-parts.js";
 import { virtualList } from "../elements/list.js";
 import { clock, cost, counted, percent, savedShare, short, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
@@ -45,6 +46,7 @@ class SessionPage {
     /** @type {Course | null} */
     this.course = null;
     this.head = element("div", { class: "view" });
+    this.headParts = keptParts(this.head);
     context.kept.walk ??= {};
     context.kept.list ??= {};
     this.list = virtualList({
@@ -76,7 +78,7 @@ class SessionPage {
     const course = new Course(session);
     this.course = course;
     this.context.title(session.info.title ?? "Session");
-    put(this.head, ...headOf(session, this.context.source.live));
+    this.headParts(headOf(session, this.context.source.live));
     if (course.calls.length === 0) {
       return [this.head, element("p", { class: "empty" }, "This session has made no call yet.")];
     }
@@ -116,7 +118,8 @@ class SessionPage {
    * @returns {[string, import("../elements/dom.js").Child][]}
    */
   figures(course, at) {
-    const { number, time, model, kinds, failedOpen } = course.calls[at];
+    const { number, time, model, failedOpen } = course.calls[at];
+    const kinds = course.kinds[at];
     const call = element("a", { href: this.callHash(number) }, `${number}`);
     const window = course.window(at);
     const bill = course.bills[at];
@@ -130,7 +133,7 @@ class SessionPage {
     return [
       ["call", call],
       ["window", whole(window.ours)],
-      ["plain", window.plain === null ? "does not make this call" : whole(window.plain)],
+      ["plain", window.plain === null ? "makes no such call" : whole(window.plain)],
       ...present.map(([kind, name]) => /** @type {[string, string]} */ ([name, whole(kinds[kind])])),
       ["cost", course.cost(bill.ours)],
       ["plain’s cost", course.cost(bill.plain)],
@@ -173,27 +176,39 @@ class SessionPage {
  * Title, place and figures.
  * @param {Session} session
  * @param {boolean} isLive
+ * @returns {import("../elements/kept-parts.js").Part[]}
  */
 function headOf({ info, ledger, timeline }, isLive) {
   const { id, title, harness, cwd, started, updated } = info;
   const calls = counted(timeline.calls.length, "call");
-  const to = (/** @type {"objects" | "memory" | "what-if"} */ view) => hashOf({ view, id });
+  const name = title === null ? "Untitled session" : oneLine(title, 200);
+  const place = `${harness} · ${cwd} · ${clock(started)} to ${clock(updated)} · ${calls}`;
   const newest = timeline.calls.at(-1)?.number;
+  const objects = timeline.objects.length;
   return [
-    element("h1", { tabindex: "-1" }, title === null ? "Untitled session" : oneLine(title, 200)),
-    element("p", { class: "faint place" }, `${harness} · ${cwd} · ${clock(started)} to ${clock(updated)} · ${calls}`),
-    tiles(ledger),
-    element(
-      "nav",
-      { class: "tools", "aria-label": "Of this session" },
-      newest === undefined
-        ? null
-        : element("a", { class: "button", href: hashOf({ view: "call", id, call: newest }) }, "Newest call"),
-      element("a", { class: "button", href: to("objects") }, counted(timeline.objects.length, "object")),
-      element("a", { class: "button", href: to("memory") }, "Memory"),
-      isLive ? element("a", { class: "button", href: to("what-if") }, "What if …") : null,
-    ),
+    { name: "name", of: name, build: () => element("h1", { tabindex: "-1" }, name) },
+    { name: "place", of: place, build: () => element("p", { class: "faint place" }, place) },
+    { name: "figures", of: info.txId, build: () => tiles(ledger) },
+    { name: "ways", of: [newest, objects], build: () => waysOn(id, { newest, objects, isLive }) },
   ];
+}
+
+/**
+ * Where one goes on from here.
+ * @param {string} id
+ * @param {{ newest: number | undefined, objects: number, isLive: boolean }} session `newest`: number of its newest call
+ */
+function waysOn(id, { newest, objects, isLive }) {
+  const way = (/** @type {string} */ name, /** @type {Parameters<typeof hashOf>[0]} */ to) =>
+    element("a", { class: "button", href: hashOf(to) }, name);
+  return element(
+    "nav",
+    { class: "tools", "aria-label": "Of this session" },
+    newest === undefined ? null : way("Newest call", { view: "call", id, call: newest }),
+    way(counted(objects, "object"), { view: "objects", id }),
+    way("Memory", { view: "memory", id }),
+    isLive ? way("What if …", { view: "what-if", id }) : null,
+  );
 }
 
 /** @param {import("../../../index.js").Ledger} ledger */
@@ -208,7 +223,9 @@ function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls 
     [
       "newest request",
       newest === undefined ? "–" : short(newest.ours.sent),
-      `plain ${short(newest?.plain.sent ?? 0)} tokens`,
+      newest === undefined || newest.plain.sent === 0
+        ? "plain makes no such call"
+        : `plain ${short(newest.plain.sent)} tokens`,
     ],
     [
       "epochs",

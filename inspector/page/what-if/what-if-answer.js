@@ -7,7 +7,7 @@ import { cost, counted, percent, savedShare, short, whole } from "../elements/nu
 /** @typedef {import("../../../index.js").Ledger} Ledger */
 /** @typedef {import("../../../index.js").ReplayedFile} ReplayedFile */
 /** @typedef {import("../../protocol.js").WhatIf} WhatIf */
-/** @typedef {import("../charts/charts.js").Series} Series */
+/** @typedef {import("../charts/shapes.js").Series} Series */
 
 /**
  * A figure: its name, its value, the value in words, and the difference in words.

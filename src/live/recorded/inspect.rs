@@ -34,6 +34,8 @@ pub struct Inspected {
     pub failure: Option<String>,
     /// Why its epoch started; none in the first epoch.
     pub epoch_reason: Option<String>,
+    /// How large the ledger has it; none of a call that is in no bill.
+    pub size: Option<Size>,
     /// System prompt and tools, where they were recorded.
     pub prompt: Option<Prompt>,
     /// The messages, each as JSON, as they went out; what the store does not hold is in `withheld`.
@@ -46,6 +48,33 @@ pub struct Inspected {
     pub verified: bool,
     /// The provider's request, where the host showed it.
     pub payload: Option<Payload>,
+}
+
+/// How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size {
+    /// The provider's token count divided by ours, as it was known at the call.
+    pub factor: f64,
+    /// Tokens of the request.
+    pub sent: u64,
+    /// Tokens of the plain host's request, its compactions counted; none where it would not have made the call.
+    pub plain: Option<u64>,
+    /// Position in the chat of the first message that the plain host would still have had as it was; none without a compaction.
+    pub plain_from: Option<u64>,
+}
+
+impl Size {
+    fn of(found: &FoundCall) -> Option<Self> {
+        let record = found.record.as_ref()?;
+        let ledger = found.state.bill();
+        let bill = &ledger.last().filter(|last| last.number == record.number)?.bill;
+        Some(Self {
+            factor: bill.factor,
+            sent: bill.ours.total(),
+            plain: Some(bill.plain.total()).filter(|tokens| *tokens > 0),
+            plain_from: ledger.compaction().map(|compaction| compaction.from),
+        })
+    }
 }
 
 /// System prompt and tools of a call.
@@ -139,6 +168,7 @@ pub(super) fn inspect(
         session: found.recording.session.envelope.id.clone(),
         call,
         epoch_reason: history.epochs.get(&epoch).cloned(),
+        size: Size::of(found),
         prompt: prompt(store, found)?,
         messages: replayed.messages,
         about,
