@@ -4,14 +4,16 @@
 //! A file is written like this: the new text stands ready on the disk (`prepared`), the journal records what is about to happen, the
 //! two files change places, and what stood there is compared with what the text was made from. If somebody saved the file in
 //! between, they change back and all is done anew. Whoever finds a journal whose last step has no end knows by the prepared file
-//! how far it came: it is gone or holds the old text when the new one is in its place.
+//! how far it came: it is gone or holds the old text when the new one is in its place. So where the new text is given up, the
+//! prepared file goes only once the journal says so. Where others saved the file meanwhile, what stands in it decides: an entry is
+//! done if it is there, and written again if not.
 
 mod insert;
 mod plan;
 mod standing;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -24,6 +26,7 @@ use super::scope::{LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{self, FolderLock, Found, MemoryFolder, Placed};
 use crate::error::{Error, Result};
 use crate::object::Hash;
+use crate::source::{FileState, read_file};
 
 /// How often a file is written anew because others changed it meanwhile.
 const MAX_ROUNDS: u32 = 20;
@@ -71,12 +74,16 @@ pub enum FlushStep {
     Begun,
     /// The new text is in its place.
     Placed,
-    /// What stood there is gone.
+    /// What stood there is gone, or stands there again and the new text is given up.
     Removed,
     /// The journal says that it is done.
     Committed,
     /// All files are written.
     Written,
+    /// What an interrupted flush began is ended or given up, and the journal does not say so yet.
+    Resumed,
+    /// The journal says so.
+    Ended,
 }
 
 /// Writes what waits in a folder's journal. Makes nothing where there is no journal.
@@ -112,18 +119,22 @@ pub fn flush_watched(
     }
     let lock = folder.lock()?;
     on_step(FlushStep::Locked);
-    let (journal, _) = Journal::read(folder);
+    let (journal, _) = Journal::load(folder)?;
     report.resumed = journal.is_interrupted();
     for begun in journal.begun() {
-        let (is_done, finding) = resume(folder, &lock, begun)?;
+        let operations: Vec<&Operation> =
+            journal.operations().filter(|one| begun.ids.contains(&one.id)).collect();
+        let scope = scope_of(&begun.file, scope);
+        let step =
+            Step { begun, scope, operations: &operations, target: folder.place_of(&begun.file)? };
+        let (is_done, finding) = step.resume(folder, &lock, on_step)?;
         report.findings.extend(finding);
         if is_done {
-            let done = journal.operations().filter(|one| begun.ids.contains(&one.id));
-            report.committed.extend(done.map(plan::resumed));
+            report.committed.extend(operations.into_iter().map(plan::resumed));
         }
     }
     standing::remove_leftovers(folder.path());
-    let (journal, findings) = Journal::read(folder);
+    let (journal, findings) = Journal::load(folder)?;
     report.findings.extend(findings);
     report.lost = journal.lost().to_vec();
     report.proposed = journal.proposed().cloned().collect();
@@ -132,15 +143,20 @@ pub fn flush_watched(
         by_file.entry(&operation.draft.file).or_default().push(operation);
     }
     for (file, operations) in by_file {
-        let scope = if file == LOCAL_INDEX_FILE { Scope::Local } else { scope };
+        let scope = scope_of(file, scope);
         let writing =
             Writing { folder, lock: &lock, scope, file, operations: &operations, options };
         writing.write(&mut report, on_step)?;
     }
     on_step(FlushStep::Written);
-    let (journal, _) = Journal::read(folder);
+    let (journal, _) = Journal::load(folder)?;
     report.findings.extend(journal.compact(folder, &lock)?);
     Ok(report)
+}
+
+/// The scope of what is written into a file of a folder with this scope.
+fn scope_of(file: &str, scope: Scope) -> Scope {
+    if file == LOCAL_INDEX_FILE { Scope::Local } else { scope }
 }
 
 /// The operations for one file of a folder.
@@ -210,11 +226,13 @@ impl Writing<'_> {
             Placed::Taken
         };
         on_step(FlushStep::Placed);
-        let (is_done, finding) = finish(&begun, target, placed)?;
+        let operations: Vec<&Operation> = plan.committed.iter().map(|one| &one.operation).collect();
+        let (begun, target) = (&begun, target.to_owned());
+        let step = Step { begun, scope: self.scope, operations: &operations, target };
+        let (is_done, finding) = step.finish(placed)?;
         report.findings.extend(finding);
         on_step(FlushStep::Removed);
-        let ids = if is_done { ids } else { Vec::new() };
-        journal::record_end(self.folder, self.lock, ids)?;
+        step.end(self.folder, self.lock, is_done)?;
         on_step(FlushStep::Committed);
         Ok(is_done)
     }
@@ -252,55 +270,87 @@ impl Writing<'_> {
     }
 }
 
-/// Ends a flush that was interrupted after it began to write a file. Returns whether the new text stands.
-fn resume(
-    folder: &MemoryFolder,
-    lock: &FolderLock,
-    begun: &Begun,
-) -> Result<(bool, Option<Finding>)> {
-    let target = folder.place_of(&begun.file)?;
-    let prepared = target.with_file_name(&begun.prepared);
-    let (is_done, finding) = match standing::hash_of(&prepared) {
-        None => (true, None),
-        Some(found) if found == begun.after => {
-            let failed = |source| Error::File { act: "write", path: prepared.clone(), source };
-            sidecar::remove(&prepared).map_err(failed)?;
-            (false, None)
-        }
-        Some(_) => finish(begun, &target, Placed::Exchanged)?,
-    };
-    let ids = if is_done { begun.ids.clone() } else { Vec::new() };
-    journal::record_end(folder, lock, ids)?;
-    Ok((is_done, finding))
+/// A step that was begun: the new text of one file.
+struct Step<'a> {
+    begun: &'a Begun,
+    scope: Scope,
+    /// What it commits.
+    operations: &'a [&'a Operation],
+    target: PathBuf,
 }
 
-/// Looks at what stood in the place of a new text. If it is what the text was made from, it is removed. If somebody saved the file
-/// in between, it goes back. Returns whether the new text stands.
-fn finish(begun: &Begun, target: &Path, placed: Placed) -> Result<(bool, Option<Finding>)> {
-    let prepared = target.with_file_name(&begun.prepared);
-    let failed = |source| Error::File { act: "write", path: target.to_owned(), source };
-    match placed {
-        Placed::Replaced => return Ok((true, None)),
-        Placed::Taken => {
-            sidecar::remove(&prepared).map_err(failed)?;
+impl Step<'_> {
+    fn prepared(&self) -> PathBuf {
+        self.target.with_file_name(&self.begun.prepared)
+    }
+
+    /// Ends a flush that was interrupted after it began to write a file. Returns whether the new text stands.
+    fn resume(
+        &self,
+        folder: &MemoryFolder,
+        lock: &FolderLock,
+        on_step: &mut dyn FnMut(FlushStep),
+    ) -> Result<(bool, Option<Finding>)> {
+        let (is_done, finding) = match standing::known_hash(&self.prepared())? {
+            None => (self.stands()?, None),
+            Some(found) if found == self.begun.after => (false, None),
+            Some(_) => self.finish(Placed::Exchanged)?,
+        };
+        on_step(FlushStep::Resumed);
+        self.end(folder, lock, is_done)?;
+        on_step(FlushStep::Ended);
+        Ok((is_done, finding))
+    }
+
+    /// Looks at what stood in the place of the new text. If it is what the text was made from, it is removed. If somebody saved the
+    /// file in between, it goes back, and the new text stands in the prepared file again. Returns whether the new text stands.
+    fn finish(&self, placed: Placed) -> Result<(bool, Option<Finding>)> {
+        let (prepared, target, after) = (self.prepared(), &self.target, &self.begun.after);
+        match placed {
+            Placed::Replaced => return Ok((true, None)),
+            Placed::Taken => return Ok((false, None)),
+            Placed::Exchanged => {}
+        }
+        standing::settle(&prepared);
+        if standing::known_hash(&prepared)? == self.begun.before {
+            sidecar::remove(&prepared).map_err(|source| self.failed(source))?;
+            return Ok((true, None));
+        }
+        if standing::known_hash(target)?.as_ref() != Some(after) {
+            // The file was saved twice, before and after: the later one stands.
+            let stands = self.stands()?;
+            return Ok((stands, Some(standing::set_aside(&prepared, target)?)));
+        }
+        sidecar::place(&prepared, target, false).map_err(|source| self.failed(source))?;
+        standing::settle(&prepared);
+        if standing::known_hash(&prepared)?.as_ref() == Some(after) {
             return Ok((false, None));
         }
-        Placed::Exchanged => {}
+        Ok((false, Some(standing::set_aside(&prepared, target)?)))
     }
-    standing::settle(&prepared);
-    if standing::hash_of(&prepared) == begun.before {
-        sidecar::remove(&prepared).map_err(failed)?;
-        return Ok((true, None));
+
+    /// Whether the new text stands, or another one that has all of its entries.
+    fn stands(&self) -> Result<bool> {
+        match read_file(&self.target, u64::MAX).state {
+            FileState::Text { text, source_hash } => {
+                let Self { begun, scope, operations, .. } = self;
+                let is_there = || plan::stand_in(&text, *scope, &begun.file, operations);
+                Ok(source_hash == begun.after || is_there())
+            }
+            // Gone, or something else now: what a person did with it is not undone, where that can be told.
+            _ => Ok(standing::known_hash(&self.target)?.is_none()),
+        }
     }
-    if standing::hash_of(target).as_ref() != Some(&begun.after) {
-        // The file was saved twice, before and after: the later one stands, and has the entries.
-        return Ok((true, Some(standing::set_aside(&prepared, target)?)));
+
+    /// Records that what was begun is done or given up. A new text that was given up goes only then: who finds it gone takes it for
+    /// placed.
+    fn end(&self, folder: &MemoryFolder, lock: &FolderLock, is_done: bool) -> Result<()> {
+        let ids = if is_done { self.begun.ids.clone() } else { Vec::new() };
+        journal::record_end(folder, lock, ids)?;
+        sidecar::remove(&self.prepared()).map_err(|source| self.failed(source))
     }
-    sidecar::place(&prepared, target, false).map_err(failed)?;
-    standing::settle(&prepared);
-    if standing::hash_of(&prepared).as_ref() == Some(&begun.after) {
-        sidecar::remove(&prepared).map_err(failed)?;
-        return Ok((false, None));
+
+    fn failed(&self, source: std::io::Error) -> Error {
+        Error::File { act: "write", path: self.target.clone(), source }
     }
-    Ok((false, Some(standing::set_aside(&prepared, target)?)))
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::record::Record;
 use super::finding::{Finding, FindingCode};
 use super::scope::Scope;
-use super::sidecar::{BadLine, FolderLock, MemoryFolder};
+use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of};
 use crate::error::{Error, Result};
 use crate::object::{Hash, Timestamp};
 
@@ -147,9 +147,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of a folder, and says which lines do not count.
+    /// Reads the journal of a folder for who only looks, and says which lines do not count. One that cannot be read is empty.
     pub fn read(folder: &MemoryFolder) -> (Self, Vec<Finding>) {
-        let (found, findings) = folder.read_lines::<Record>(JOURNAL_FILE);
+        Self::load(folder).unwrap_or_else(|error| (Self::default(), vec![finding_of(&error)]))
+    }
+
+    /// Reads the journal of a folder for who writes it, and says which lines do not count.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: an operation would get the number of another one, and be lost.
+    pub(in crate::memory) fn load(folder: &MemoryFolder) -> Result<(Self, Vec<Finding>)> {
+        let (found, findings) = folder.lines::<Record>(JOURNAL_FILE)?;
         let mut journal = Self::default();
         for (record, line) in found.entries {
             journal.bytes += line.len() + 1;
@@ -159,7 +167,7 @@ impl Journal {
         let named = found.bad.iter().filter_map(|bad| id_in(&bad.text));
         journal.last = named.chain([journal.last]).max().unwrap_or_default();
         journal.bad = found.bad;
-        (journal, findings)
+        Ok((journal, findings))
     }
 
     /// All operations, in the order of their IDs.
@@ -288,7 +296,7 @@ pub fn stage(
         check_draft(draft)?;
     }
     let lock = folder.lock()?;
-    let (journal, _) = Journal::read(folder);
+    let (journal, _) = Journal::load(folder)?;
     let waiting = journal.operations().filter(|one| !one.status.is_settled()).count();
     if waiting + drafts.len() > MAX_WAITING {
         let problem = format!("is one too many: {waiting} operations wait in the journal already");
@@ -309,7 +317,7 @@ pub fn stage(
 /// `NO_OPERATION`; what [`MemoryFolder`] reports.
 pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     let lock = folder.lock()?;
-    let (journal, _) = Journal::read(folder);
+    let (journal, _) = Journal::load(folder)?;
     let found = journal.proposed().find(|one| one.id == id);
     found.ok_or(Error::NoOperation { id: id.to_string() })?;
     append(folder, &lock, &[Record::Accept { id }.line()])
@@ -321,7 +329,7 @@ pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
 /// As [`accept`].
 pub fn withdraw(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     let lock = folder.lock()?;
-    let (journal, _) = Journal::read(folder);
+    let (journal, _) = Journal::load(folder)?;
     let found = journal.operations().find(|one| one.id == id && !one.status.is_settled());
     found.ok_or(Error::NoOperation { id: id.to_string() })?;
     let reason = "a person took it back".to_owned();

@@ -116,19 +116,27 @@ impl MemoryFolder {
         }
     }
 
-    /// Reads a sidecar of JSON Lines, and says which lines do not count. A missing file has none.
+    /// Reads a sidecar of JSON Lines, and says which lines do not count. A missing file has none, and one that cannot be read neither: who
+    /// writes by what is there takes [`Self::lines`].
     pub(in crate::memory) fn read_lines<T: DeserializeOwned>(
         &self,
         name: &str,
     ) -> (JsonLines<T>, Vec<Finding>) {
+        self.lines(name).unwrap_or_else(|error| (lines::read(&[]), vec![finding_of(&error)]))
+    }
+
+    /// As [`Self::read_lines`].
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: what it holds is not known then, and nothing may take its place.
+    pub(in crate::memory) fn lines<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<(JsonLines<T>, Vec<Finding>)> {
         let path = self.path.join(name);
-        let bytes = match self.bytes(name) {
-            Ok(bytes) => bytes,
-            Err(error) => return (lines::read(&[]), vec![finding_of(&error)]),
-        };
-        let found = lines::read(&bytes);
+        let found = lines::read(&self.bytes(name)?);
         let findings = found.bad.iter().map(|bad| bad.finding(&path)).collect();
-        (found, findings)
+        Ok((found, findings))
     }
 
     /// Writes a file in one step, making the folder if it is missing. Take the lock before where what is written depends on what

@@ -279,24 +279,46 @@ fn a_file_that_is_removed_or_made_in_the_middle_is_as_its_person_left_it_with_th
 }
 
 #[test]
-fn two_saves_around_a_flush_leave_one_text_beside_the_other() {
+fn two_saves_around_a_flush_leave_one_text_beside_the_other_and_the_entry_in_what_stands() {
     let desk = Desk::new();
     desk.write("MEMORY.md", "- old\n");
     desk.remember("from the journal");
     let path = desk.path("MEMORY.md");
     let mut count = 0;
     let report = flush_watched(&desk.memory(), Scope::Project, &options(true), &mut |at| {
-        if at == FlushStep::Begun || at == FlushStep::Placed {
+        if count < 2 && (at == FlushStep::Begun || at == FlushStep::Placed) {
             count += 1;
             save(&path, &format!("- save {count}\n"), true);
         }
     });
     let report = report.unwrap();
-    assert_eq!(count, 2);
+    assert_eq!((count, report.committed.len()), (2, 1));
     assert_eq!(report.findings[0].code.as_str(), "SET_ASIDE");
-    assert_eq!(desk.text("MEMORY.md"), "- save 2\n");
+    assert_eq!(desk.text("MEMORY.md"), "- save 2\n\n## Notes\n\n- from the journal\n");
     let aside = report.findings[0].file.clone().unwrap();
     assert_eq!(fs::read_to_string(aside).unwrap(), "- save 1\n");
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_takes_nothing_and_is_left_as_it_is() {
+    let desk = Desk::new();
+    desk.remember("first");
+    let journal = desk.path("writeback-journal.jsonl");
+    let before = fs::read(&journal).unwrap();
+    // What stands there is no file that could be read, whoever asks.
+    let kept = desk.path("kept");
+    fs::rename(&journal, &kept).unwrap();
+    fs::create_dir(&journal).unwrap();
+    let draft = Draft::entry(Scope::Project, "second");
+    let refused = stage(&desk.memory(), vec![draft.clone()], false, NOW).unwrap_err();
+    assert_eq!(refused.code(), "FILE");
+    let refused = flush(&desk.memory(), Scope::Project, &options(true)).unwrap_err();
+    assert_eq!(refused.code(), "FILE");
+    fs::remove_dir(&journal).unwrap();
+    fs::rename(&kept, &journal).unwrap();
+    assert_eq!(fs::read(&journal).unwrap(), before);
+    stage(&desk.memory(), vec![draft], false, NOW).unwrap();
+    assert_eq!(desk.flush().committed.len(), 2);
 }
 
 #[test]

@@ -18,6 +18,9 @@ use crate::desk::{Desk, memory_of, options, remember, times};
 /// Steps of a flush that writes one file.
 const STEPS: usize = 7;
 
+/// Steps more of one that ends another one before.
+const RESUME_STEPS: usize = 2;
+
 /// Not a test of its own: flushes, and stops for good at the step that it was given.
 #[test]
 fn acts_as_a_flusher_when_asked() {
@@ -119,6 +122,49 @@ fn a_flush_that_is_killed_at_any_step_neither_loses_nor_doubles_an_entry() {
     let desk = Desk::new();
     desk.remember("an entry");
     assert!(!flush_killed_at(desk.root(), STEPS), "a flush has more steps than {STEPS}");
+}
+
+#[test]
+fn a_flush_that_is_killed_while_it_resumes_another_one_neither_loses_nor_doubles_an_entry() {
+    let mut resumed = 0;
+    for before in ["", "- old\n"] {
+        for first in 0..STEPS {
+            for second in 0..STEPS + RESUME_STEPS {
+                let desk = Desk::new();
+                if !before.is_empty() {
+                    desk.write("MEMORY.md", before);
+                }
+                desk.remember("an entry");
+                assert!(flush_killed_at(desk.root(), first), "{first} is no step");
+                let was_killed = flush_killed_at(desk.root(), second);
+                resumed += usize::from(was_killed && second >= STEPS);
+                let report = desk.flush_freely();
+                let text = desk.text("MEMORY.md");
+                let when = format!("killed at {first}, then at {second}: {text}");
+                assert_eq!(times(&text, "an entry"), 1, "{when}");
+                assert!(text.starts_with(before.trim_end()), "{when}");
+                assert_eq!((desk.waiting(), report.lost.len()), (0, 0), "{when}");
+            }
+        }
+    }
+    assert!(resumed > 0, "a flush that resumes another one has more steps");
+}
+
+#[test]
+fn an_entry_that_a_save_took_the_place_of_during_a_kill_is_written() {
+    // What a kill leaves when others saved the file before and after the two files changed places.
+    let desk = Desk::new();
+    desk.write("MEMORY.md", "- old\n");
+    desk.remember("an entry");
+    assert!(flush_killed_at(desk.root(), 3), "the files changed places");
+    let prepared = desk.names().into_iter().find(|name| name.ends_with(".tmp")).unwrap();
+    desk.write(&prepared, "- saved before\n");
+    desk.write("MEMORY.md", "- saved after\n");
+    let report = desk.flush_freely();
+    let text = desk.text("MEMORY.md");
+    assert_eq!((times(&text, "saved after"), times(&text, "an entry")), (1, 1), "{text}");
+    assert!(desk.names().iter().any(|name| name.ends_with(".set-aside")), "{report:?}");
+    assert_eq!(desk.waiting(), 0);
 }
 
 #[test]

@@ -30,6 +30,8 @@ struct Chapter {
     /// Stamps of both files as they were read.
     stamps: [Option<FileStamp>; 2],
     is_read: bool,
+    /// Why they could not be read.
+    unread: Option<Error>,
     /// What differs from the files.
     changed: BTreeSet<PageId>,
     /// Lines of each file that could not be read.
@@ -195,12 +197,24 @@ impl Chapter {
         if self.is_too_large() {
             return;
         }
-        let (lines, _) = folder.read_lines::<Fact>(FACTS_FILE);
+        let own = || match scope {
+            Scope::Project => folder.lines::<Fact>(LOCAL_FACTS_FILE).map(Some),
+            _ => Ok(None),
+        };
+        let (lines, own) =
+            match folder.lines::<Fact>(FACTS_FILE).and_then(|(lines, _)| Ok((lines, own()?))) {
+                Ok(read) => read,
+                Err(error) => {
+                    // What they hold is not known, so nothing takes its place.
+                    (self.is_read, self.unread) = (false, Some(error));
+                    return;
+                }
+            };
+        self.unread = None;
         let (shared, aside) = joined(lines.entries, lines.bad, scope);
         let mut facts = shared.clone();
         (self.shared, self.aside) = (shared, [aside, Vec::new()]);
-        if scope == Scope::Project {
-            let (lines, _) = folder.read_lines::<Fact>(LOCAL_FACTS_FILE);
+        if let Some((lines, _)) = own {
             let (local, aside) = joined(lines.entries, lines.bad, scope);
             self.aside[1] = aside;
             for (id, fact) in local {
@@ -277,8 +291,11 @@ impl Chapter {
         }
         let folder = MemoryFolder::new(scope, path);
         let Some(_lock) = folder.try_lock()? else { return Ok(false) };
-        if stamps(path) != self.stamps {
+        if !self.is_read || stamps(path) != self.stamps {
             self.read(scope, path);
+        }
+        if let Some(error) = self.unread.take() {
+            return Err(error);
         }
         if self.is_too_large() {
             // What it holds is not read, so nothing takes its place.

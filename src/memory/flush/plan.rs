@@ -51,6 +51,18 @@ pub(super) fn plan(
     plan
 }
 
+/// Whether all operations stand in the text of their file.
+pub(super) fn stand_in(text: &str, scope: Scope, file: &str, operations: &[&Operation]) -> bool {
+    let entries = parse(scope, file, text);
+    operations.iter().all(|operation| {
+        let wanted = operation.draft.text.trim();
+        if file != scope.index_file() {
+            return text.trim() == wanted;
+        }
+        page_of(wanted, scope).is_some_and(|page| position_of(&page, &entries).is_some())
+    })
+}
+
 impl Plan {
     fn add_entries(&mut self, scope: Scope, operations: &[&Operation], options: &FlushOptions) {
         let standing = self.text.clone();

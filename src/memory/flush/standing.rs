@@ -83,11 +83,26 @@ pub(super) fn settle(path: &Path) {
 
 /// SHA-256 of a file; `None` where there is none, or nothing that can be read.
 pub(super) fn hash_of(path: &Path) -> Option<Hash> {
-    match read_file(path, u64::MAX).state {
+    known_hash(path).ok().flatten()
+}
+
+/// SHA-256 of a file; `None` where there is none.
+///
+/// # Errors
+/// `FILE` if something is there that cannot be read.
+pub(super) fn known_hash(path: &Path) -> Result<Option<Hash>> {
+    let state = read_file(path, u64::MAX).state;
+    let why = obstacle(path, &state);
+    match state {
         FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. } => {
-            Some(source_hash)
+            Ok(Some(source_hash))
         }
-        _ => None,
+        FileState::Missing => Ok(None),
+        _ => {
+            let source =
+                std::io::Error::other(why.unwrap_or_else(|| "it cannot be read".to_owned()));
+            Err(Error::File { act: "read", path: path.to_owned(), source })
+        }
     }
 }
 
