@@ -997,6 +997,11 @@ export declare class Store {
    */
   backlinks(name: string, options?: BacklinksOptions | undefined | null): Promise<ObjectLink[]>
   /**
+   * Lists the relations of many objects, in the order of their names: as `links` and `backlinks` of each, but what all of them need is read
+   * once. Rejects as these, for the first one of which they do.
+   */
+  relations(names: string[], options?: LinksOptions | undefined | null): Promise<ObjectRelations[]>
+  /**
    * Follows relations from some objects to others, level by level, and lists what they lead to. The same store always gives the
    * same answer. A static reference leads to its version, which is checked against its hash if contents or values are read.
    * Targets that are missing, forgotten or unresolved are listed too.
@@ -1234,6 +1239,8 @@ export interface CallBesideBoth {
   call: RecordedCall
   /** How it differs from the call before; null for the first call, and where that cannot be read. */
   sinceBefore: Array<CallChange> | null
+  /** As in `ComparedCall`. */
+  promptChange: PromptChange | null
   /** What the plain host would have sent: no record, no hash, and nothing in it is shown otherwise than as given. */
   plain: RecordedCall
   /** How the call differs from that. */
@@ -1334,6 +1341,11 @@ export interface ComparedCall {
   other: RecordedCall | null
   /** How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty where there is none. */
   changes: Array<CallChange>
+  /**
+   * How its system prompt and tools differ from those of the call before; null where they are the same, where either is not known, and
+   * against plain, whose own are not recorded.
+   */
+  promptChange: PromptChange | null
 }
 
 /** Which call to compare, and with what. */
@@ -2085,6 +2097,14 @@ export interface ObjectLink {
   target: LinkTarget
 }
 
+/** What an object refers to, and what refers to it. */
+export interface ObjectRelations {
+  /** As by `links`. */
+  links: Array<ObjectLink>
+  /** As by `backlinks`. */
+  backlinks: Array<ObjectLink>
+}
+
 /** A finished tool call, as memory is told of it. */
 export interface ObservedToolCall {
   /** The tool's name. */
@@ -2153,6 +2173,18 @@ export interface PathProblem {
 
 /** The names of the price tables that `prices` of `ReplayOptions` and of the settings may be. */
 export declare function pricePresets(): Array<string>
+
+/** How system prompt and tools of a call differ from those of the call before. Either costs all that a cache held. */
+export interface PromptChange {
+  /** Unified difference of the system prompts; null where they are the same. */
+  text: string | null
+  /** Names of the tools that are new. */
+  added: Array<string>
+  /** Names of the tools that are gone. */
+  removed: Array<string>
+  /** Names of the tools that are defined otherwise. */
+  changed: Array<string>
+}
 
 /** What was fetched from the shared store. */
 export interface PullReport {

@@ -268,6 +268,23 @@ describe("relations", () => {
     expect(nodes[1]).toMatchObject({ parent: 0, viaKind: "dynamic", metadata: { id: "target", tool: "bash" } });
     expect(await codeOf(() => to.links("call", { at: 1 }))).toBe("NOT_FOUND");
   });
+
+  test("of many objects are those of each", async () => {
+    const to = await store();
+    const { version } = await to.put({ type: "toolcall", id: "target", content: "text", fields: { tool: "bash" } });
+    await to.put(call("x", { fields: { file_refs: ["target", version.reference, "gone"] } }));
+    const names = ["target", "call", "target"];
+    const each = names.map(async (name) => ({ links: await to.links(name), backlinks: await to.backlinks(name) }));
+    const found = await to.relations(names);
+    expect(found).toEqual(await Promise.all(each));
+    expect(found.map(({ links, backlinks }) => [links.length, backlinks.length])).toEqual([
+      [0, 2],
+      [3, 0],
+      [0, 2],
+    ]);
+    expect(await to.relations([])).toEqual([]);
+    expect(await codeOf(() => to.relations(["target", "nobody"]))).toBe("UNKNOWN_NAME");
+  });
 });
 
 const methods: [string, (of: Store) => Promise<unknown>][] = [
@@ -290,6 +307,7 @@ const methods: [string, (of: Store) => Promise<unknown>][] = [
   ["links", (of) => of.links(wrong(5))],
   ["links at a step back", (of) => of.links("x", { at: -1 })],
   ["backlinks", (of) => of.backlinks(wrong(undefined))],
+  ["relations", (of) => of.relations(wrong("x"))],
   ["expand", (of) => of.expand(wrong({ roots: 5 }))],
   ["expand with a wrong direction", (of) => of.expand({ roots: [], direction: wrong("up") })],
   ["expand with both content and values", (of) => of.expand({ roots: [], content: true, values: ["a"] })],
@@ -316,6 +334,7 @@ test("a closed store rejects", async () => {
     () => to.sessions(),
     () => to.maintenance.stats(),
     () => to.links("x"),
+    () => to.relations(["x"]),
     () => to.expand({ roots: [] }),
     () => to.index([temporaryFolder()]),
   ];

@@ -7,6 +7,7 @@ import type {
   LedgerDollars,
   MessageAbout,
   ObjectLink,
+  PromptChange,
   RecordedCall,
   ReplayedFile,
   ReplayReport,
@@ -80,6 +81,8 @@ export interface CallView {
   messages: MessageView[];
   /** How the call differs from the one before; null for the first, and where that cannot be read. */
   before: Comparison | null;
+  /** How system prompt and tools differ from those of the call before; null where they are the same. `text` is cut as a `diff` is. */
+  promptChange: PromptChange | null;
 }
 
 /** `GET /api/plain?id=ID&call=N`: how the call differs from what the plain host would have sent. */
@@ -218,6 +221,8 @@ export interface CarriedCall {
   };
   sent: CarriedList<CarriedMessage>;
   plain: CarriedList<CarriedMessage>;
+  /** How system prompt and tools differ from those of the call before; `text` is a place in `texts`. */
+  promptChange: (Omit<PromptChange, "text"> & { text: number | null }) | null;
   /** How it differs from the call before; null for the first, and where that could not be read. No list of the call before: whole. */
   before: CarriedChange[] | null;
   /** How it differs from what the plain host would have sent. */

@@ -25,6 +25,7 @@ pub mod names;
 pub mod objects;
 pub mod query;
 pub mod recall;
+mod recorded;
 pub mod relation;
 pub mod replay;
 mod running;

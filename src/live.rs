@@ -28,10 +28,10 @@ pub use self::call_info::{CallInfo, HostList, Transformed};
 pub use self::notice::Notice;
 pub use self::recorded::{
     About, Against, Beside, BesideBoth, CallPoint, Change, Inspected, Kinds, Mark, MarkKind,
-    ObjectLine, Payload, Place, Prompt, PromptTokens, Replayed, SessionSummary, ShownRun, Since,
-    Size, StoredChat, Timeline, Way, compare_calls, find_handle, find_session, inspect_beside,
-    inspect_call, inspect_calls, newest_call, replay_call, session_at, sessions, statement,
-    stored_chat, text_of, timeline,
+    ObjectLine, Payload, Place, Prompt, PromptChange, PromptTokens, Replayed, SessionSummary,
+    ShownRun, Since, Size, StoredChat, Timeline, Way, compare_calls, find_handle, find_session,
+    inspect_beside, inspect_call, inspect_calls, newest_call, replay_call, session_at, sessions,
+    statement, stored_chat, text_of, timeline,
 };
 pub use self::session::{Commit, Continuation, LiveSession, Shown, Status};
 pub use self::tools::Wanted;

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../index.js";
+import { sourceOf } from "../../inspector/page/data/carried.js";
+import { Answers } from "../../inspector/server/answers.js";
 import { recordedData } from "../e2e/support.ts";
 import { noBrowser, open, overhang, privateFolder, serve, shoot } from "./browser.ts";
 import { carriedBy, carriedText, save } from "./saved.ts";
@@ -55,6 +57,22 @@ describe("a session as one page", () => {
     expect(carriedBy(join(folder, "varied.html")).calls.length).toBe(500);
     expect(bytes / made.jsonl).toBeLessThan(1.5);
   }, 300_000);
+
+  test("has of each call what the server answers of it", async () => {
+    const made = await variedStore(inside("answers"), 130);
+    const source = sourceOf(carriedBy(await saved(made, "answers")));
+    const store = await openStore({ path: made.path, readOnly: true });
+    const around = { settings: {}, agentDir, version: "test", session: null };
+    const answers = new Answers({ ...around, store, refreshed: (work) => work(store) });
+    // Before call 60 the system prompt changed.
+    for (const call of [1, 2, 59, 60, 61, 97, 130]) {
+      const [carried, answered] = [await source.call(made.session, call), await answers.call(made.session, call)];
+      expect(carried, `call ${call}`).toEqual(answered);
+      expect(answered.promptChange?.text?.includes("\n+From call 60 on") ?? false).toBe(call === 60);
+      expect(await source.plain(made.session, call)).toEqual(await answers.plain(made.session, call));
+    }
+    await store.close();
+  }, 120_000);
 
   test.skipIf(recorded === undefined)(
     "that was recorded is smaller than one and a half times its messages as JSON Lines",

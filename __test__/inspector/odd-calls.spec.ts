@@ -22,6 +22,8 @@ beforeAll(async () => {
   const image = { type: "image" as const, mimeType: "image/png", data: pixel };
   await host.call("look", { page: "start" }, () => [{ type: "text", text: "a page" }, image]);
   host.afterwards = (messages) => messages;
+  host.systemPrompt += "\nRemember: run the tests first.";
+  host.tools = [...host.tools.slice(1), { name: "look", description: "Look at a page.", parameters: {} }];
   await host.bash("make", "made\n");
   host.session.recordFailedCall("STORE_UNAVAILABLE");
   host.user("Go on.");
@@ -46,6 +48,21 @@ describe.skipIf(noBrowser)("a call", () => {
     expect(await violations(page)).toEqual([]);
     await page.goto(`${url}${session}/call/2?tab=payload`);
     await page.getByText("No other extension changed the messages: they went out as sent.").waitFor();
+  });
+
+  test("before which system prompt and tools changed says how", async () => {
+    const page = await open(`${url}${session}/call/2?tab=before`);
+    const changed = page.locator("article.prompt");
+    await changed.getByText("Remember: run the tests first.").waitFor();
+    const text = await changed.textContent();
+    expect(text).toContain("New tools: look");
+    expect(text).toContain("Tools that are gone: read");
+    expect(text).not.toContain("defined otherwise");
+    await shoot(page, "call-prompt");
+    expect(await violations(page)).toEqual([]);
+    await page.goto(`${url}${session}/call/1?tab=before`);
+    await page.getByText("This is the first call.").waitFor();
+    expect(await changed.count()).toBe(0);
   });
 
   test("with a picture says so beside its text, and loads none", async () => {

@@ -56,6 +56,9 @@ export async function variedStore(folder: string, calls = 500): Promise<Played> 
     if (call % STEPS.length === 1) {
       host.user(`Part ${Math.ceil(call / STEPS.length)}, please: ${String(noise(call).text).slice(0, 200)}`);
     }
+    if (call % 120 === 60) {
+      host.systemPrompt += `\nFrom call ${call} on: say what you did.`;
+    }
     host.thought = call % 3 === 0 ? String(noise(call + 1).text).slice(0, 500) : "";
     await STEPS[(call - 1) % STEPS.length](host, call);
   }

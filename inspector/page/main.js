@@ -1,7 +1,7 @@
 // The page: finds its data, and shows the view that the address names. Views know nothing of each other.
 import { callView } from "./call/call.js";
-import { carriedReport, carriedSource } from "./data/carried.js";
 import { httpSource } from "./data/http.js";
+import { carriedReport, carriedSource } from "./data/own.js";
 import { remembering } from "./data/remembered.js";
 import { element, failureBox, put } from "./elements/dom.js";
 import { spelt } from "./elements/text.js";

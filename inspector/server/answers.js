@@ -202,6 +202,16 @@ export class Answers {
   }
 
   /**
+   * What objects refer to and what refers to them, by their IDs; empty where that cannot be told of one: each says so itself.
+   * @param {string[]} ids
+   * @returns {Promise<Map<string, import("../../index.js").ObjectRelations>>}
+   */
+  async related(ids) {
+    const found = await this.relations((store) => store.relations(ids)).catch(() => []);
+    return new Map(found.map((relations, at) => [ids[at], relations]));
+  }
+
+  /**
    * Relations need an index, which may have to be brought up to date before.
    * @template T
    * @param {(store: Store) => Promise<T>} read

@@ -3,7 +3,7 @@ import { textDelta } from "./deltas.js";
 import { failureOf } from "./failures.js";
 
 /**
- * @import { Version } from "../../index.js"
+ * @import { ObjectRelations, Version } from "../../index.js"
  * @import { CarriedObject, Failure, ObjectView, SessionView } from "../protocol.js"
  * @import { Answers } from "./answers.js"
  *
@@ -19,11 +19,15 @@ import { failureOf } from "./failures.js";
  * @param {SessionView} session
  * @param {string} id
  * @param {number} since transaction in which the session began
+ * @param {ObjectRelations} [related] its relations, where they are known
  * @returns {Promise<ReadObject>}
  */
-export async function readObject(answers, { info, timeline }, id, since) {
+export async function readObject(answers, { info, timeline }, id, since, related) {
   const own = new Set([info.id, info.chatId, ...timeline.objects.map((object) => object.id)]);
-  const view = await answers.object(id, null);
+  const view =
+    related === undefined
+      ? await answers.object(id, null)
+      : { id, versions: await answers.store.history(id), ...related };
   const later = view.versions.filter(({ txId }) => txId <= info.txId);
   const standing = later.findIndex(({ txId }) => txId <= since);
   const versions = standing < 0 ? later : later.slice(0, standing + 1);

@@ -27,6 +27,9 @@ import { messageText, shownDiff } from "./shown.js";
 const mostCalls = 25;
 const batchCharacters = 16_000_000;
 
+/** Objects whose relations are read at once. */
+const mostObjects = 200;
+
 /**
  * @param {Answers} answers
  * @param {string} id
@@ -69,9 +72,14 @@ async function readAll(answers, id, carrier, onProgress) {
   const since = (await answers.store.history(id)).at(-1)?.txId ?? 0;
   /** @type {Parts["objects"]} */
   const objects = {};
+  /** @type {Awaited<ReturnType<Answers["related"]>>} */
+  let related = new Map();
   for (const [at, object] of met.entries()) {
+    if (at % mostObjects === 0) {
+      related = await answers.related(met.slice(at, at + mostObjects).map((one) => one.id));
+    }
     onProgress(`object ${at + 1} of ${met.length}`);
-    const found = await readObject(answers, session, object.id, since).catch(asError);
+    const found = await readObject(answers, session, object.id, since, related.get(object.id)).catch(asError);
     objects[object.id] =
       "error" in found
         ? found
@@ -178,7 +186,7 @@ class Carrier {
       this.calls.push({ error: read });
       return;
     }
-    const { call, sinceBefore, plain, againstPlain } = read;
+    const { call, sinceBefore, promptChange, plain, againstPlain } = read;
     const { messages: _messages, about: _about, payload, systemPrompt, tools, ...rest } = call;
     const { last } = this;
     const now = {
@@ -198,6 +206,10 @@ class Carrier {
       },
       sent: listDelta(last.sent, now.sent, isSameEntry),
       plain: listDelta(last.plain, now.plain, isSameEntry),
+      promptChange: promptChange && {
+        ...promptChange,
+        text: promptChange.text === null ? null : this.place(promptChange.text, "diff"),
+      },
       before: sinceBefore && packedChanges(sinceBefore, (diff) => this.place(diff, "diff")),
       againstPlain: listDelta(last.againstPlain, now.againstPlain, isSameEntry),
     });

@@ -83,10 +83,10 @@ export function messageText(json) {
 }
 
 /**
- * @param {Pick<ComparedCall, "call" | "changes"> & { other: Listed | null }} compared
+ * @param {Pick<ComparedCall, "call" | "changes" | "promptChange"> & { other: Listed | null }} compared
  * @returns {CallView}
  */
-export function shownCall({ call, other, changes }) {
+export function shownCall({ call, other, changes, promptChange }) {
   const { messages, about, payload, ...rest } = call;
   const changed = payload?.messages?.map(shownMessage) ?? null;
   const counted = providersCount(call);
@@ -100,6 +100,7 @@ export function shownCall({ call, other, changes }) {
     },
     messages: messages.map((_, at) => shown(call, at, counted)),
     before: other === null ? null : comparison(call, other, changes),
+    promptChange: promptChange && { ...promptChange, text: shownDiff(promptChange.text) },
   };
 }
 

@@ -115,6 +115,15 @@ pub struct ExpandedNode {
     pub left_out_chars: Option<i64>,
 }
 
+/// What an object refers to, and what refers to it.
+#[napi(object)]
+pub struct ObjectRelations {
+    /// As by `links`.
+    pub links: Vec<ObjectLink>,
+    /// As by `backlinks`.
+    pub backlinks: Vec<ObjectLink>,
+}
+
 /// The objects that were reached.
 #[napi(object)]
 pub struct Expanded {
@@ -172,6 +181,33 @@ impl Store {
                 let id = place.find(&names.store, &name)?.id;
                 let found = graph.backlinks(&id, part.as_ref())?;
                 Ok(found.into_iter().map(object_link).collect())
+            })
+        })
+    }
+
+    /// Lists the relations of many objects, in the order of their names: as `links` and `backlinks` of each, but what all of them need is read
+    /// once. Rejects as these, for the first one of which they do.
+    #[napi(
+        ts_args_type = "names: string[], options?: LinksOptions | undefined | null",
+        ts_return_type = "Promise<ObjectRelations[]>"
+    )]
+    pub fn relations(
+        &self,
+        names: Given<Vec<String>>,
+        options: Given<Option<LinksOptions>>,
+    ) -> AsyncTask<Blocking<Vec<ObjectRelations>>> {
+        let known = self.names();
+        blocking(move || {
+            let names = names.named("names")?;
+            let LinksOptions { at, cwd } = options.named("options")?.unwrap_or_default();
+            with_graph(&known, cwd, at, |graph, place| {
+                let related = |name: &String| {
+                    let id = place.find(&known.store, name)?.id;
+                    let links = graph.links(&id)?.into_iter().map(object_link).collect();
+                    let backlinks = graph.backlinks(&id, None)?.into_iter().map(object_link);
+                    Ok(ObjectRelations { links, backlinks: backlinks.collect() })
+                };
+                names.iter().map(related).collect()
             })
         })
     }

@@ -19,7 +19,7 @@ mod title;
 pub use self::beside::{Against, Beside, BesideBoth, inspect_beside, inspect_calls};
 pub use self::call::{Place, Replayed, replay_call};
 pub use self::chat::{PromptTokens, StoredChat, stored_chat};
-pub use self::compare::{Change, compare_calls};
+pub use self::compare::{Change, PromptChange, compare_calls};
 pub use self::document::session_at;
 use self::find::Recording;
 pub use self::inspect::{About, Inspected, Payload, Prompt, Since, Size, inspect_call};

@@ -48,6 +48,8 @@ pub(crate) struct Host {
     pub(crate) window: u64,
     /// Provider and model.
     pub(crate) model: String,
+    /// Its system prompt, and the definitions of its tools.
+    pub(crate) prompt: (String, Value),
     /// Index from which the host sends its messages itself, as a host does that runs its turns.
     pub(crate) kept_from: Option<usize>,
     /// What the host says of the tokens of system prompt and tools.
@@ -121,6 +123,7 @@ impl Host {
             images: false,
             window: 200_000,
             model: "fake/fake-1".to_owned(),
+            prompt: ("You are a coding agent.".to_owned(), json!([{ "name": "read" }])),
             kept_from: None,
             prompt_tokens: None,
             thinking: "hm".to_owned(),
@@ -421,8 +424,8 @@ impl Host {
     /// What the host says of its calls.
     fn call_info(&self) -> CallInfo {
         CallInfo {
-            system_prompt: Some("You are a coding agent.".into()),
-            tools: json!([{ "name": "read" }]),
+            system_prompt: Some(self.prompt.0.clone()),
+            tools: self.prompt.1.clone(),
             model: Some(self.model.clone()),
             overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),

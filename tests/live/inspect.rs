@@ -2,8 +2,8 @@
 //! calls; after a restart, for forks and branches, and for calls that failed open.
 
 use palimpsest::live::{
-    Against, Change, Inspected, LiveSession, Since, compare_calls, find_handle, find_session,
-    inspect_beside, inspect_call, inspect_calls, newest_call, sessions, timeline,
+    Against, Change, Inspected, LiveSession, PromptChange, Since, compare_calls, find_handle,
+    find_session, inspect_beside, inspect_call, inspect_calls, newest_call, sessions, timeline,
 };
 use palimpsest::object::{AsOf, Handle, ObjectId, Payload};
 use palimpsest::session::{Treatment, WithheldReason};
@@ -151,11 +151,43 @@ fn calls_read_one_after_another_are_what_each_is_alone() {
                 |against| inspect_beside(&host.store, host.live.id(), number, against).unwrap();
             let (before, plain) = (beside(Against::Before), beside(Against::Plain));
             assert_eq!(format!("{:?}", both.call), format!("{:?}", before.call));
+            assert_eq!(both.prompt, before.prompt);
+            assert_eq!(plain.prompt, None);
             assert_eq!(both.since_before, before.other.map(|_| before.changes));
             assert_eq!(format!("{:?}", Some(both.plain)), format!("{:?}", plain.other));
             assert_eq!(both.against_plain, plain.changes);
         }
     }
+}
+
+#[test]
+fn a_call_says_how_system_prompt_and_tools_changed_since_the_one_before() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    host.say("well");
+    host.user("on");
+    host.send();
+    host.prompt.0.push_str("\nYou remember: tests first.");
+    host.prompt.1 = json!([
+        { "name": "read", "description": "Read a file." },
+        { "type": "function", "function": { "name": "bash" } },
+    ]);
+    host.tool("bash", &json!({ "command": "make" }), "made it");
+    host.send();
+    host.prompt.1 = json!([{ "name": "read", "description": "Read a file." }]);
+    host.tool("bash", &json!({ "command": "make" }), "made it");
+    host.send();
+    host.restart();
+    let change =
+        |call| inspect_beside(&host.store, host.live.id(), call, Against::Before).unwrap().prompt;
+    assert_eq!((change(1), change(2)), (None, None));
+    let PromptChange { text, added, removed, changed } = change(3).unwrap();
+    let text = text.unwrap();
+    assert!(text.contains("\n+You remember: tests first."), "{text}");
+    assert_eq!((added, removed, changed), (vec!["bash".into()], vec![], vec!["read".into()]));
+    let gone = PromptChange { removed: vec!["bash".into()], ..PromptChange::default() };
+    assert_eq!(change(4), Some(gone));
 }
 
 #[test]

@@ -135,7 +135,8 @@ export function windowBars(view, known) {
   const plain = sizes(view.call).plain ?? 0;
   const scale = Math.max(totalOf(kinds), plain, 1);
   const present = KINDS.filter(([kind]) => kinds[kind] > 0);
-  const label = present.map(([kind, name]) => `${name} ${short(kinds[kind])}`).join(", ");
+  const words = (/** @type {Kind} */ kind) => short(Math.round(kinds[kind]));
+  const label = present.map(([kind, name]) => `${name} ${words(kind)}`).join(", ");
   return element(
     "figure",
     { class: "window" },
@@ -153,7 +154,7 @@ export function windowBars(view, known) {
       "figcaption",
       {},
       ...present.map(([kind, name]) =>
-        element("span", { class: "key" }, element("i", { class: `swatch ${kind}` }), `${name} ${short(kinds[kind])}`),
+        element("span", { class: "key" }, element("i", { class: `swatch ${kind}` }), `${name} ${words(kind)}`),
       ),
       element("span", { class: "key" }, element("i", { class: "swatch plain-part" }), `plain ${short(plain)}`),
     ),

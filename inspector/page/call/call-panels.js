@@ -1,6 +1,7 @@
 // The panels of a call: its messages as sent, beside another request, its prompt and tools, its payload.
 
 import { chunks } from "../elements/chunks.js";
+import { difference } from "../elements/difference.js";
 import { element, put } from "../elements/dom.js";
 import { longText } from "../elements/long-text.js";
 import { counted, short, whole } from "../elements/numbers.js";
@@ -257,6 +258,36 @@ function sumLine(changes, view, other, names) {
       { class: "faint" },
       kept === undefined ? "Nothing is the same." : `${whole(kept.count)} the same, ${short(kept.tokens)} tokens`,
     ),
+  );
+}
+
+/**
+ * How system prompt and tools differ from those of the call before: they stand in front of all messages.
+ * @param {CallView["promptChange"]} change
+ */
+export function promptChangeNode(change) {
+  if (change === null) {
+    return null;
+  }
+  const { text, added, removed, changed } = change;
+  /** @type {[string, string[]][]} */
+  const lists = [
+    ["New tools", added],
+    ["Tools that are gone", removed],
+    ["Tools that are defined otherwise", changed],
+  ];
+  return element(
+    "article",
+    { class: "message prompt changed" },
+    element(
+      "div",
+      { class: "message-head" },
+      element("strong", { class: "speaker" }, "system prompt and tools"),
+      element("span", { class: "chip fate changed" }, FATES.changed),
+    ),
+    element("p", { class: "why" }, "They stand in front of all messages: no cache of the call before counts."),
+    lists.map(([name, names]) => (names.length === 0 ? null : element("p", {}, `${name}: ${names.join(", ")}`))),
+    text === null ? null : difference(text),
   );
 }
 

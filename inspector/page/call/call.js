@@ -6,7 +6,7 @@ import { tabbed } from "../elements/tabs.js";
 import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 import { billTexts, callFacts, callFigures, windowBars } from "./call-head.js";
-import { comparisonPanel, payloadPanel, promptPanel, sentPanel } from "./call-panels.js";
+import { comparisonPanel, payloadPanel, promptChangeNode, promptPanel, sentPanel } from "./call-panels.js";
 import { changesAgainstPlain, changesSince } from "./changes.js";
 import { priceTexts } from "./message.js";
 import { pieceCosts } from "./why.js";
@@ -199,7 +199,7 @@ class CallPage {
   tabs(view) {
     const { call, before, messages } = view;
     const since = before === null || before.count === 0 ? null : changesSince(messages, before, this.number);
-    const changed = since?.filter(({ fate }) => fate !== "kept").length ?? 0;
+    const changed = (since?.filter(({ fate }) => fate !== "kept").length ?? 0) + (view.promptChange === null ? 0 : 1);
     const given = {
       context: this.context,
       session: this.session,
@@ -217,7 +217,12 @@ class CallPage {
         build: () =>
           since === null || before === null
             ? element("p", { class: "empty" }, this.noneBefore(before))
-            : comparisonPanel(given, before, since, "before"),
+            : element(
+                "div",
+                { class: "fill" },
+                promptChangeNode(view.promptChange),
+                comparisonPanel(given, before, since, "before"),
+              ),
       },
       { id: "plain", name: "Against plain", build: () => this.plainPanel(given) },
       { id: "prompt", name: "System prompt and tools", build: () => promptPanel(call) },

@@ -1,4 +1,4 @@
-// The data that the page carries itself: gzip in base64, in a script that is none. Asks nobody.
+// A session as it was written down, as a source of data. Asks nobody, and must not touch the document.
 import { listOf, textAfter, unpackedChanges } from "../../server/deltas.js";
 import { billOf, comparison, messageText, shownCall } from "../../server/shown.js";
 
@@ -8,42 +8,6 @@ import { billOf, comparison, messageText, shownCall } from "../../server/shown.j
  * @typedef {import("../../protocol.js").CarriedSession} CarriedSession
  * @typedef {import("../../protocol.js").Source} Source
  */
-
-/**
- * What the page carries; null if it carries nothing.
- * @returns {Promise<import("../../protocol.js").Carried | null>}
- */
-async function carried() {
-  const data = document.getElementById("carried")?.textContent?.trim();
-  return data ? JSON.parse(await unpacked(data)) : null;
-}
-
-/**
- * The text of gzip in base64.
- * @param {string} base64
- */
-export async function unpacked(base64) {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-}
-
-/**
- * The report of a replay that the page carries; null if it carries none.
- * @returns {Promise<import("../../../index.js").ReplayReport | null>}
- */
-export async function carriedReport() {
-  const data = await carried();
-  return data !== null && "replays" in data ? data.replays : null;
-}
-
-/**
- * The source of a page that carries a session; null if it carries none.
- * @returns {Promise<Source | null>}
- */
-export async function carriedSource() {
-  const data = await carried();
-  return data !== null && "session" in data ? sourceOf(data) : null;
-}
 
 /**
  * A source that answers from a session as it was written down.
@@ -70,8 +34,8 @@ export function sourceOf(data) {
       return session;
     },
     call: async (_id, number) => {
-      const { call, before, sinceBefore } = calls.compared(number);
-      return shownCall({ call, other: before, changes: sinceBefore });
+      const { call, before, sinceBefore, promptChange } = calls.compared(number);
+      return shownCall({ call, other: before, changes: sinceBefore, promptChange });
     },
     plain: async (_id, number) => {
       const { call, plain, againstPlain } = calls.compared(number);
@@ -115,6 +79,7 @@ class Calls {
     const { texts } = this.data;
     const text = (/** @type {number | null} */ place) => (place === null ? null : texts[place]);
     const { systemPrompt, tools, payload, ...rest } = carriedCall.call;
+    const { promptChange } = carriedCall;
     return {
       call: {
         ...rest,
@@ -125,6 +90,7 @@ class Calls {
       },
       before: carriedCall.before === null ? null : this.list(this.now.before),
       sinceBefore: unpackedChanges(carriedCall.before ?? [], texts),
+      promptChange: promptChange && { ...promptChange, text: text(promptChange.text) },
       plain: this.list(this.now.plain),
       againstPlain: unpackedChanges(this.now.againstPlain, texts),
     };

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::compare::{Change, compare_calls};
+use super::compare::{Change, PromptChange, compare_calls, compare_prompts};
 use super::find::{Finder, FoundCall};
 use super::inspect::{About, Inspected, inspect};
 use super::messages::ChatMessages;
@@ -22,6 +22,8 @@ pub struct Beside {
     pub other: Option<Inspected>,
     /// How the call differs from it.
     pub changes: Vec<Change>,
+    /// How its system prompt and tools do; those of the plain host are not recorded.
+    pub prompt: Option<PromptChange>,
 }
 
 /// What a call is compared with.
@@ -60,7 +62,12 @@ pub fn inspect_beside(
         .as_ref()
         .map(|other| compare_calls(&other.messages, &call.messages))
         .unwrap_or_default();
-    Ok(Beside { call, other, changes })
+    let prompt = prompt_change(other.as_ref(), &call);
+    Ok(Beside { call, other, changes, prompt })
+}
+
+fn prompt_change(other: Option<&Inspected>, call: &Inspected) -> Option<PromptChange> {
+    compare_prompts(other?.prompt.as_ref(), call.prompt.as_ref())
 }
 
 /// A call beside both.
@@ -70,6 +77,8 @@ pub struct BesideBoth {
     pub call: Inspected,
     /// How it differs from the call before; none of the first call, and where that cannot be read.
     pub since_before: Option<Vec<Change>>,
+    /// How its system prompt and tools differ from those of the call before.
+    pub prompt: Option<PromptChange>,
     /// The host's list, as [`Against::Plain`] has it.
     pub plain: Inspected,
     /// How the call differs from that.
@@ -143,7 +152,8 @@ impl<'a> Reader<'a> {
         let call = self.inspect(&found, number)?;
         let plain = self.plain(found, number)?;
         let since_before = before.map(|before| compare_calls(&before.messages, &call.messages));
+        let prompt = prompt_change(before, &call);
         let against_plain = compare_calls(&plain.messages, &call.messages);
-        Ok(BesideBoth { call, since_before, plain, against_plain })
+        Ok(BesideBoth { call, since_before, prompt, plain, against_plain })
     }
 }

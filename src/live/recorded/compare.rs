@@ -1,8 +1,9 @@
-//! How two lists of messages differ: what came, what left, and what is shown otherwise. Reads no store.
+//! How two calls differ: what messages came, left, and are shown otherwise; system prompt and tools. Reads no store.
 
 use serde_json::Value;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
+use super::inspect::Prompt;
 use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
 use crate::object::unified_diff;
@@ -57,6 +58,49 @@ pub fn compare_calls(old: &[String], new: &[String]) -> Vec<Change> {
         changes.extend(to.map(|new| Change::Inserted { new }));
     }
     changes
+}
+
+/// How system prompt and tools of one call differ from those of an earlier one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptChange {
+    /// Unified difference of the system prompts; none where they are the same.
+    pub text: Option<String>,
+    /// Names of the tools that only the later call has.
+    pub added: Vec<String>,
+    /// Names of the tools that only the earlier one has.
+    pub removed: Vec<String>,
+    /// Names of the tools that are defined otherwise.
+    pub changed: Vec<String>,
+}
+
+/// How system prompt and tools of a call differ from those of an earlier one; `None` where they are the same, or either is not known.
+pub(super) fn compare_prompts(old: Option<&Prompt>, new: Option<&Prompt>) -> Option<PromptChange> {
+    let (old, new) = (old?, new?);
+    let text = |prompt: &Prompt| prompt.text.clone().unwrap_or_default();
+    let diff = unified_diff(&text(old), &text(new), DEFAULT_DIFF_CONTEXT);
+    let (before, after) = (tools(&old.tools), tools(&new.tools));
+    let names = |tools: &[(String, &Value)], fits: &dyn Fn(&str, &Value) -> bool| {
+        tools.iter().filter(|(name, tool)| fits(name, tool)).map(|(name, _)| name.clone()).collect()
+    };
+    let has = |tools: &[(String, &Value)], name: &str| tools.iter().any(|(other, _)| other == name);
+    let change = PromptChange {
+        text: (!diff.is_empty()).then_some(diff),
+        added: names(&after, &|name, _| !has(&before, name)),
+        removed: names(&before, &|name, _| !has(&after, name)),
+        changed: names(&after, &|name, tool| {
+            before.iter().any(|(other, was)| other == name && *was != tool)
+        }),
+    };
+    (change != PromptChange::default()).then_some(change)
+}
+
+/// Definitions of tools with their names, in the form of any provider.
+fn tools(definitions: &Value) -> Vec<(String, &Value)> {
+    let name = |tool: &Value| {
+        let name = tool.get("name").or_else(|| tool.pointer("/function/name"));
+        name.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    definitions.as_array().into_iter().flatten().map(|tool| (name(tool), tool)).collect()
 }
 
 /// Identity of each message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
