@@ -157,7 +157,7 @@ fn an_entry_that_a_save_took_the_place_of_during_a_kill_is_written() {
     desk.write("MEMORY.md", "- old\n");
     desk.remember("an entry");
     assert!(flush_killed_at(desk.root(), 3), "the files changed places");
-    let prepared = desk.names().into_iter().find(|name| name.ends_with(".tmp")).unwrap();
+    let prepared = desk.names().into_iter().find(|name| name.starts_with(".MEMORY.md.w")).unwrap();
     desk.write(&prepared, "- saved before\n");
     desk.write("MEMORY.md", "- saved after\n");
     let report = desk.flush_freely();
