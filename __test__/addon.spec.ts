@@ -72,6 +72,7 @@ describe("the exports", () => {
       "put",
       "query",
       "recordedCall",
+      "relations",
       "replaySession",
       "resolve",
       "search",

@@ -210,7 +210,7 @@ impl Writing<'_> {
         sidecar::prepare(&prepared_path, target, plan.text.as_bytes()).map_err(failed)?;
         on_step(FlushStep::Prepared);
         let begun = Begun {
-            ids: ids.clone(),
+            ids,
             file: self.file.to_owned(),
             prepared,
             before: standing.hash.clone(),
