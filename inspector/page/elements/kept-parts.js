@@ -1,5 +1,6 @@
 // A place whose parts stay as they are until what they show changes: a person who looks at something that is being written keeps what was
 // opened, and the focus. Knows no view.
+import { element } from "./dom.js";
 
 /** @typedef {{ name: string, of: unknown, build: () => Element }} Part `of`: what it shows, as JSON can hold it */
 
@@ -33,6 +34,15 @@ export function keptParts(place) {
       again.focus({ preventScroll: true });
     }
   };
+}
+
+/**
+ * A heading as a part.
+ * @param {string} text
+ * @returns {Part}
+ */
+export function headingPart(text) {
+  return { name: text, of: null, build: () => element("h2", {}, text) };
 }
 
 /**

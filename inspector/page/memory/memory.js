@@ -1,7 +1,7 @@
 // The memory of a session's folder: its pages and how much of each the model has, those to look at again, memory faults.
 import { difference } from "../elements/difference.js";
 import { element, fill, put } from "../elements/dom.js";
-import { keptParts } from "../elements/kept-parts.js";
+import { headingPart, keptParts } from "../elements/kept-parts.js";
 import { longText } from "../elements/long-text.js";
 import { counted, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
@@ -82,7 +82,6 @@ function memoryParts({ pages, stale, faults, problems }, hrefOf) {
     of,
     build,
   });
-  const head = (/** @type {string} */ text) => part(text, null, () => element("h2", {}, text));
   const none = (/** @type {string} */ name, /** @type {string} */ kind, /** @type {string} */ text) =>
     part(name, null, () => element("p", { class: kind }, text));
   return [
@@ -94,17 +93,17 @@ function memoryParts({ pages, stale, faults, problems }, hrefOf) {
         `${counted(pages.length, "page")}, of which the model has ${whole(resident)} in its system prompt.`,
       ),
     ),
-    head("To look at again"),
+    headingPart("To look at again"),
     stale.length === 0
       ? none("no doubt", "faint", "No page is in doubt.")
       : part("stale", [stale, stale.flatMap(({ cited }) => cited.map(({ path }) => hrefOf(path)))], () =>
           element("ul", { class: "pages" }, ...stale.map((one) => staleNode(one, hrefOf))),
         ),
-    head("Pages"),
+    headingPart("Pages"),
     ...(pages.length === 0
       ? [none("no pages", "empty", "There is no memory for this folder yet.")]
       : files.map((file) => part(`file ${file.scope} ${file.file}`, file, () => fileNode(file)))),
-    head("Faults"),
+    headingPart("Faults"),
     part("faults", faults, () => faultsTable(faults)),
   ];
 }

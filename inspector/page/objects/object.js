@@ -1,7 +1,7 @@
 // An object: its versions with their differences, the calls that showed it, what became of it, its relations, its file on disk.
 import { difference } from "../elements/difference.js";
 import { button, element, fill, put } from "../elements/dom.js";
-import { keptParts } from "../elements/kept-parts.js";
+import { headingPart, keptParts } from "../elements/kept-parts.js";
 import { longText } from "../elements/long-text.js";
 import { clock, counted, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
@@ -117,10 +117,10 @@ class ObjectPage {
         ? { name: "redacted", of: newest.redacted, build: () => redactedNode(String(newest.redacted)) }
         : null,
       ...this.shown(line),
-      heading("Versions"),
+      headingPart("Versions"),
       { name: "versions", of: null, build: () => this.versions },
       this.older(view),
-      heading("Relations"),
+      headingPart("Relations"),
       { name: "graph", of: [name, relations], build: () => this.graph(name, view) },
       { name: "relations", of: relations, build: () => this.relations(view) },
     ]);
@@ -156,7 +156,7 @@ class ObjectPage {
     const { shown, handle } = line;
     const words = `Now: ${shownNow(shown, calls)}. Its text stood in ${counted(shownCalls(shown), "call")} of ${whole(calls)}.`;
     return [
-      heading("In the window"),
+      headingPart("In the window"),
       { name: "now", of: words, build: () => element("p", {}, words) },
       { name: "strip", of: [shown, calls], build: () => shownStrip(shown, calls) },
       { name: "runs", of: shown, build: () => shownList(shown, session, handle) },
@@ -291,14 +291,6 @@ class ObjectPage {
     const line = this.known?.timeline.objects.find((object) => object.id === id);
     return line === undefined ? null : `${line.handle} ${line.name}`;
   }
-}
-
-/**
- * @param {string} text
- * @returns {import("../elements/kept-parts.js").Part}
- */
-function heading(text) {
-  return { name: text, of: null, build: () => element("h2", {}, text) };
 }
 
 /**
