@@ -12,7 +12,13 @@ import {
 } from "../scripts/lib/bench-report.js";
 import { currentPi, piCli } from "../scripts/lib/pi-versions.js";
 import { spread } from "../scripts/lib/store-bench.js";
-import { addUp, parseCargoOutput, parseVitestReport } from "../scripts/lib/test-results.js";
+import {
+  addUp,
+  closingLines,
+  parseCargoOutput,
+  parseClosingLines,
+  parseVitestReport,
+} from "../scripts/lib/test-results.js";
 import { requirePrograms, root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
 
@@ -20,26 +26,86 @@ describe("test results", () => {
   const twoBinaries = [
     "running 3 tests",
     "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
-    "test result: \u001b[31mFAILED\u001b[m. 4 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+    "running 6 tests",
+    "",
+    "failures:",
+    "",
+    "---- flush::keeps stdout ----",
+    "",
+    "thread 'flush::keeps' (7) panicked at tests/flush.rs:9:5:",
+    "two lines",
+    "---- flush::loses stdout ----",
+    "Error: NotFound",
+    "",
+    "",
+    "failures:",
+    "    flush::keeps",
+    "    flush::loses",
+    "",
+    "test result: \u001b[31mFAILED\u001b[m. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s",
   ].join("\n");
+  const failed = (fullName: string, message: string) => ({ fullName, status: "failed", failureMessages: [message] });
+  const file = { name: "a.spec.ts", message: "", status: "passed" as const, assertionResults: [] };
 
-  test("of all cargo test binaries are summed, colours or not", () => {
-    expect(parseCargoOutput(twoBinaries, 101)).toEqual({ passed: 6, failed: 1, skipped: 1 });
+  test("of all cargo test binaries are summed, colours or not, with how each failure begins", () => {
+    expect(parseCargoOutput(twoBinaries, 101)).toEqual({
+      passed: 6,
+      failed: 2,
+      skipped: 1,
+      failures: [
+        "flush::keeps: thread 'flush::keeps' (7) panicked at tests/flush.rs:9:5: two lines",
+        "flush::loses: Error: NotFound",
+      ],
+    });
   });
 
   test("of a run that broke without a failed test have one failure", () => {
-    expect(parseCargoOutput("error[E0308]: mismatched types", 101)).toEqual({ passed: 0, failed: 1, skipped: 0 });
-    expect(parseVitestReport(undefined, 1)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+    const broken = { passed: 0, failed: 1, skipped: 0 };
+    expect(parseCargoOutput("error[E0308]: mismatched types", 101)).toEqual({
+      ...broken,
+      failures: ["cargo ended with 101"],
+    });
+    expect(parseVitestReport(undefined, 1)).toEqual({ ...broken, failures: ["vitest ended with 1"] });
   });
 
   test("of vitest count pending and to-do tests as skipped", () => {
-    const report = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 2, numTodoTests: 1 };
-    expect(parseVitestReport(report, 0)).toEqual({ passed: 5, failed: 0, skipped: 3 });
+    const report = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 2, numTodoTests: 1, testResults: [file] };
+    expect(parseVitestReport(report, 0)).toEqual({ passed: 5, failed: 0, skipped: 3, failures: [] });
+  });
+
+  test("of vitest name each failed test, and a file that did not load", () => {
+    const counts = { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0 };
+    const testResults = [
+      {
+        ...file,
+        status: "failed" as const,
+        assertionResults: [failed("adds up", `\u001b[31mnot\n  ${"2".repeat(500)}`)],
+      },
+      { ...file, name: "b.spec.ts", status: "failed" as const, message: "no such module" },
+    ];
+    expect(parseVitestReport({ ...counts, testResults }, 1).failures).toEqual([
+      `a.spec.ts > adds up: not ${"2".repeat(296)}`,
+      "b.spec.ts: no such module",
+    ]);
   });
 
   test("add up", () => {
-    const one = { passed: 1, failed: 2, skipped: 3 };
-    expect(addUp([one, one])).toEqual({ passed: 2, failed: 4, skipped: 6 });
+    const one = { passed: 1, failed: 1, skipped: 3, failures: ["a"] };
+    expect(addUp([one, one])).toEqual({ passed: 2, failed: 2, skipped: 6, failures: ["a", "a"] });
+  });
+
+  test("end with the failures, which whoever runs the tests finds among all that was printed", () => {
+    const lines = closingLines({ passed: 1, failed: 1, skipped: 0, failures: ["a: not 2"] });
+    expect(lines).toEqual(["failed: a: not 2", "1 passed, 1 failed, 0 skipped"]);
+    const stdout = ["something", ...lines, ""].join("\n");
+    expect(parseClosingLines("tests", stdout, 1)).toEqual({
+      passed: 1,
+      failed: 1,
+      skipped: 0,
+      failures: ["tests", "a: not 2"],
+    });
+    expect(parseClosingLines("lint", "all is well", 0)).toEqual({ passed: 0, failed: 0, skipped: 0, failures: [] });
+    expect(parseClosingLines("lint", "", 1)).toEqual({ passed: 0, failed: 1, skipped: 0, failures: ["lint"] });
   });
 });
 

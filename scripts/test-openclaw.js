@@ -1,12 +1,13 @@
-// `npm run test:openclaw`: the tests that run the real OpenClaw, after all set-up; ends with one line that sums up. Everything on the
+// `npm run test:openclaw`: the tests that run the real OpenClaw, after all set-up; ends as `npm test` does. Everything on the
 // command line goes to vitest. Apart from `npm test`, since they need 600 MB of packages that nothing else needs.
 import { fileURLToPath } from "node:url";
+import { closingLines } from "./lib/test-results.js";
 import { runVitest } from "./lib/vitest.js";
 import { setUp } from "./setup.js";
 
 setUp(fileURLToPath(import.meta.url), { addon: "debug", pi: true, openClaw: true });
 
 const env = { ...process.env, PALIMPSEST_TEST_OPENCLAW: "1" };
-const { passed, failed, skipped } = await runVitest(["--project", "openclaw", ...process.argv.slice(2)], env);
-console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-process.exitCode = failed === 0 ? 0 : 1;
+const results = await runVitest(["--project", "openclaw", ...process.argv.slice(2)], env);
+console.log(closingLines(results).join("\n"));
+process.exitCode = results.failed === 0 ? 0 : 1;

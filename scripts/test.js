@@ -1,9 +1,11 @@
-// `npm test`: all set-up, then cargo tests, the bill on recorded sessions, type check and vitest; ends with one line that sums up.
+// `npm test`: all set-up, then cargo tests, the bill on recorded sessions, type check and vitest; ends with a line for each failure and
+// one that sums up.
 // Options: --cargo-only, --bill-only, --node-only; everything else goes to cargo test or to vitest.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { addUp, parseCargoOutput } from "./lib/test-results.js";
-import { run, runVitest } from "./lib/vitest.js";
+import { run } from "./lib/run.js";
+import { addUp, closingLines, parseCargoOutput } from "./lib/test-results.js";
+import { runVitest } from "./lib/vitest.js";
 import { prepareXtdb } from "./lib/xtdb.js";
 import { root, setUp } from "./setup.js";
 
@@ -36,9 +38,9 @@ if (runs("node")) {
   results.push(await runTypeCheck());
   results.push(await runVitest(forwarded));
 }
-const { passed, failed, skipped } = addUp(results);
-console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-process.exitCode = failed === 0 ? 0 : 1;
+const sum = addUp(results);
+console.log(closingLines(sum).join("\n"));
+process.exitCode = sum.failed === 0 ? 0 : 1;
 
 /** @param {string} part */
 function runs(part) {
@@ -55,11 +57,13 @@ async function runCargoTests(extra) {
 /** @returns {Promise<Results>} */
 async function runTypeCheck() {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  let failed = 0;
+  const failures = [];
   // The second one has the types of the Pi that users run, the third those of browsers.
   for (const project of ["tsconfig.json", "tsconfig.current-pi.json", join("inspector", "page")]) {
     const { code } = await run(process.execPath, [tsc, "--noEmit", "--project", project]);
-    failed += code === 0 ? 0 : 1;
+    if (code !== 0) {
+      failures.push(`the types of ${project}`);
+    }
   }
-  return { passed: 0, failed, skipped: 0 };
+  return { passed: 0, failed: failures.length, skipped: 0, failures };
 }

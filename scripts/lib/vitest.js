@@ -1,8 +1,8 @@
 // Runs vitest in the clone, with its output shown, and counts what its report says.
-import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../setup.js";
+import { run } from "./run.js";
 import { parseVitestReport } from "./test-results.js";
 
 /**
@@ -27,24 +27,4 @@ function readReport(file) {
     // Vitest ended before it could report; its exit code tells.
     return undefined;
   }
-}
-
-/**
- * Runs a command in the clone with its output shown, and returns what it wrote to stdout.
- * @param {string} command
- * @param {string[]} args
- * @param {NodeJS.ProcessEnv} [env]
- * @returns {Promise<{ code: number, stdout: string }>}
- */
-export function run(command, args, env = process.env) {
-  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
-  let stdout = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    stdout += text;
-    process.stdout.write(text);
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code: code ?? 1, stdout }));
-  });
 }
