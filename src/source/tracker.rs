@@ -4,6 +4,7 @@
 //! the system cannot watch, it polls. Pending work is a set of files, never a queue of events. Reads no file and
 //! knows no store; that is the job of [`super::Tracking`].
 
+mod barrier;
 #[cfg(test)]
 mod editors;
 mod engine;
@@ -24,7 +25,8 @@ pub use event::{PollReason, TrackerEvent, TrackerOptions, TrackerReply, TrackerS
 pub use signal::Signal;
 
 use crate::error::{Error, Result};
-use engine::{Barrier, Shared};
+use barrier::Barrier;
+use engine::Shared;
 use folders::Folders;
 
 /// How long closing waits for the thread.
@@ -56,7 +58,7 @@ impl Tracker {
         // On Linux all folders share one queue; elsewhere files are looked at instead.
         if cfg!(target_os = "linux")
             && let Some(barrier) = Barrier::new()
-            && folders.watch_own(&barrier.path)
+            && folders.watch_own(barrier.folder())
         {
             shared.set_barrier(barrier);
         }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::barrier::{self, Barrier};
 use super::folders::Folders;
 use super::look::{Look, Seen, look};
 use super::roster::Roster;
@@ -40,25 +40,6 @@ struct State {
     is_closed: bool,
     /// Whether the thread has ended.
     is_ended: bool,
-}
-
-/// A folder of the tracker's own. The watcher reports a file made there after everything that happened before,
-/// because all events share one queue.
-#[derive(Debug)]
-pub(super) struct Barrier {
-    /// Deleted on drop.
-    _folder: tempfile::TempDir,
-    pub path: PathBuf,
-    next: AtomicU64,
-}
-
-impl Barrier {
-    /// `None` if no folder can be made; files are looked at instead.
-    pub(super) fn new() -> Option<Self> {
-        let folder = tempfile::Builder::new().prefix("palimpsest-").tempdir().ok()?;
-        let path = folder.path().canonicalize().ok()?;
-        Some(Self { _folder: folder, path, next: AtomicU64::new(1) })
-    }
 }
 
 impl Shared {
@@ -146,13 +127,7 @@ impl Shared {
     /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too long.
     fn pass_barrier(&self, deadline: Duration) -> bool {
         let Some(barrier) = self.barrier.get() else { return false };
-        let number = barrier.next.fetch_add(1, Ordering::Relaxed);
-        let path = barrier.path.join(number.to_string());
-        let is_made = std::fs::File::create(&path).is_ok();
-        let is_told = is_made && self.wait(deadline, |state| state.barrier >= number);
-        // The file is in the tracker's own folder and deleted with it.
-        let _ = std::fs::remove_file(&path);
-        is_told
+        barrier.pass(|number| self.wait(deadline, |state| state.barrier >= number))
     }
 
     fn wait(&self, deadline: Duration, is_done: impl Fn(&State) -> bool) -> bool {
@@ -174,8 +149,7 @@ impl Shared {
         else {
             return None;
         };
-        let name = path.strip_prefix(&self.barrier.get()?.path).ok()?;
-        Some(name.to_str()?.parse().unwrap_or(0))
+        self.barrier.get()?.number(path)
     }
 
     fn wake_for(&self, state: &State) {
@@ -218,6 +192,9 @@ pub(super) fn run(
 ) {
     let _ended = Ended(shared);
     let _bounded = looks::bounded(LOOK);
+    if shared.barrier.get().is_some() {
+        barrier::remove_leftovers();
+    }
     while let Some(round) = shared.next_round() {
         let mut events = check_folders(shared, &mut folders, &round.folders);
         check_files(shared, round.files, &mut events);
