@@ -23,6 +23,7 @@ mod tools;
 mod workspace;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub use self::call_info::{CallInfo, HostList, Transformed};
 pub use self::notice::Notice;
@@ -66,5 +67,11 @@ impl OpenSession {
     /// Whether images leave with the text beside them: in `pools` they stand in the chat.
     fn images_leave(&self) -> bool {
         self.images && self.settings.layout == Layout::Log
+    }
+
+    /// How long one look at a file may wait. The files that a replay lays are as near as its memory: it waits for them as long as it
+    /// takes, which spares a thread for every look.
+    fn look_deadline(&self) -> Option<Duration> {
+        (self.files != Files::Elsewhere).then(|| self.settings.look_deadline())
     }
 }

@@ -24,16 +24,17 @@ thread_local! {
     static LIMIT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Looks of this thread have a deadline until this is dropped.
+/// Looks of this thread have the given deadline until this is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Bounded {
     before: Option<Duration>,
 }
 
-/// Gives the looks of this thread a deadline. `limit`: how long one may wait, not counting what it computes.
-pub fn bounded(limit: Duration) -> Bounded {
-    Bounded { before: LIMIT.replace(Some(limit)) }
+/// Gives the looks of this thread a deadline. `limit`: how long one may wait, not counting what it computes; `None`: as long as it
+/// takes.
+pub fn bounded(limit: impl Into<Option<Duration>>) -> Bounded {
+    Bounded { before: LIMIT.replace(limit.into()) }
 }
 
 impl Drop for Bounded {

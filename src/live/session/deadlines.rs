@@ -14,7 +14,7 @@ impl LiveSession {
 
     /// Gives looks at files a deadline while the result lives.
     pub(super) fn bounded(&self) -> Bounded {
-        source::bounded(self.options.settings.look_deadline())
+        source::bounded(self.options.look_deadline())
     }
 
     /// Notes which places do not answer, and which do again.
