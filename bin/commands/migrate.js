@@ -29,7 +29,7 @@ export const migrate = {
     }
     const { migrate: move } = await import("../../index.js");
     const [from, to] = await Promise.all(given.positionals.map((place) => placeOf(place, given)));
-    const done = await withProgress("migrate:", (report) => move(from, to, progressText(report)));
+    const done = await withProgress("migrating", (report) => move(from, to, progressText(report)));
     if (given.json) {
       return writeJson(done);
     }

@@ -112,7 +112,7 @@ function described({ url, storeId, outbox, oldest, behind, last, error, ahead, s
 /** @type {Part["run"]} */
 async function push(shared, given, session) {
   /** @type {PushReport} */
-  const sent = await withProgress("sync:", (report) =>
+  const sent = await withProgress("syncing", (report) =>
     session === undefined ? shared.push(progressText(report)) : shared.pushSession(session),
   );
   if (given.json) {
@@ -126,7 +126,7 @@ async function push(shared, given, session) {
 /** @type {Part["run"]} */
 async function pull(shared, given, session) {
   /** @type {PullReport} */
-  const fetched = await withProgress("sync:", (report) =>
+  const fetched = await withProgress("syncing", (report) =>
     session === undefined ? shared.pull(progressText(report)) : shared.pullSession(session),
   );
   if (given.json) {

@@ -1,12 +1,9 @@
-// Progress on stderr for work that takes longer than a second: on a terminal one line that is overwritten, else a line from time to
-// time. stdout stays free for results.
+// Progress on stderr: on a terminal one line that is overwritten, for work that takes longer than a second; elsewhere a line from time
+// to time, for work that takes long enough for somebody to look into a log. stdout stays free for results.
 
-/** Milliseconds before the first line. */
-const firstAfterMs = 1_000;
-
-/** Milliseconds between two updates on a terminal, and between two lines elsewhere. */
-const terminalEveryMs = 200;
-const lineEveryMs = 10_000;
+/** Milliseconds before the first line, and between two. */
+const onTerminal = { first: 1_000, every: 200 };
+const elsewhere = { first: 10_000, every: 10_000 };
 
 /**
  * What a store says of its progress, as a state.
@@ -20,18 +17,19 @@ export function progressText(report) {
 /**
  * Runs work and reports its progress.
  * @template T
- * @param {string} what the work, such as `counting`
+ * @param {string} what the work in one word or a few, such as `counting`
  * @param {(report: (state: string) => void) => Promise<T>} work reports how far it is, as often as it likes
  * @returns {Promise<T>}
  */
 export async function withProgress(what, work) {
   const { stderr } = process;
   const start = performance.now();
+  const times = stderr.isTTY ? onTerminal : elsewhere;
   let state = "";
   let shown = false;
   const say = () => {
     const seconds = Math.floor((performance.now() - start) / 1_000);
-    const line = `${what}${state === "" ? "" : ` ${state}`} (${seconds} s)`;
+    const line = `${what}${state === "" ? "" : `: ${state}`} (${seconds} s)`;
     stderr.write(stderr.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
     shown = true;
   };
@@ -39,8 +37,8 @@ export async function withProgress(what, work) {
   let again;
   const first = setTimeout(() => {
     say();
-    again = setInterval(say, stderr.isTTY ? terminalEveryMs : lineEveryMs);
-  }, firstAfterMs);
+    again = setInterval(say, times.every);
+  }, times.first);
   try {
     return await work((now) => {
       state = now;
