@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::compare::{Change, PromptChange, compare_calls, compare_prompts};
+use super::compare::{Change, Comparer, PromptChange, compare_calls, compare_prompts};
 use super::find::{Finder, FoundCall};
 use super::inspect::{About, Inspected, inspect};
 use super::messages::ChatMessages;
@@ -122,12 +122,13 @@ struct Reader<'a> {
     /// Of the session whose call was read last.
     chat: ChatMessages,
     chat_of: Option<ObjectId>,
+    comparer: Comparer,
 }
 
 impl<'a> Reader<'a> {
     fn new(store: &'a Store, session: &'a ObjectId) -> Self {
         let (finder, chat) = (Finder::new(store, session), ChatMessages::default());
-        Self { store, finder, chat, chat_of: None }
+        Self { store, finder, chat, chat_of: None, comparer: Comparer::default() }
     }
 
     fn inspect(&mut self, found: &FoundCall, number: u64) -> Result<Inspected> {
@@ -151,9 +152,10 @@ impl<'a> Reader<'a> {
         let found = self.finder.find(number)?;
         let call = self.inspect(&found, number)?;
         let plain = self.plain(found, number)?;
-        let since_before = before.map(|before| compare_calls(&before.messages, &call.messages));
+        let since_before =
+            before.map(|before| self.comparer.compare(&before.messages, &call.messages));
         let prompt = prompt_change(before, &call);
-        let against_plain = compare_calls(&plain.messages, &call.messages);
+        let against_plain = self.comparer.compare(&plain.messages, &call.messages);
         Ok(BesideBoth { call, since_before, prompt, plain, against_plain })
     }
 }

@@ -1,5 +1,8 @@
 //! How two calls differ: what messages came, left, and are shown otherwise; system prompt and tools. Reads no store.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use serde_json::Value;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -44,21 +47,80 @@ pub enum Change {
 
 /// How the messages of one call, each as JSON, differ from those of another, in order.
 pub fn compare_calls(old: &[String], new: &[String]) -> Vec<Change> {
-    let (before, after) = (identities(old), identities(new));
-    let mut changes = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
-        let (tag, from, to) = op.as_tag_tuple();
-        if tag == DiffTag::Equal {
-            for (one, other) in from.zip(to) {
-                compare(&mut changes, (one, &old[one]), (other, &new[other]));
-            }
-            continue;
-        }
-        changes.extend(from.map(|old| Change::Removed { old }));
-        changes.extend(to.map(|new| Change::Inserted { new }));
-    }
-    changes
+    Comparer::default().compare(old, new)
 }
+
+/// Compares lists that have most messages in common, as those of neighbouring calls do: each message is read once, and so is how two
+/// differ. Holds what it was given, so it is for some calls and not for a whole session.
+#[derive(Default)]
+pub(super) struct Comparer {
+    identities: HashMap<String, Rc<Identity>>,
+    /// By both messages.
+    diffs: HashMap<String, HashMap<String, String>>,
+}
+
+impl Comparer {
+    /// As [`compare_calls`].
+    pub(super) fn compare(&mut self, old: &[String], new: &[String]) -> Vec<Change> {
+        let (before, after) = (self.identities(old), self.identities(new));
+        let mut changes = Vec::new();
+        for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
+            let (tag, from, to) = op.as_tag_tuple();
+            if tag == DiffTag::Equal {
+                for (one, other) in from.zip(to) {
+                    self.compare_messages(&mut changes, (one, &old[one]), (other, &new[other]));
+                }
+                continue;
+            }
+            changes.extend(from.map(|old| Change::Removed { old }));
+            changes.extend(to.map(|new| Change::Inserted { new }));
+        }
+        changes
+    }
+
+    fn compare_messages(
+        &mut self,
+        changes: &mut Vec<Change>,
+        (old, before): (usize, &str),
+        (new, after): (usize, &str),
+    ) {
+        if before != after {
+            changes.push(Change::Changed { old, new, diff: self.diff(before, after) });
+            return;
+        }
+        match changes.last_mut() {
+            Some(Change::Kept { count, .. }) => *count += 1,
+            _ => changes.push(Change::Kept { old, new, count: 1 }),
+        }
+    }
+
+    fn identities(&mut self, messages: &[String]) -> Vec<Rc<Identity>> {
+        messages.iter().map(|message| self.identity(message)).collect()
+    }
+
+    fn identity(&mut self, message: &str) -> Rc<Identity> {
+        if let Some(known) = self.identities.get(message) {
+            return Rc::clone(known);
+        }
+        let key = parsed(message).key;
+        let identity = Rc::new((key.role, key.timestamp, key.calls));
+        self.identities.insert(message.to_owned(), Rc::clone(&identity));
+        identity
+    }
+
+    fn diff(&mut self, before: &str, after: &str) -> String {
+        if let Some(known) = self.diffs.get(before).and_then(|diffs| diffs.get(after)) {
+            return known.clone();
+        }
+        let diff = text_diff(before, after);
+        let diffs = self.diffs.entry(before.to_owned()).or_default();
+        diffs.insert(after.to_owned(), diff.clone());
+        diff
+    }
+}
+
+/// Identity of a message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
+type Identity = (String, Option<i64>, Vec<String>);
 
 /// How system prompt and tools of one call differ from those of an earlier one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,29 +165,9 @@ fn tools(definitions: &Value) -> Vec<(String, &Value)> {
     definitions.as_array().into_iter().flatten().map(|tool| (name(tool), tool)).collect()
 }
 
-/// Identity of each message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
-fn identities(messages: &[String]) -> Vec<impl Ord + std::hash::Hash> {
-    let identity = |message: &String| {
-        let key = parsed(message).key;
-        (key.role, key.timestamp, key.calls)
-    };
-    messages.iter().map(identity).collect()
-}
-
 /// A message whose tokens do not matter.
 fn parsed(message: &str) -> HostMessage {
     HostMessage::parse(message, Counter::Characters)
-}
-
-fn compare(changes: &mut Vec<Change>, (old, before): (usize, &str), (new, after): (usize, &str)) {
-    if before != after {
-        changes.push(Change::Changed { old, new, diff: text_diff(before, after) });
-        return;
-    }
-    match changes.last_mut() {
-        Some(Change::Kept { count, .. }) => *count += 1,
-        _ => changes.push(Change::Kept { old, new, count: 1 }),
-    }
 }
 
 fn text_diff(before: &str, after: &str) -> String {
