@@ -6,14 +6,15 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What the folder's name begins with; the process's ID follows.
 const PREFIX: &str = "palimpsest-watch-";
 
 #[derive(Debug)]
 pub(super) struct Barrier {
-    /// Deleted on drop.
-    _folder: tempfile::TempDir,
+    /// Deleted on drop; `None` once closed.
+    folder: Mutex<Option<tempfile::TempDir>>,
     path: PathBuf,
     next: AtomicU64,
 }
@@ -24,7 +25,7 @@ impl Barrier {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir().ok()?;
         let path = folder.path().canonicalize().ok()?;
-        Some(Self { _folder: folder, path, next: AtomicU64::new(1) })
+        Some(Self { folder: Mutex::new(Some(folder)), path, next: AtomicU64::new(1) })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -40,6 +41,11 @@ impl Barrier {
         // If that fails, the file is deleted with its folder.
         let _ = std::fs::remove_file(&path);
         is_told
+    }
+
+    /// Deletes the folder. Its tracker may live on for long, as whoever holds it is collected late or never.
+    pub(super) fn close(&self) {
+        drop(self.folder.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// The number of a file that is made here; 0 for any other in the folder.
@@ -103,14 +109,19 @@ mod tests {
         );
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
-    fn a_folder_has_the_id_of_its_process_and_goes_with_its_tracker() {
-        let barrier = Barrier::new().expect("a barrier");
+    fn a_folder_has_the_id_of_its_process_and_goes_when_its_tracker_is_closed() {
+        use super::super::{Tracker, TrackerOptions, TrackerReply};
+
+        let tracker =
+            Tracker::start(TrackerOptions::default(), |_| TrackerReply::default()).expect("starts");
+        let barrier = tracker.shared.barrier().expect("a barrier");
         let folder = barrier.folder().to_owned();
         assert_eq!(owner(folder.file_name().expect("a name")), Some(std::process::id()));
         remove_leftovers();
         assert!(folder.is_dir());
-        drop(barrier);
+        tracker.close();
         assert!(!folder.exists());
     }
 }

@@ -67,6 +67,11 @@ impl Shared {
         let _ = self.barrier.set(barrier);
     }
 
+    /// `None` where no folder is watched for that.
+    pub(super) fn barrier(&self) -> Option<&Barrier> {
+        self.barrier.get()
+    }
+
     pub(super) fn now(&self) -> Duration {
         clock().duration_since(self.started)
     }
@@ -111,6 +116,9 @@ impl Shared {
         self.lock().is_closed = true;
         self.wake.notify_all();
         self.rest.notify_all();
+        if let Some(barrier) = self.barrier() {
+            barrier.close();
+        }
     }
 
     /// Waits until the thread has ended; returns whether that took no longer than `timeout`.
@@ -126,7 +134,7 @@ impl Shared {
 
     /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too long.
     fn pass_barrier(&self, deadline: Duration) -> bool {
-        let Some(barrier) = self.barrier.get() else { return false };
+        let Some(barrier) = self.barrier() else { return false };
         barrier.pass(|number| self.wait(deadline, |state| state.barrier >= number))
     }
 
@@ -149,7 +157,7 @@ impl Shared {
         else {
             return None;
         };
-        self.barrier.get()?.number(path)
+        self.barrier()?.number(path)
     }
 
     fn wake_for(&self, state: &State) {
@@ -192,7 +200,7 @@ pub(super) fn run(
 ) {
     let _ended = Ended(shared);
     let _bounded = looks::bounded(LOOK);
-    if shared.barrier.get().is_some() {
+    if shared.barrier().is_some() {
         barrier::remove_leftovers();
     }
     while let Some(round) = shared.next_round() {
