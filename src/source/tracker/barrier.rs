@@ -55,7 +55,8 @@ impl Barrier {
     }
 }
 
-/// Removes the empty folders of processes that are gone. Where that cannot be known, all stay.
+/// Removes the empty folders of processes that are gone. Where that cannot be known, all stay. A process of another container that
+/// shares the folder may seem gone; it looks at files instead, as where it has no folder.
 pub(super) fn remove_leftovers() {
     if Path::new("/proc/self").exists() {
         remove_leftovers_in(&std::env::temp_dir(), |process| {
