@@ -105,7 +105,7 @@ export function closingLines({ passed, failed, skipped, failures }) {
  */
 export function parseClosingLines(name, stdout, code) {
   const lines = stripVTControlCharacters(stdout).split("\n");
-  const counts = lines.findLast((line) => closing.test(line))?.match(closing);
+  const counts = lines.map((line) => line.match(closing)).findLast((match) => match !== null);
   const [passed, failed, skipped] = (counts ?? []).slice(1).map(Number);
   const failures = lines.filter((line) => line.startsWith(MARK)).map((line) => line.slice(MARK.length));
   const results = counts ? { passed, failed, skipped, failures } : nothing;

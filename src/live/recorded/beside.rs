@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::compare::{Change, Comparer, PromptChange, compare_calls, compare_prompts};
+use super::compare::{Change, Comparer, PromptChange, compare_prompts};
 use super::find::{Finder, FoundCall};
 use super::inspect::{About, Inspected, inspect};
 use super::messages::ChatMessages;
@@ -60,7 +60,7 @@ pub fn inspect_beside(
     };
     let changes = other
         .as_ref()
-        .map(|other| compare_calls(&other.messages, &call.messages))
+        .map(|other| reader.comparer.compare(&other.messages, &call.messages))
         .unwrap_or_default();
     let prompt = prompt_change(other.as_ref(), &call);
     Ok(Beside { call, other, changes, prompt })
