@@ -15,6 +15,7 @@ import { createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openerFor } from "../inspector/server/browser.js";
+import { claimPort } from "../scripts/lib/ports.js";
 import { launch } from "../scripts/lib/processes.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program, withSession } from "./command.ts";
@@ -93,10 +94,11 @@ describe("what it serves", () => {
 
   test("comes at the port that was asked for; one that is taken is named", async () => {
     const at = await withStore();
-    const other = createServer().listen(0, "127.0.0.1");
+    const { port, release } = await claimPort();
+    onTestFinished(release);
+    const other = createServer().listen(port, "127.0.0.1");
     onTestFinished(() => void other.close());
     await new Promise((resolve) => other.once("listening", resolve));
-    const { port } = other.address() as { port: number };
     expect(at.failure("open", "--port", String(port))).toMatchObject({
       status: 1,
       code: "NO_PORT",

@@ -1,7 +1,11 @@
 // The scripts' pure parts: counting test results, and what is missing on the path.
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   comparison,
   libraryOf,
@@ -11,6 +15,7 @@ import {
   trackingTable,
 } from "../scripts/lib/bench-report.js";
 import { currentPi, piCli } from "../scripts/lib/pi-versions.js";
+import { claimPort } from "../scripts/lib/ports.js";
 import { spread } from "../scripts/lib/store-bench.js";
 import {
   addUp,
@@ -193,6 +198,35 @@ test("the addon's library is found among what cargo built", () => {
   ];
   expect(libraryOf(messages.join("\n"))).toBe("/t/libpalimpsest.so");
   expect(libraryOf("")).toBeUndefined();
+});
+
+describe("a claimed port", () => {
+  const ports = pathToFileURL(join(root, "scripts", "lib", "ports.js")).href;
+
+  test("is free, its claimer's alone, and none that the system gives out", async () => {
+    const claims = await Promise.all(Array.from({ length: 20 }, claimPort));
+    onTestFinished(() => claims.forEach(({ release }) => void release()));
+    const numbers = claims.map(({ port }) => port);
+    expect(new Set(numbers).size).toBe(20);
+    expect(Math.min(...numbers)).toBeGreaterThan(20_000);
+    expect(Math.max(...numbers)).toBeLessThan(32_000);
+    const servers = numbers.map((port) => createServer().listen(port, "127.0.0.1"));
+    onTestFinished(() => servers.forEach((server) => void server.close()));
+    await Promise.all(servers.map((server) => once(server, "listening")));
+  });
+
+  test("goes to nobody else while no server is at it, also not to another process", async () => {
+    const { port, release } = await claimPort();
+    onTestFinished(release);
+    const claim = (choice: string) => `import { claimPort } from ${JSON.stringify(ports)};
+      Math.random = () => ${choice};
+      claimPort().then(({ port }) => console.log(port), ({ code }) => console.log(code));`;
+    const said = (choice: string) => spawnSync(process.execPath, ["--input-type=module", "-e", claim(choice)]).stdout;
+    const place = (port - 1 - 20_000) / 12_000;
+    expect(String(said(`${place}`)).trim()).toBe("EADDRINUSE");
+    release();
+    expect(String(said(`${place}`)).trim()).toBe(String(port));
+  });
 });
 
 test("a missing program is named with how to get it, in one line", () => {

@@ -9,6 +9,8 @@
 
 #[path = "../tests/common/http.rs"]
 mod http;
+#[path = "../tests/common/ports.rs"]
+mod ports;
 #[path = "../tests/common/postgres.rs"]
 mod postgres;
 #[path = "../tests/common/skip.rs"]

@@ -2,8 +2,9 @@
 // checked here.
 
 import { writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
 import { onTestFinished } from "vitest";
 import { createSandbox } from "../../scripts/lib/pi.js";
@@ -191,7 +192,12 @@ export async function listen(format: keyof typeof formats, script: Script) {
   const { contentType, stream } = formats[format];
   const nextAnswer = typeof script === "function" ? script : ({ n }: { n: number }) => script[n] ?? ended;
   const server = createServer(async (request, response) => {
-    const sent = await text(request);
+    const sent = await text(request).catch(() => undefined);
+    if (request.method !== "POST" || sent === undefined) {
+      // Whoever asks something else is none of ours; one who was killed while sending wants no answer.
+      response.writeHead(404).end();
+      return;
+    }
     const body = JSON.parse(sent) as Json;
     const n = bodies.push(body);
     const step = stepOf(await nextAnswer({ n: n - 1, body }));
@@ -257,12 +263,4 @@ export function useModel(
     quietStartup: true,
     ...settings,
   });
-}
-
-async function text(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) {
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -72,10 +72,10 @@ beforeAll(async () => {
 });
 
 /** Serves a store, opened for reading, until the test has finished. */
-async function served(path = made.path, { idleMs = 60_000, port }: { idleMs?: number; port?: number } = {}) {
+async function served(path = made.path, { idleMs = 60_000 } = {}) {
   const store = await openStore({ path, readOnly: true });
   const around = { settings: {}, agentDir: dirname(path), version: "0", session: null };
-  const inspector = await serve(answersOf(store, around), { idleMs, port });
+  const inspector = await serve(answersOf(store, around), { idleMs });
   onTestFinished(async () => {
     await inspector.close();
     await store.close();
@@ -428,7 +428,7 @@ describe("the end", () => {
     const begun = performance.now();
     child.kill(signal);
     const { code, stdout } = await finished;
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(performance.now() - begun).toBeLessThan(10_000);
     expect({ code, signal: child.signalCode, stdout }).toEqual({ code: 0, signal: null, stdout: `${url}\n` });
     await Promise.all([stream.ended, closed]);
     await expect(get(url, "/")).rejects.toThrow("ECONNREFUSED");

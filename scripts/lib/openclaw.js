@@ -2,11 +2,11 @@
 // scripted one, no update checks, channels, discovery or timed jobs, a deadline on everything. Must not reach the user's own
 // OpenClaw, and must not know Palimpsest beyond where its store goes.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pinnedNode } from "../setup.js";
 import { openClawCli } from "./openclaw-host.js";
+import { claimPort } from "./ports.js";
 import { bareEnv, launch, writeJson } from "./processes.js";
 
 /**
@@ -18,10 +18,10 @@ import { bareEnv, launch, writeJson } from "./processes.js";
  * @property {string} homeDir
  * @property {string} workspaceDir the agent's workspace and the working folder
  * @property {string} store Palimpsest's store
- * @property {number} port of the gateway, when it runs
+ * @property {number} port of the gateway, when it runs; the sandbox's own until it is removed
  * @property {string} token that the gateway asks for
  * @property {Record<string, string>} env the whole environment of every OpenClaw here
- * @property {() => Promise<void>} remove deletes the folder
+ * @property {() => Promise<void>} remove deletes the folder and gives the port free
  *
  * @typedef {object} RunOptions
  * @property {number} [deadlineMs] default 120,000; the process is killed when it passes
@@ -64,7 +64,7 @@ export async function createOpenClawSandbox({
   for (const folder of [stateDir, homeDir, workspaceDir]) {
     mkdirSync(folder);
   }
-  const [port, token, store] = [await freePort(), "scripted", join(dir, "store.sqlite")];
+  const [{ port, release }, token, store] = [await claimPort(), "scripted", join(dir, "store.sqlite")];
   /** @type {OpenClawSandbox} */
   const sandbox = {
     dir,
@@ -82,8 +82,11 @@ export async function createOpenClawSandbox({
       npm_config_cache: join(dir, "npm"),
       npm_config_update_notifier: "false",
     },
-    // A child of the gateway may still write for a moment.
-    remove: async () => rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),
+    remove: async () => {
+      release();
+      // A child of the gateway may still write for a moment.
+      rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    },
   };
   const models = [{ id: "scripted-1", name: "Scripted", contextWindow: 128_000, maxTokens: 8_000, ...model }];
   writeConfig(sandbox, layer(quietConfig(sandbox, { baseUrl, api, apiKey: "none", models }), config));
@@ -260,16 +263,4 @@ export function startOpenClaw({ workspaceDir, env: own }, args, { env, deadlineM
   const command = [...launcher, pinnedNode(), openClawCli, ...args];
   const name = `openclaw ${args.join(" ")}`;
   return launch({ name, command, cwd: workspaceDir, env: { ...own, ...env }, deadlineMs });
-}
-
-/** A port on loopback that was free a moment ago. */
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => resolve(undefined));
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -1,6 +1,7 @@
 // A model server on loopback that plays a script: OpenAI Completions with streaming, nothing else.
 // Records every request body as received. It must not know Palimpsest, and decides nothing beyond the script.
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 
 /**
  * What the model does in one call.
@@ -47,7 +48,7 @@ export async function startScriptedModel(script) {
         response.writeHead(404).end();
         return;
       }
-      const body = JSON.parse(await readBody(request));
+      const body = JSON.parse(await text(request));
       const entry = { n: requests.length, body };
       requests.push(entry);
       answer(response, entry, await nextStep(entry));
@@ -81,15 +82,6 @@ export async function startScriptedModel(script) {
 /** @param {Step[]} steps */
 function arrayScript(steps) {
   return (/** @type {ModelRequest} */ { n }) => steps[n] ?? { status: 400 };
-}
-
-/** @param {import("node:http").IncomingMessage} request */
-async function readBody(request) {
-  const chunks = [];
-  for await (const chunk of request) {
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /**

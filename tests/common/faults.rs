@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::http::{Connection, Message};
+use crate::ports::ClaimedPort;
 
 /// How often a waiting thread looks whether it still has to.
 const TICK: Duration = Duration::from_millis(5);
@@ -42,7 +43,7 @@ struct State {
 
 /// The proxy; it ends when it is dropped.
 pub(crate) struct Proxy {
-    port: u16,
+    port: ClaimedPort,
     state: Arc<Mutex<State>>,
 }
 
@@ -50,19 +51,20 @@ impl Proxy {
     /// Before the server at `url`; it passes all at first.
     pub(crate) fn before(url: &str) -> Self {
         let target = url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let port = ClaimedPort::new();
+        let address = ("127.0.0.1", port.number);
+        let listener = TcpListener::bind(address).unwrap();
         let state =
             State { fault: Fault::Pass, once: None, seen: vec![], open: vec![], ended: false };
         let state = Arc::new(Mutex::new(state));
         let accepting = Arc::clone(&state);
-        thread::spawn(move || accept(listener, port, &target, &accepting));
+        thread::spawn(move || accept(listener, address, &target, &accepting));
         Self { port, state }
     }
 
     /// Where it listens: `http://host:port`.
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://127.0.0.1:{}", self.port.number)
     }
 
     /// What happens to requests from now on.
@@ -91,7 +93,7 @@ impl Proxy {
     /// Until somebody listens, or nobody does.
     fn await_listener(&self, listens: bool) {
         let deadline = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(("127.0.0.1", self.port)).is_ok() != listens {
+        while TcpStream::connect(("127.0.0.1", self.port.number)).is_ok() != listens {
             assert!(Instant::now() < deadline, "the proxy does not change what it does");
             thread::sleep(TICK);
         }
@@ -109,7 +111,7 @@ impl Drop for Proxy {
 }
 
 /// Accepts connections as long as the proxy lives; listens on the same port again after a time without.
-fn accept(listener: TcpListener, port: u16, target: &str, state: &Arc<Mutex<State>>) {
+fn accept(listener: TcpListener, address: (&str, u16), target: &str, state: &Arc<Mutex<State>>) {
     listener.set_nonblocking(true).unwrap();
     let mut listening = Some(listener);
     loop {
@@ -121,7 +123,7 @@ fn accept(listener: TcpListener, port: u16, target: &str, state: &Arc<Mutex<Stat
             _ if ended => return,
             Some(_) if refuses => listening = None,
             None if !refuses => {
-                listening = TcpListener::bind(("127.0.0.1", port)).ok();
+                listening = TcpListener::bind(address).ok();
                 if let Some(listener) = &listening {
                     listener.set_nonblocking(true).unwrap();
                 }

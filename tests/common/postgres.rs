@@ -3,7 +3,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "the deadline of a wait is real time")]
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::ports::ClaimedPort;
 use crate::skip::skip;
 
 /// Makes a cluster with the database and user that `xtdb/postgres.edn` names, runs it, and ends it when standard input ends.
@@ -27,7 +27,7 @@ wait
 /// A cluster that runs.
 pub(crate) struct Cluster {
     /// On loopback.
-    pub(crate) port: u16,
+    pub(crate) port: ClaimedPort,
     script: Child,
     _folder: TempDir,
 }
@@ -40,13 +40,13 @@ impl Cluster {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = ClaimedPort::new();
         let mut script = as_other_user(folder.path());
         let script = script
             .args(["sh", "-c", SCRIPT])
             .env("BIN", &programs)
             .env("DATA", folder.path().join("cluster"))
-            .env("PORT", port.to_string())
+            .env("PORT", port.number.to_string())
             .current_dir("/")
             .stdin(Stdio::piped())
             .spawn()
@@ -58,7 +58,7 @@ impl Cluster {
 
     fn await_answer(&self, programs: &Path) {
         let deadline = Instant::now() + Duration::from_secs(60);
-        let port = self.port.to_string();
+        let port = self.port.number.to_string();
         let answers = || {
             let mut ask = Command::new(programs.join("pg_isready"));
             ask.args(["-q", "-h", "127.0.0.1", "-p", &port]).status().unwrap().success()

@@ -11,6 +11,7 @@ use std::sync::{Arc, Once, OnceLock};
 use tempfile::TempDir;
 
 use crate::http::{Connection, Request};
+use crate::ports::ClaimedPort;
 use crate::postgres::Cluster;
 use crate::skip::skip;
 
@@ -38,7 +39,7 @@ type Kept = (Option<TempDir>, Option<Arc<Cluster>>);
 /// A node that runs, or is killed and may be started again on the same data and port.
 pub(crate) struct Node {
     process: Child,
-    port: u16,
+    port: ClaimedPort,
     config: PathBuf,
     options: Options,
     folder: PathBuf,
@@ -72,7 +73,7 @@ impl Node {
             let folder = tempfile::tempdir().unwrap();
             let config = std::fs::read_to_string(project().join("postgres.edn")).unwrap();
             let file = folder.path().join("postgres.edn");
-            let here = format!(":port {}", cluster.port);
+            let here = format!(":port {}", cluster.port.number);
             std::fs::write(&file, config.replacen(":port 5432", &here, 1)).unwrap();
             let path = folder.path().to_owned();
             let kept = (Some(folder), Some(cluster.clone()));
@@ -81,7 +82,8 @@ impl Node {
     }
 
     fn start_in(folder: PathBuf, config: PathBuf, options: Options, kept: Kept) -> Self {
-        let (process, port) = launch(&config, &options, &folder, 0);
+        let port = ClaimedPort::new();
+        let process = launch(&config, &options, &folder, port.number);
         Self { process, port, config, options, folder, _kept: kept }
     }
 
@@ -92,7 +94,7 @@ impl Node {
 
     /// `host:port`.
     pub(crate) fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("127.0.0.1:{}", self.port.number)
     }
 
     /// The folder with its data.
@@ -119,7 +121,7 @@ impl Node {
     /// Starts it again, on the same data and the same port. One that still runs is killed before.
     pub(crate) fn restart(&mut self) {
         self.kill9();
-        (self.process, _) = launch(&self.config, &self.options, &self.folder, self.port);
+        self.process = launch(&self.config, &self.options, &self.folder, self.port.number);
     }
 
     /// A disk that is full, as the process sees it: none of its files grows beyond so many bytes, until it is started again.
@@ -195,8 +197,8 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("xtdb")
 }
 
-/// Starts Java, and waits until the server answers. Gives the port on which it does.
-fn launch(config: &Path, options: &Options, folder: &Path, port: u16) -> (Child, u16) {
+/// Starts Java, and waits until the server answers on the port.
+fn launch(config: &Path, options: &Options, folder: &Path, port: u16) -> Child {
     let target = project().join("target");
     let jars = std::fs::read_to_string(target.join("classpath.txt")).unwrap();
     let own =
@@ -224,13 +226,12 @@ fn launch(config: &Path, options: &Options, folder: &Path, port: u16) -> (Child,
         java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
-    let Some(port) = port else {
+    if !line.trim().ends_with(&format!(":{port}")) {
         drop(process.kill());
         drop(process.wait());
         panic!("XTDB does not start:\n{}", std::fs::read_to_string(folder.join("log")).unwrap());
-    };
-    (process, port)
+    }
+    process
 }
 
 /// Whether nodes can be started; looked at once. What is missing is made, by one process at a time.

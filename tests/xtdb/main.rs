@@ -13,6 +13,8 @@ mod faults;
 mod http;
 #[path = "../common/ops.rs"]
 mod ops;
+#[path = "../common/ports.rs"]
+mod ports;
 #[path = "../common/postgres.rs"]
 mod postgres;
 #[path = "../common/query_contract.rs"]

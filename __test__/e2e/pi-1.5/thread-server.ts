@@ -41,7 +41,12 @@ export async function startThreads(answers: Answer[], options: Options = {}) {
   const requests: Request[] = [];
   const threads = new Map<string, Json[]>();
   const server = createServer(async (request, response) => {
-    const body = JSON.parse(await text(request)) as Json;
+    const sent = await text(request).catch(() => undefined);
+    if (sent === undefined) {
+      // The client was killed while it sent.
+      return;
+    }
+    const body = JSON.parse(sent) as Json;
     const thread = body.thread as { type: string; previous_message_id?: string } | undefined;
     const isNew = thread?.type !== "continue";
     const before = isNew ? [] : threads.get(String(thread?.previous_message_id));
