@@ -21,14 +21,13 @@ pub use self::call::{Place, Replayed, replay_call};
 pub use self::chat::{PromptTokens, StoredChat, stored_chat};
 pub use self::compare::{Change, PromptChange, compare_calls};
 pub use self::document::session_at;
-use self::find::Recording;
 pub use self::inspect::{About, Inspected, Payload, Prompt, Since, Size, inspect_call};
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{
     CallPoint, Kinds, Mark, MarkKind, ObjectLine, ShownRun, Timeline, Way, timeline,
 };
-use super::journal::{refers_to_chat, stored_words};
+use super::journal::{Recording, refers_to_chat, stored_words};
 use crate::context::statement::{self, Statement};
 use crate::error::Result;
 use crate::object::ObjectId;

@@ -16,7 +16,7 @@ pub(in crate::live) fn read_events(
 }
 
 /// One event, from its item of the document.
-pub(in crate::live) fn read_event(session: &ObjectId, item: &str) -> Result<Event> {
+pub(super) fn read_event(session: &ObjectId, item: &str) -> Result<Event> {
     serde_json::from_str(item)
         .map_err(|error| Error::internal(format!("event of `{session}` cannot be read: {error}")))
 }

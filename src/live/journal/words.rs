@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::chat_item;
-use super::events::read_events;
+use super::recording::Recording;
 use crate::context::segment::Words;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
@@ -25,8 +25,8 @@ pub(in crate::live) fn stored_words(store: &Store, version: &Version) -> Result<
     let chat = version.fields.get("chat_ref").and_then(|id| id.as_str()).ok_or_else(missing)?;
     let chat = store.get(&ObjectId::new(chat), AsOf::Latest)?.ok_or_else(missing)?;
     let session = partner(ObjectType::Chat, &chat.fields).ok_or_else(missing)?;
-    let document = store.get(&session, AsOf::Latest)?.ok_or_else(missing)?;
-    let events = read_events(store, &session, AsOf::Latest)?;
+    let recording = Recording::of(store, &session, &"as a session")?;
+    let events = &recording.events;
     let is_it = |event: &Event| match event {
         Event::Segment { object, version: of, .. } => object == id && *of == version.content_hash,
         _ => false,
@@ -34,7 +34,7 @@ pub(in crate::live) fn stored_words(store: &Store, version: &Version) -> Result<
     let place = events.iter().position(is_it).ok_or_else(missing)?;
     let Event::Segment { first, last, .. } = events[place] else { return Err(missing()) };
     let state = Session::replay(&events[..=place]);
-    let items = chat_at(store, &document, place as u64 + 1, first..last + 1)?;
+    let items = chat_at(store, &recording.session, place as u64 + 1, first..last + 1)?;
     let messages =
         items.iter().map(|item| chat_item::read_unfilled(&item.text, Counter::default()));
     let is_redacted = items.iter().any(|item| item.redacted.is_some());

@@ -1,8 +1,8 @@
 //! A stored session's chat along its branch, to be played again. Must not play it.
 
-use super::find::Recording;
 use super::messages::ChatMessages;
 use crate::error::Result;
+use crate::live::journal::Recording;
 use crate::object::ObjectId;
 use crate::session::{Event, Session};
 use crate::store::Store;

@@ -1,62 +1,16 @@
-//! Finds calls in what is recorded of sessions: each session is read once, and calls that are asked for in their order are found by going
-//! through its events once. Must not render.
+//! Finds calls in what is recorded of sessions: calls that are asked for in their order are found by going through a session's events
+//! once. Must not render.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt::Display;
 use std::sync::Arc;
 
 use super::slots::{Recorded, apply_edits};
 use crate::error::{Error, Result};
-use crate::live::journal::read_event;
-use crate::object::{AsOf, ObjectId, ObjectType};
+use crate::live::journal::Recording;
+use crate::object::ObjectId;
 use crate::session::{CallRecord, Event, FailedCall, Session, SlotRecord};
-use crate::store::{Store, Version};
-
-/// A session as it is recorded.
-pub(super) struct Recording {
-    pub(super) session: Version,
-    pub(super) events: Vec<Event>,
-    /// Whether something was taken out of an event's record, by its place.
-    redacted: Vec<bool>,
-}
-
-impl Recording {
-    /// Reads a session, unless it is known from before. `at`: what is looked for in it, in words.
-    pub(super) fn of(store: &Store, session: &ObjectId, at: &dyn Display) -> Result<Arc<Self>> {
-        store.derived(session, || Self::read(store, session, at))
-    }
-
-    fn read(store: &Store, session: &ObjectId, at: &dyn Display) -> Result<Self> {
-        let missing = || Error::NotFound { id: session.clone(), at: at.to_string() };
-        let latest = store.get(session, AsOf::Latest)?;
-        let latest = latest.filter(|version| version.envelope.kind == ObjectType::Session);
-        let latest = latest.ok_or_else(missing)?;
-        let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
-        let events = items.iter().map(|item| read_event(session, &item.text));
-        Ok(Self {
-            session: latest,
-            events: events.collect::<Result<_>>()?,
-            redacted: items.iter().map(|item| item.redacted.is_some()).collect(),
-        })
-    }
-
-    /// The session in which a call was made that this one inherited as a fork.
-    fn inherited_from(&self, number: u64) -> Option<&ObjectId> {
-        let forked =
-            |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
-        let place = self.events.iter().rposition(forked)?;
-        let calls = self.events[..place].iter().fold(0, |calls, event| match event {
-            Event::Called(record) => record.number,
-            Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
-            _ => calls,
-        });
-        match &self.events[place] {
-            Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
-            _ => None,
-        }
-    }
-}
+use crate::store::Store;
 
 /// A call as the events of a session have it.
 pub(super) struct FoundCall {
@@ -124,11 +78,27 @@ impl<'a> Finder<'a> {
                     place.insert(Walk::new(recording))
                 }
             };
-            match walk.recording.inherited_from(number) {
+            match inherited_from(&walk.recording.events, number) {
                 Some(parent) => holder = parent.clone(),
                 None => return walk.find(number),
             }
         }
+    }
+}
+
+/// The session in which a call was made that this one inherited as a fork.
+fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
+    let forked =
+        |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
+    let place = events.iter().rposition(forked)?;
+    let calls = events[..place].iter().fold(0, |calls, event| match event {
+        Event::Called(record) => record.number,
+        Event::FailedOpen { calls: failed } => calls + failed.len() as u64,
+        _ => calls,
+    });
+    match &events[place] {
+        Event::Opened(opened) if number <= calls => opened.forked_from.as_ref(),
+        _ => None,
     }
 }
 

@@ -11,7 +11,6 @@ use super::call::{Place, render};
 use super::find::{Finder, FoundCall};
 use super::messages::ChatMessages;
 use super::slots::{apply_edits, slots_of};
-use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
 use crate::error::Result;
 use crate::live::journal::stored_version;
@@ -160,8 +159,8 @@ pub(super) fn inspect(
     let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
     let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
         let known = known_tokens(state, slot).filter(|_| !places.contains(&at));
-        let counted = || HostMessage::parse(message, Counter::default()).tokens();
-        About { tokens: known.unwrap_or_else(counted), ..about(state, &history, slot) }
+        let tokens = known.unwrap_or_else(|| chat.tokens(message));
+        About { tokens, ..about(state, &history, slot) }
     });
     let about = about.collect();
     Ok(Inspected {

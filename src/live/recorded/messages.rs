@@ -1,4 +1,4 @@
-//! Messages of a session's chat as its calls show them: each is read once for a call and those beside it.
+//! Messages of a session's chat as its calls show them: each is read and counted once for a call and those beside it.
 //! Must not know how a call is rendered.
 
 use std::collections::{BTreeSet, HashMap};
@@ -10,6 +10,7 @@ use crate::context::host::HostMessage;
 use crate::context::tokens::Counter;
 use crate::error::{Error, Result};
 use crate::live::journal::{chat_at, chat_item};
+use crate::object::Hash;
 use crate::session::Event;
 use crate::store::{Item, Store, Version};
 
@@ -31,6 +32,8 @@ pub(super) struct ChatMessage {
 pub(super) struct ChatMessages {
     until: usize,
     known: HashMap<u64, ChatMessage>,
+    /// Tokens of messages that are shown otherwise than they came, by the hash of their JSON.
+    counted: HashMap<Hash, u64>,
 }
 
 impl ChatMessages {
@@ -65,6 +68,12 @@ impl ChatMessages {
             }
         }
         Ok(())
+    }
+
+    /// Tokens of a message as a call shows it, by our count.
+    pub(super) fn tokens(&mut self, message: &str) -> u64 {
+        let count = || HostMessage::parse(message, Counter::default()).tokens();
+        *self.counted.entry(Hash::of(message)).or_insert_with(count)
     }
 
     /// One that was read.
