@@ -2,7 +2,7 @@
 // checked here.
 
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
@@ -186,16 +186,23 @@ export async function serve(format: keyof typeof formats, script: Script) {
   return server;
 }
 
+/** What was posted, whole. Whoever asks something else, or was killed while sending, is answered 404: then it is undefined. */
+export async function posted(request: IncomingMessage, response: ServerResponse): Promise<string | undefined> {
+  const sent = await text(request).catch(() => undefined);
+  if (request.method === "POST" && sent !== undefined) {
+    return sent;
+  }
+  response.writeHead(404).end();
+}
+
 /** Starts a server that speaks a format, until it is closed. */
 export async function listen(format: keyof typeof formats, script: Script) {
   const bodies: Json[] = [];
   const { contentType, stream } = formats[format];
   const nextAnswer = typeof script === "function" ? script : ({ n }: { n: number }) => script[n] ?? ended;
   const server = createServer(async (request, response) => {
-    const sent = await text(request).catch(() => undefined);
-    if (request.method !== "POST" || sent === undefined) {
-      // Whoever asks something else is none of ours; one who was killed while sending wants no answer.
-      response.writeHead(404).end();
+    const sent = await posted(request, response);
+    if (sent === undefined) {
       return;
     }
     const body = JSON.parse(sent) as Json;

@@ -57,7 +57,7 @@ test("a server that does not answer delays nothing, and is said in /context, the
   expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
 });
 
-test("a server that takes requests and never answers holds up neither a call nor the end of Pi", async () => {
+test("a server that takes requests and never answers delays no call, and the end of Pi by a second at most", async () => {
   const server = createServer((socket) => socket.on("error", () => {}));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   onTestFinished(() => void server.close());
@@ -77,8 +77,7 @@ test("a server that takes requests and never answers holds up neither a call nor
   };
   const plain = await run("");
   const silent = await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  // Its end waits a second for what is on its way; a request may take 30.
-  expect(silent - plain).toBeLessThan(10_000);
+  expect(silent - plain).toBeLessThan(1_900);
 });
 
 test("settings that cannot be are said as any others, without what may be a secret", async () => {

@@ -5,9 +5,9 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { createSandbox } from "../../../scripts/lib/pi.js";
+import { posted } from "../providers.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -41,9 +41,8 @@ export async function startThreads(answers: Answer[], options: Options = {}) {
   const requests: Request[] = [];
   const threads = new Map<string, Json[]>();
   const server = createServer(async (request, response) => {
-    const sent = await text(request).catch(() => undefined);
+    const sent = await posted(request, response);
     if (sent === undefined) {
-      // The client was killed while it sent.
       return;
     }
     const body = JSON.parse(sent) as Json;
