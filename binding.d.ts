@@ -1924,7 +1924,10 @@ export interface MemoryOptions {
   agentDir?: string
   /** The project's folder: its memory lives in `.pi/memory`. Without it there is none. */
   project?: string
-  /** Whether the user trusts the project; otherwise its memory is not read, not mentioned and never made. Default: false. */
+  /**
+   * Whether the user trusts the project; otherwise its memory is not read and never made. Default: what the person said of the project,
+   * see `projectTrust`; it is asked for again at every look. Give `true` only where a person said so to the caller.
+   */
   trusted?: boolean
   /**
    * Whether others than the user read the conversation, as in a group: then there is neither global memory nor `MEMORY.local.md`.
@@ -2173,6 +2176,30 @@ export interface PathProblem {
 
 /** The names of the price tables that `prices` of `ReplayOptions` and of the settings may be. */
 export declare function pricePresets(): Array<string>
+
+/**
+ * Tells whether a project's memory and settings count. Asks nobody and changes nothing.
+ *
+ * Rejects with `INVALID_ARGUMENT`; with `FILE` if there is no such folder or the answers cannot be read, and with `NOT_PRIVATE` if others
+ * could have written them: then nothing counts.
+ */
+export declare function projectTrust(places: TrustPlaces): Promise<ProjectTrust>
+
+/** Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count. */
+export interface ProjectTrust {
+  /** The project's real path, for which an answer holds. */
+  path: string
+  /**
+   * `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.
+   * `unknown`: there is something, and they were not asked yet. `changed`: they trusted what stood at this path, and it belongs to
+   * another user or is another repository now. `denied`: they said no.
+   */
+  standing: 'trusted' | 'own' | 'unknown' | 'changed' | 'denied'
+  /** Whether they count: `trusted` or `own`. */
+  counts: boolean
+  /** The files that would count, by their paths in `.pi`, with `/`. */
+  files: Array<string>
+}
 
 /** How system prompt and tools of a call differ from those of the call before. Either costs all that a cache held. */
 export interface PromptChange {
@@ -2643,8 +2670,13 @@ export declare function setAside(path: string, force?: boolean | undefined | nul
 export interface SettingsPlaces {
   /** The agent's folder; its `palimpsest.json` holds the user's settings. */
   agentDir?: string
-  /** The project's folder. Its `.pi/palimpsest.json` overrides the user's settings, so give it only if the user trusts the project. */
+  /** The project's folder. Its `.pi/palimpsest.json` overrides the user's settings where the person trusts the project, see `trusted`. */
   projectDir?: string
+  /**
+   * Whether the project's settings count. Default: what the person said of the project, see `projectTrust`. Give `true` only where a
+   * person said so to the caller.
+   */
+  trusted?: boolean
   /** Keys of the settings that the caller needs: a wrong value of another is passed over, and its default counts. Default: all. */
   needed?: Array<string>
 }
@@ -3029,6 +3061,38 @@ export interface TransactionTime {
   /** RFC 3339. */
   time: string
 }
+
+/** An answer of a person. */
+export interface TrustedProject {
+  /** The project's real path. */
+  path: string
+  /** Whether they trust it. */
+  trusted: boolean
+  /** When they said so, in RFC 3339. */
+  at: string
+}
+
+/**
+ * All answers of a person, by path. `agentDir`: as in `TrustPlaces`.
+ *
+ * Rejects as `projectTrust`.
+ */
+export declare function trustedProjects(agentDir?: string | undefined | null): Promise<Array<TrustedProject>>
+
+/** A project, and where a person's answers are. */
+export interface TrustPlaces {
+  /** The harness's own folder, whose `palimpsest/trust.json` has the answers. Default: the platform's data folder. */
+  agentDir?: string
+  /** The project's folder. */
+  project: string
+}
+
+/**
+ * Remembers what a person said of a project: `true` or `false`; null forgets it. Call it for nothing but a person's own word.
+ *
+ * Rejects as `projectTrust`.
+ */
+export declare function trustProject(places: TrustPlaces, trusted: boolean | null): Promise<ProjectTrust>
 
 /** What a provider said that a request used. A report without any input is ignored. */
 export interface UsageReport {

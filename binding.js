@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, replayFile, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
@@ -790,11 +790,14 @@ export { openMemory }
 export { openSession }
 export { openStore }
 export { pricePresets }
+export { projectTrust }
 export { replayFile }
 export { replayReport }
 export { setAside }
 export { settingValues }
 export { storePath }
 export { tools }
+export { trustedProjects }
+export { trustProject }
 export { withoutSecrets }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -17,6 +17,7 @@ export const {
   openMemory,
   openStore,
   pricePresets,
+  projectTrust,
   replayFile,
   replayReport,
   SharedStore,
@@ -25,5 +26,7 @@ export const {
   settingValues,
   storePath,
   Tracking,
+  trustedProjects,
+  trustProject,
   withoutSecrets,
 } = binding;

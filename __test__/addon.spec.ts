@@ -34,12 +34,15 @@ describe("the exports", () => {
       "openSession",
       "openStore",
       "pricePresets",
+      "projectTrust",
       "replayFile",
       "replayReport",
       "setAside",
       "settingValues",
       "storePath",
       "tools",
+      "trustProject",
+      "trustedProjects",
       "withoutSecrets",
     ]);
   });
@@ -321,7 +324,11 @@ describe("loadSettings rejects", () => {
     const projectDir = temporaryFolder();
     mkdirSync(join(projectDir, ".pi"));
     writeFileSync(join(projectDir, ".pi", "palimpsest.json"), `{"store": "/elsewhere"}`);
-    expect(await rejection(() => loadSettings({ projectDir }))).toMatchObject({ code: "INVALID_SETTINGS" });
+    const places = { projectDir, agentDir: temporaryFolder() };
+    expect(await rejection(() => loadSettings({ ...places, trusted: true }))).toMatchObject({
+      code: "INVALID_SETTINGS",
+    });
+    expect(await loadSettings(places), "not before the person trusts it").toMatchObject({ layout: "log" });
   });
 
   test.each([undefined, null, 5, "dir", { agentDir: 5 }])("%o for the places", async (places) => {

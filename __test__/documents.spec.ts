@@ -45,6 +45,19 @@ describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"
   },
 );
 
+test("each row of the threat model names tests that exist", () => {
+  const [section] = read("SECURITY.md").split("## Threat model\n")[1].split("\n## ");
+  const rows = section.split("\n").filter((line) => line.startsWith("| ") && !/^\| (?:-|who )/.test(line));
+  expect(rows.length).toBeGreaterThan(0);
+  for (const row of rows) {
+    const named = [...(row.split(" | ").at(-1) ?? "").matchAll(/`([\w./-]+)`: `([^`]+)`/g)];
+    expect(named.length, row).toBeGreaterThan(0);
+    for (const [, file, name] of named) {
+      expect(existsSync(join(root, file)) && read(file).includes(name), `${file}: ${name}`).toBe(true);
+    }
+  }
+});
+
 test("the README lists the commands as their help does", () => {
   const { stdout } = spawnSync(pinnedNode(), [join(root, "bin", "palimpsest.js"), "--help"], { encoding: "utf8" });
   const rows = [...stdout.matchAll(/^ {2}(\S.*?) {2,}(\S.*)$/gm)].map(([, command, summary]) => ({ command, summary }));

@@ -5,10 +5,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openMemory, openSession, openStore } from "../index.js";
 import { afterTool, beforeTool, type Guarded } from "../lib/memory-tools.js";
+import { keptFolder } from "./kept.ts";
 
 function places() {
   const dir = mkdtempSync(join(tmpdir(), "palimpsest-memory-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
+  mkdirSync(join(dir, "project"));
   return { agentDir: join(dir, "agent"), project: join(dir, "project") };
 }
 
@@ -100,9 +102,10 @@ test("a folder that cannot be written is said, and the others are flushed", asyn
   const memory = openMemory({ agentDir, project, trusted: true });
   await memory.remember("global", "one");
   await memory.remember("project", "two");
-  const journal = join(project, ".pi", "memory", "writeback-journal.jsonl");
-  rmSync(join(project, ".pi", "memory", ".lock"));
-  mkdirSync(join(project, ".pi", "memory", ".lock"));
+  const kept = keptFolder({ agentDir, projectDir: project });
+  const journal = join(kept, "writeback-journal.jsonl");
+  rmSync(join(kept, ".lock"));
+  mkdirSync(join(kept, ".lock"));
   const [global, inProject] = await memory.flush();
   expect(global.committed).toHaveLength(1);
   expect(inProject).toMatchObject({ committed: [], failed: { code: "UNWRITABLE" } });

@@ -93,12 +93,15 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "openSession"
   | "openStore"
   | "pricePresets"
+  | "projectTrust"
   | "replayFile"
   | "replayReport"
   | "setAside"
   | "settingValues"
   | "storePath"
   | "tools"
+  | "trustProject"
+  | "trustedProjects"
   | "withoutSecrets"
 >();
 

@@ -23,6 +23,7 @@ import { sessions } from "./commands/sessions.js";
 import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
 import { sync } from "./commands/sync.js";
+import { trust } from "./commands/trust.js";
 
 /** @type {import("./lib/arguments.js").Command[]} */
 export const commands = [
@@ -40,6 +41,7 @@ export const commands = [
   name,
   pool,
   memory,
+  trust,
   exportArchive,
   importArchive,
   sync,

@@ -3,6 +3,7 @@
 import { plural } from "./describe.js";
 import { faultsText, importText, recallText, staleText, tracesText, traceText, verifyText } from "./memory-reports.js";
 import { decidedText, flushText, overviewText, pagesText, rememberedText, waitingText } from "./memory-texts.js";
+import { trustedText } from "./trust.js";
 
 /**
  * @typedef {import("../index.js").Memory} Memory
@@ -10,6 +11,7 @@ import { decidedText, flushText, overviewText, pagesText, rememberedText, waitin
  *
  * @typedef {object} Surroundings what a part may know besides memory
  * @property {Memory} memory
+ * @property {(trusted: boolean | null) => Promise<import("../index.js").ProjectTrust>} say remembers what the person says of the project
  * @property {string} command how the command is typed: `/memory`, `palimpsest memory`
  * @property {import("../index.js").Store} [store] where past sessions are
  * @property {string} [session] ID of the open session
@@ -98,6 +100,13 @@ export const memoryParts = new Map(
         ["--apply", "stage it, and not only show it"],
       ],
       run: importFrom,
+    },
+    trust: {
+      usage: "[--remove]",
+      summary: "say that you trust the project's memory and settings, or take it back",
+      indent: 0,
+      completes: async () => [["--remove", "take it back: you are asked again"]],
+      run: trust,
     },
     faults: { usage: "", summary: "count the memory faults", indent: 0, run: faults },
     traces: { usage: "", summary: "list the newest decisions about memory", indent: 0, run: traces },
@@ -234,6 +243,15 @@ async function importFrom({ memory, command }, given) {
   const source = from === "claude" || from === "notes" ? { from } : { path: from };
   const value = await memory.importFrom({ .../** @type {object} */ (source), scope, apply });
   return { value, text: importText(value, apply, command) };
+}
+
+/** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
+async function trust({ say }, given) {
+  if (given !== "" && given !== "--remove") {
+    throw Object.assign(new Error(`\`${given}\` is one word too many`), { code: "INVALID_ARGUMENT" });
+  }
+  const value = await say(given === "" ? true : null);
+  return { value, text: trustedText(value) };
 }
 
 /** @param {Surroundings} around @returns {Promise<Answer>} */

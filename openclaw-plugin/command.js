@@ -222,6 +222,7 @@ async function memory({ plugin, who, current }, typed) {
   const { store, session } = current;
   const around = {
     memory: current.memory.opened,
+    say: current.memory.say,
     command: typedAs,
     // What was said in other chats is not for those who read this one.
     store: plugin.sessions.isShared(who.sessionKey) ? undefined : store,

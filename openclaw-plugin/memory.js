@@ -46,7 +46,9 @@ export class SessionMemory {
    * @param {Failures} failures
    */
   constructor(session, store, { isShared, cwd, isOff }, failures) {
-    const places = { agentDir: piAgentDir(), project: cwd, trusted: true, shared: isShared };
+    const places = { agentDir: piAgentDir(), project: cwd, shared: isShared };
+    /** Remembers what the owner says of the workspace. @param {boolean | null} trusted */
+    this.say = (trusted) => addon.trustProject(places, trusted);
     this.#open = () => addon.openMemory(places, store);
     this.#session = session;
     this.#failures = failures;

@@ -18,6 +18,7 @@ import { modelOf } from "./observe.ts";
 import { contextMessages, noteHidden, prompted } from "./prompt.ts";
 import { type Current, loadWelcome, SessionLife, showStatus } from "./session.ts";
 import { registerRows, showTold } from "./tools.ts";
+import { registerTrust } from "./trust.ts";
 
 /** Whether the user was told that this copy does not serve. */
 let saidAside = false;
@@ -52,6 +53,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
     default: false,
     description: "Start without memory in the system prompt (put it last: the next word is taken for its value)",
   });
+  registerTrust(pi);
   const memory = new MemoryLife(pi, agentDir, life, log);
   pi.registerCommand("memory", {
     description: "Show, search and check memory that survives sessions, add to it, or turn it off and on",
@@ -66,6 +68,7 @@ export default function palimpsest(pi: ExtensionAPI): void {
 function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memory: MemoryLife): void {
   on("session_start", async (_event, ctx) => {
     memory.begin(ctx);
+    await memory.askTrust(ctx);
     await life.begin(ctx);
     memory.start(ctx);
     if (ctx.hasUI) {

@@ -8,6 +8,7 @@ import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, isLost } from "../lib/failures.js";
 import type { Addon, Session, Settings, Store } from "./addon.ts";
+import { trusted } from "./trust.ts";
 
 /** What stands for the path of a store in memory. */
 export const inMemory = ":memory:";
@@ -67,7 +68,7 @@ export async function openLive(
 
 /** Where the settings of a session are. Those of a project that the user does not trust are not read. */
 export function settingsPlaces(agentDir: string, ctx: ExtensionContext) {
-  return { agentDir, projectDir: ctx.isProjectTrusted() ? ctx.cwd : undefined };
+  return { agentDir, projectDir: ctx.cwd, trusted: trusted(ctx) };
 }
 
 async function settingsOf(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Settings> {

@@ -60,6 +60,7 @@ async function answer(
 async function around(life: SessionLife, memory: MemoryLife, ctx: ExtensionCommandContext) {
   return {
     memory: await memory.open(ctx),
+    say: memory.say,
     command,
     store: life.current?.store,
     session: life.current?.session.id,
@@ -89,7 +90,11 @@ export async function completeMemory(life: SessionLife, memory: MemoryLife, type
   if (opened === undefined) {
     return null;
   }
-  const items = await memoryCompletions({ memory: opened, command, store: life.current?.store }, name, given);
+  const items = await memoryCompletions(
+    { memory: opened, say: memory.say, command, store: life.current?.store },
+    name,
+    given,
+  );
   return nullIfNone(items.map(({ value, description }) => ({ value: `${name} ${value}`, label: value, description })));
 }
 

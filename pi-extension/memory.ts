@@ -14,6 +14,7 @@ import { loadAddon, type Memory, type MemoryFlush, once } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
 import { modelOf } from "./observe.ts";
 import type { SessionLife } from "./session.ts";
+import { askTrust, trusted } from "./trust.ts";
 
 const loadCapture = once(() => import("./capture.ts"));
 
@@ -28,6 +29,7 @@ export class MemoryLife {
   readonly #pi: ExtensionAPI;
   readonly #agentDir: string;
   readonly #life: SessionLife;
+  #cwd = "";
   readonly #log: ReturnType<typeof openExtensionLog>;
   #failures: Failures | undefined;
   #memory: Memory | undefined;
@@ -50,11 +52,25 @@ export class MemoryLife {
   /** Starts with the session of `ctx`: its section is made at the first prompt. */
   begin(ctx: ExtensionContext): void {
     this.#failures = createFailures(this.#log, ctx);
+    this.#cwd = ctx.cwd;
     this.#memory = undefined;
     this.#text = undefined;
     this.#chosen = undefined;
     this.#capturedAt = Date.now();
   }
+
+  /** Asks whether the project's memory and settings are to be used, where nobody said so. Before the session opens, by these settings. */
+  async askTrust(ctx: ExtensionContext): Promise<void> {
+    if (this.#failures !== undefined) {
+      await askTrust(this.#agentDir, ctx, this.#failures);
+    }
+  }
+
+  /** Remembers what the person says of the project. Rejects with the addon's errors. */
+  readonly say = async (isTrusted: boolean | null) => {
+    const { trustProject } = await loadAddon();
+    return trustProject({ agentDir: this.#agentDir, project: this.#cwd }, isTrusted);
+  };
 
   /** Whether the model sees memory, as far as the person says here; `config.json` may say no as well. */
   get isOn(): boolean {
@@ -80,7 +96,7 @@ export class MemoryLife {
   async #open(ctx: ExtensionContext): Promise<Memory> {
     if (this.#memory === undefined) {
       const { openMemory } = await loadAddon();
-      const places = { agentDir: this.#agentDir, project: ctx.cwd, trusted: ctx.isProjectTrusted() };
+      const places = { agentDir: this.#agentDir, project: ctx.cwd, trusted: trusted(ctx) };
       this.#memory ??= openMemory(places, this.#life.current?.store);
     }
     return this.#memory;

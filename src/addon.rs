@@ -41,4 +41,5 @@ pub mod timeline;
 pub mod tools;
 pub mod tracking;
 mod trackings;
+pub mod trust;
 pub mod version;

@@ -241,13 +241,11 @@ pub enum Error {
         /// Cause.
         source: std::io::Error,
     },
-    /// A link in a project's memory leads out of the project.
-    #[error("`{}` leads out of the project, to `{}`", path.display(), target.display())]
+    /// Something in a project's memory is a link: it could lead anywhere, and a clone could have brought it.
+    #[error("`{}` is a link, or lies behind one: a project's memory is only what stands in its own folder", path.display())]
     OutsideProject {
         /// The file or folder as it is named.
         path: PathBuf,
-        /// Where it leads.
-        target: PathBuf,
     },
     /// Another process writes to a memory folder and does not come to an end.
     #[error("another process has been writing to the memory in `{}` for too long", folder.display())]

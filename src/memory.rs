@@ -34,10 +34,11 @@ mod keeping;
 mod kind;
 mod note;
 mod pins;
+mod takeover;
 mod watching;
 mod writes;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,10 +75,10 @@ use self::prompt::InForce;
 use self::recall::Recall;
 use self::table::{Row, Tables};
 use self::watching::Watcher;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::harness::{Access, Call};
 use crate::object::Timestamp;
-use crate::settings::MemorySettings;
+use crate::settings::{MemorySettings, Standing};
 use crate::source;
 use crate::store::system_time;
 
@@ -96,6 +97,8 @@ pub struct Memory {
     injector: Injector,
     in_force: InForce,
     checked: writes::Checked,
+    /// Files of the project's memory that tool calls of this session are writing: what they hold is this person's.
+    writing: BTreeSet<String>,
     tables: Tables,
     clock: fn() -> Timestamp,
     recall: Recall,
@@ -138,6 +141,7 @@ impl Memory {
             recall: Recall::default(),
             home,
             checked: HashMap::new(),
+            writing: BTreeSet::new(),
             tables: Tables::default(),
             clock: system_time,
         }
@@ -161,6 +165,28 @@ impl Memory {
         (self.clock)()
     }
 
+    /// Finds out whether the project's memory counts now, where the person's answer decides that. Returns what a
+    /// person should know of that.
+    pub(in crate::memory) fn admit(&mut self) -> Option<Warning> {
+        if !self.writing.is_empty() && self.folders.folder(Scope::Project).is_some() {
+            self.folders.note_written(self.writing.iter().map(String::as_str));
+        }
+        let asked = self.folders.ask();
+        let is_new = !matches!(asked, Ok(None | Some((_, false))));
+        if is_new {
+            // What was read of a project that counts no more must not stand anywhere, nor what was not read of one that counts now.
+            self.loader = Loader::default();
+            self.keeper = std::mem::take(&mut self.keeper).anew();
+            self.tables = Tables::default();
+            self.checked = HashMap::new();
+            self.recall = Recall::default();
+        }
+        if self.folders.is_denied(Scope::Project) {
+            return not_trusted(&self.folders, asked);
+        }
+        takeover::take_over(&self.folders, self.keeper.access.as_ref())
+    }
+
     /// Where memory lives.
     pub fn folders(&self) -> &Folders {
         &self.folders
@@ -179,10 +205,12 @@ impl Memory {
     /// Reads what the folders hold now. A disk that does not answer is a warning.
     pub fn look(&mut self) -> Look {
         let _bounded = source::bounded(LOOK);
+        let told = self.admit();
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let (settings, wrong_settings) = MemorySettings::load(global, project);
         let Loaded { mut files, mut warnings } = self.loader.load(&self.folders);
+        warnings.extend(told);
         let now = self.now();
         if !self.tables.are_read() {
             let folders = self.memory_folders();
@@ -192,4 +220,20 @@ impl Memory {
         self.watcher.meet(&files, settings.trace_enabled);
         Look { files, settings, warnings, wrong_settings, stale }
     }
+}
+
+/// What a person should know of a project whose memory does not count.
+fn not_trusted(folders: &Folders, asked: Result<Option<(Standing, bool)>>) -> Option<Warning> {
+    let project = folders.real_project()?;
+    let problem = match asked {
+        Err(error) => format!("is not read, since it cannot be told whether you trust it: {error}"),
+        Ok(Some((Standing::Changed, _))) => {
+            "is not read: it belongs to another user, or to another repository, than what you trusted at this path".to_owned()
+        }
+        Ok(Some((Standing::Unknown, _))) => {
+            "is not read: you have not said yet whether you trust this project".to_owned()
+        }
+        Ok(_) => return None,
+    };
+    Some(Warning::new("NOT_TRUSTED", &project.join(".pi/memory"), problem))
 }

@@ -13,6 +13,7 @@ mod refusal;
 mod sources;
 mod store_place;
 mod table;
+mod trust;
 mod validation;
 
 use std::path::{Path, PathBuf};
@@ -33,14 +34,17 @@ pub use load::SettingSource;
 pub use memory::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings};
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
 pub use sources::{SettingValue, setting_values};
+use store_place::own_folder;
 pub use store_place::{StorePlace, store_place};
 pub use table::{SETTINGS, SettingDoc};
+pub use trust::{Answer, Brought, FACTS_FILE, Standing, TrustBook, held_by_git, look_at_project};
 
 /// Name of the settings file, in both places.
 pub const SETTINGS_FILE: &str = "palimpsest.json";
 
 /// Where memory is, a project's and its user's. What it says is theirs to share, by git for one.
-const MEMORY_FOLDERS: [&str; 2] = ["**/.pi/memory/**", "**/.pi/agent/memory/**"];
+const MEMORY_FOLDERS: [&str; 3] =
+    ["**/.pi/memory/**", "**/.pi/agent/memory/**", "**/palimpsest/memory/**"];
 
 /// What a user can set. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -34,8 +34,8 @@ pub use batch::IndexedFile;
 pub use commands::{NamesInCommand, names_in, names_in_program};
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::Exclude;
-pub(crate) use file::unanswered;
 pub use file::{DEFAULT_MAX_TEXT_BYTES, FileReading, FileState, obstacle, read_bytes, read_file};
+pub(crate) use file::{is_absence, unanswered};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use ignored::is_ignored;
 pub use index::{IndexOptions, IndexReport, index_files, index_paths};
@@ -43,7 +43,8 @@ pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, ind
 pub use location::Location;
 pub use looks::{Bounded, Patience, ThreadClock, bounded, busy, is_silent, silent_places};
 pub(crate) use looks::{
-    canonicalize, each, entries, is_file, symlink_metadata, together, try_exists,
+    canonicalize, each, entries, is_file, metadata, no_answer, symlink_metadata, together,
+    try_exists,
 };
 pub use mounts::MountMapping;
 pub use names::Place;

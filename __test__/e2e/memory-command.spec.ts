@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { runPi, runPiJson, startPiRpc } from "../../scripts/lib/pi.js";
+import { keptFolder } from "../kept.ts";
 import { extension, missing, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
 
@@ -98,7 +99,7 @@ test("a project that is not trusted is not read, mentioned or made, and recall s
   );
   expect(await said(pi, "/memory remember project x")).toContain("the project is not trusted");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
-  expect(existsSync(join(sandbox.projectDir, ".pi", "memory", "writeback-journal.jsonl"))).toBe(false);
+  expect(existsSync(keptFolder(sandbox))).toBe(false);
 });
 
 test("/memory answers in print and json mode, and without an open session", async () => {

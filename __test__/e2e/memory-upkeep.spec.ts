@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { openMemory, openStore } from "../../index.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
+import { keptFolder } from "../kept.ts";
 import { extension, start } from "./support.ts";
 
 /** What a request's system prompt says of memory. */
@@ -71,6 +72,6 @@ test("memory faults of a session are traced", async () => {
   expect(faults).toMatchObject([{ fault: "duplicate_tool", inTraces: 1 }]);
   const kinds = (await memory.traces()).map(({ kind }) => kind);
   expect(kinds).toEqual(["fault", "residency"]);
-  const local = readFileSync(join(folder, "page-facts.local.jsonl"), "utf8");
+  const local = readFileSync(join(keptFolder(sandbox), "page-facts.local.jsonl"), "utf8");
   expect(local).toMatch(/"uses":1,"used":"\d{4}-\d\d-\d\d"/);
 });

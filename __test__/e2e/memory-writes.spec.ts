@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { openMemory } from "../../index.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import { root } from "../../scripts/setup.js";
+import { keptFolder } from "../kept.ts";
 import { copyOfPackage, entryOf, extension, resultsOf, start } from "./support.ts";
 
 type Places = Awaited<ReturnType<typeof start>>["sandbox"];
@@ -182,7 +183,7 @@ test("in a project that is not trusted nothing waits and nothing is written", as
   await stage(sandbox, "project", "Not for now");
   await runPi(sandbox, ["-e", extension, "-p", "--no-approve", "go"]);
   expect(readFileSync(indexOf(sandbox), "utf8")).toBe("- CI: green\n- CI: red\n");
-  const journal = readFileSync(join(sandbox.projectDir, ".pi", "memory", "writeback-journal.jsonl"), "utf8");
+  const journal = readFileSync(join(keptFolder(sandbox), "writeback-journal.jsonl"), "utf8");
   expect(journal).not.toContain("commit");
 });
 

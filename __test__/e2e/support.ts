@@ -4,7 +4,7 @@ import { chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlin
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import type { Ledger } from "../../index.js";
+import { type Ledger, trustProject } from "../../index.js";
 import { createSandbox, type Sandbox } from "../../scripts/lib/pi.js";
 import { type RequestBody, type ScriptedModel, startScriptedModel } from "../../scripts/lib/scripted-model.js";
 import { isOnPath, pinnedNode, root } from "../../scripts/setup.js";
@@ -56,10 +56,13 @@ export function missingOtherUser(): boolean {
 /** Starts a model and a sandbox that are gone when the test has finished. */
 export async function start(
   script: Parameters<typeof startScriptedModel>[0],
-  options: Omit<Parameters<typeof createSandbox>[0], "baseUrl"> = {},
+  { trusted = true, ...options }: Omit<Parameters<typeof createSandbox>[0], "baseUrl"> & { trusted?: boolean } = {},
 ) {
   const model = await startScriptedModel(script);
   const sandbox = createSandbox({ ...options, baseUrl: model.baseUrl });
+  if (trusted) {
+    await trustProject({ agentDir: sandbox.agentDir, project: sandbox.projectDir }, true);
+  }
   onTestFinished(async () => {
     await model.close();
     sandbox.remove();

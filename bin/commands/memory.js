@@ -2,9 +2,11 @@
 import { resolve } from "node:path";
 import { isIncomplete, memoryParts } from "../../lib/memory-command.js";
 import { piAgentDir } from "../../lib/places.js";
+import { untrustedText } from "../../lib/trust.js";
 import { text, UsageError } from "../lib/arguments.js";
-import { noteNothing, write, writeJson } from "../lib/output.js";
+import { noteNothing, write, writeError, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
+import { oneLine } from "../lib/table.js";
 
 /** Options among the words of a part, which it reads itself. */
 const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply"];
@@ -26,7 +28,7 @@ export const memory = {
   },
   notes: [
     `PART is ${[...memoryParts].map(([name, { usage, summary }]) => `\`${`${name} ${usage}`.trim()}\` (${summary})`).join(", ")}. Without one it is \`overview\`.`,
-    "A project that you name by its folder counts as trusted. Exit code 1: `recall` could not search what was asked for, or `flush` could not write.",
+    "This looks at the project that you name, whether you trust it or not, and says on stderr where no session uses its memory. Exit code 1: `recall` could not search what was asked for, or `flush` could not write.",
   ],
   json: "MemoryOverview (with warnings, waiting and faults), MemoryPageOverview[], RecallAnswer, RememberedEntry, MemoryWaiting[], { id: string, scope: MemoryScope, accepted: boolean } of accept and withdraw, MemoryFlush[], { pages: number, warnings: MemoryWarning[], stale: StaleReport[] } of verify, string of confirm, StalePage[], MemoryImport, MemoryFaultCount[], MemoryTrace[], or MemoryTrace",
   examples: [
@@ -49,11 +51,18 @@ export const memory = {
         "`palimpsest memory --help` lists them",
       );
     }
-    const { openMemory } = await import("../../index.js");
-    const project = resolve(text(given, "folder") ?? ".");
-    const places = { agentDir: piAgentDir(), project, trusted: true };
+    const { openMemory, projectTrust, trustProject } = await import("../../index.js");
+    const places = { agentDir: piAgentDir(), project: resolve(text(given, "folder") ?? ".") };
+    const say = (/** @type {boolean | null} */ trusted) => trustProject(places, trusted);
+    const found = await projectTrust(places).catch(() => undefined);
+    if (found !== undefined && !found.counts && name !== "trust") {
+      await writeError(`palimpsest: ${oneLine(untrustedText(found, "run"))}\n`);
+    }
     const run = (/** @type {import("../../index.js").Store | undefined} */ store) =>
-      part.run({ memory: openMemory(places, store), command: "palimpsest memory", store }, typed);
+      part.run(
+        { memory: openMemory({ ...places, trusted: true }, store), say, command: "palimpsest memory", store },
+        typed,
+      );
     // What a cited file said before stands in the store, too.
     const answer = await (name === "verify" || options.includes("--sessions")
       ? withStoreIfAny(given, run)

@@ -24,7 +24,8 @@ pub struct MemoryOptions {
     pub agent_dir: Option<String>,
     /// The project's folder: its memory lives in `.pi/memory`. Without it there is none.
     pub project: Option<String>,
-    /// Whether the user trusts the project; otherwise its memory is not read, not mentioned and never made. Default: false.
+    /// Whether the user trusts the project; otherwise its memory is not read and never made. Default: what the person said of the project,
+    /// see `projectTrust`; it is asked for again at every look. Give `true` only where a person said so to the caller.
     pub trusted: Option<bool>,
     /// Whether others than the user read the conversation, as in a group: then there is neither global memory nor `MEMORY.local.md`.
     /// Default: false.
@@ -91,6 +92,7 @@ pub fn open_memory(
         trusted.unwrap_or_default(),
     )
     .shared(shared.unwrap_or_default());
+    let folders = if trusted.is_none() { folders.by_answer() } else { folders };
     let memory = memory::Memory::new(folders);
     let memory = match store {
         Some(store) => memory.with_store(store.access()),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
+use super::trust::counted;
 use crate::error::{Error, Result};
 use crate::settings::{self, SettingSource, Settings};
 use crate::source::OwnFilesystem;
@@ -18,8 +19,11 @@ use crate::store::Store;
 pub struct SettingsPlaces {
     /// The agent's folder; its `palimpsest.json` holds the user's settings.
     pub agent_dir: Option<String>,
-    /// The project's folder. Its `.pi/palimpsest.json` overrides the user's settings, so give it only if the user trusts the project.
+    /// The project's folder. Its `.pi/palimpsest.json` overrides the user's settings where the person trusts the project, see `trusted`.
     pub project_dir: Option<String>,
+    /// Whether the project's settings count. Default: what the person said of the project, see `projectTrust`. Give `true` only where a
+    /// person said so to the caller.
+    pub trusted: Option<bool>,
     /// Keys of the settings that the caller needs: a wrong value of another is passed over, and its default counts. Default: all.
     pub needed: Option<Vec<String>>,
 }
@@ -33,6 +37,7 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
         let places = places.named("places")?;
         let agent_dir = places.agent_dir.as_deref().map(Path::new);
         let project_dir = places.project_dir.as_deref().map(Path::new);
+        let project_dir = counted(agent_dir, project_dir, places.trusted)?;
         let is_needed =
             |key: &str| places.needed.as_ref().is_none_or(|keys| keys.iter().any(|one| one == key));
         let settings = Settings::load_needed(agent_dir, project_dir, &is_needed)?;
@@ -64,6 +69,7 @@ pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<S
         let places = places.named("places")?;
         let agent_dir = places.agent_dir.as_deref().map(Path::new);
         let project_dir = places.project_dir.as_deref().map(Path::new);
+        let project_dir = counted(agent_dir, project_dir, places.trusted)?;
         let variable = |name: &str| std::env::var(name).ok();
         let values = settings::setting_values(agent_dir, project_dir, &variable)?;
         Ok(values.into_iter().map(setting_value).collect())

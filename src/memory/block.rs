@@ -40,7 +40,7 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
         let folder = shown_path(folder, home);
         let _ = writeln!(text, "- global, for all projects: {folder}/{file}");
     }
-    if folders.folder(Scope::Project).is_some() {
+    if folders.names_project() {
         let _ = writeln!(text, "- project, committed for the team: .pi/memory/{file}");
     }
     text.push_str(if is_empty { EMPTY_GUIDANCE } else { GUIDANCE });

@@ -1,7 +1,7 @@
 //! `page-facts.jsonl`: what the Markdown of a page cannot hold, one line per page, in the order of their IDs. It is in git: two versions
 //! of a line make one, marks of a merge are passed over, and what a later version of the program wrote stays.
 //!
-//! Beside it, git ignores `page-facts.local.jsonl`: what is of one person alone, and lines that differ because this person only looked.
+//! In the user's own folder is `page-facts.local.jsonl`: what is of one person alone, and lines that differ because this person only looked.
 //! For a file that changes, or comes into being, without anybody having written memory would stand in the way of the next `git pull`.
 //! Must not look at pages, nor at cited files.
 
@@ -21,10 +21,9 @@ use super::pins::Pin;
 use super::scope::Scope;
 use super::sidecar::BadLine;
 use crate::object::{Hash, Timestamp};
+pub use crate::settings::FACTS_FILE;
 
-/// Name of the file.
-pub const FACTS_FILE: &str = "page-facts.jsonl";
-/// Name of the file that git ignores.
+/// Name of the file in the user's own folder.
 pub const LOCAL_FACTS_FILE: &str = "page-facts.local.jsonl";
 
 /// Digits of the hash of a page's text.

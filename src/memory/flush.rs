@@ -13,7 +13,6 @@ mod plan;
 mod standing;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -23,10 +22,11 @@ use self::standing::{Standing, read_standing};
 use super::finding::{Finding, FindingCode};
 use super::journal::{self, Begun, JOURNAL_FILE, Journal, Operation, OperationId, Status};
 use super::scope::{LOCAL_INDEX_FILE, Scope};
-use super::sidecar::{self, FolderLock, Found, MemoryFolder, Placed};
-use crate::error::{Error, Result};
+use super::sidecar::{self, FolderLock, Found, MemoryFolder, Place};
+use crate::error::Result;
 use crate::object::Hash;
-use crate::source::{FileState, read_file};
+use crate::source::FileState;
+use crate::store::private::Placed;
 
 /// How often a file is written anew because others changed it meanwhile.
 const MAX_ROUNDS: u32 = 20;
@@ -107,15 +107,8 @@ pub fn flush_watched(
     on_step: &mut dyn FnMut(FlushStep),
 ) -> Result<FlushReport> {
     let mut report = FlushReport::default();
-    match folder.read(JOURNAL_FILE) {
-        Found::Nothing => return Ok(report),
-        Found::Unusable(finding) if finding.code == FindingCode::LeadsOut => {
-            return Err(folder
-                .place_of(JOURNAL_FILE)
-                .err()
-                .unwrap_or_else(|| Error::internal("a link")));
-        }
-        _ => {}
+    if folder.read(JOURNAL_FILE) == Found::Nothing {
+        return Ok(report);
     }
     let lock = folder.lock()?;
     on_step(FlushStep::Locked);
@@ -126,14 +119,16 @@ pub fn flush_watched(
             journal.operations().filter(|one| begun.ids.contains(&one.id)).collect();
         let scope = scope_of(&begun.file, scope);
         let step =
-            Step { begun, scope, operations: &operations, target: folder.place_of(&begun.file)? };
+            Step { begun, scope, operations: &operations, target: folder.made(&begun.file)? };
         let (is_done, finding) = step.resume(folder, &lock, on_step)?;
         report.findings.extend(finding);
         if is_done {
             report.committed.extend(operations.into_iter().map(plan::resumed));
         }
     }
-    standing::remove_leftovers(folder.path());
+    if let Some(place) = folder.place(scope.index_file(), false)? {
+        standing::remove_leftovers(&place.folder);
+    }
     let (journal, findings) = Journal::load(folder)?;
     report.findings.extend(findings);
     report.lost = journal.lost().to_vec();
@@ -171,7 +166,7 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     fn write(&self, report: &mut FlushReport, on_step: &mut dyn FnMut(FlushStep)) -> Result<()> {
-        let target = match self.folder.place_of(self.file) {
+        let target = match self.folder.made(self.file) {
             Ok(target) => target,
             Err(error) => return self.hold_all(&sidecar::finding_of(&error), report),
         };
@@ -188,14 +183,14 @@ impl Writing<'_> {
             }
         }
         let words = "others changed the file again and again while it was written";
-        let finding = Finding::new(FindingCode::KeepsChanging, words).at(target, None);
+        let finding = Finding::new(FindingCode::KeepsChanging, words).at(target.path(), None);
         self.hold_all(&finding, report)
     }
 
     /// Puts the new text into its place; returns whether it stands there, and nothing was lost.
     fn place(
         &self,
-        target: &Path,
+        target: &Place,
         standing: &Standing,
         plan: &Plan,
         report: &mut FlushReport,
@@ -204,10 +199,13 @@ impl Writing<'_> {
         let ids: Vec<OperationId> = plan.committed.iter().map(|one| one.operation.id).collect();
         let tag = ids.first().map(ToString::to_string).unwrap_or_default();
         let prepared = MemoryFolder::temporary(self.file, &tag);
-        let prepared_path = target.with_file_name(&prepared);
-        let failed = |source| Error::File { act: "write", path: target.to_owned(), source };
-        sidecar::remove(&prepared_path).map_err(failed)?;
-        sidecar::prepare(&prepared_path, target, plan.text.as_bytes()).map_err(failed)?;
+        let failed = |source| target.failed("write", source);
+        if standing.hash.is_none() {
+            self.folder.keep_private()?;
+        }
+        target.folder.remove(&prepared).map_err(failed)?;
+        let text = plan.text.as_bytes();
+        target.folder.prepare(&prepared, &target.name, text).map_err(failed)?;
         on_step(FlushStep::Prepared);
         let begun = Begun {
             ids,
@@ -218,17 +216,19 @@ impl Writing<'_> {
         };
         journal::record_begin(self.folder, self.lock, begun.clone())?;
         // Where two files cannot change places, this is all that keeps a save from being lost.
-        let is_as_read = standing::hash_of(target) == standing.hash;
+        let stands = standing::known_hash(&target.folder, &target.name).ok().flatten();
+        let is_as_read = stands == standing.hash;
         on_step(FlushStep::Begun);
         let placed = if is_as_read {
-            sidecar::place(&prepared_path, target, standing.hash.is_none()).map_err(failed)?
+            let is_empty = standing.hash.is_none();
+            target.folder.place(&begun.prepared, &target.name, is_empty).map_err(failed)?
         } else {
             Placed::Taken
         };
         on_step(FlushStep::Placed);
         let operations: Vec<&Operation> = plan.committed.iter().map(|one| &one.operation).collect();
-        let (begun, target) = (&begun, target.to_owned());
-        let step = Step { begun, scope: self.scope, operations: &operations, target };
+        let target = self.folder.made(self.file)?;
+        let step = Step { begun: &begun, scope: self.scope, operations: &operations, target };
         let (is_done, finding) = step.finish(placed)?;
         report.findings.extend(finding);
         on_step(FlushStep::Removed);
@@ -276,12 +276,12 @@ struct Step<'a> {
     scope: Scope,
     /// What it commits.
     operations: &'a [&'a Operation],
-    target: PathBuf,
+    target: Place,
 }
 
 impl Step<'_> {
-    fn prepared(&self) -> PathBuf {
-        self.target.with_file_name(&self.begun.prepared)
+    fn prepared(&self) -> &str {
+        &self.begun.prepared
     }
 
     /// Ends a flush that was interrupted after it began to write a file. Returns whether the new text stands.
@@ -291,7 +291,7 @@ impl Step<'_> {
         lock: &FolderLock,
         on_step: &mut dyn FnMut(FlushStep),
     ) -> Result<(bool, Option<Finding>)> {
-        let (is_done, finding) = match standing::known_hash(&self.prepared())? {
+        let (is_done, finding) = match standing::known_hash(&self.target.folder, self.prepared())? {
             None => (self.stands()?, None),
             Some(found) if found == self.begun.after => (false, None),
             Some(_) => self.finish(Placed::Exchanged)?,
@@ -305,40 +305,41 @@ impl Step<'_> {
     /// Looks at what stood in the place of the new text. If it is what the text was made from, it is removed. If somebody saved the
     /// file in between, it goes back, and the new text stands in the prepared file again. Returns whether the new text stands.
     fn finish(&self, placed: Placed) -> Result<(bool, Option<Finding>)> {
-        let (prepared, target, after) = (self.prepared(), &self.target, &self.begun.after);
+        let (prepared, after) = (self.prepared(), &self.begun.after);
+        let Place { folder, name } = &self.target;
         match placed {
             Placed::Replaced => return Ok((true, None)),
             Placed::Taken => return Ok((false, None)),
             Placed::Exchanged => {}
         }
-        standing::settle(&prepared);
-        if standing::known_hash(&prepared)? == self.begun.before {
-            sidecar::remove(&prepared).map_err(|source| self.failed(source))?;
+        standing::settle(folder, prepared);
+        if standing::known_hash(folder, prepared)? == self.begun.before {
+            folder.remove(prepared).map_err(|source| self.failed(source))?;
             return Ok((true, None));
         }
-        if standing::known_hash(target)?.as_ref() != Some(after) {
+        if standing::known_hash(folder, name)?.as_ref() != Some(after) {
             // The file was saved twice, before and after: the later one stands.
             let stands = self.stands()?;
-            return Ok((stands, Some(standing::set_aside(&prepared, target)?)));
+            return Ok((stands, Some(standing::set_aside(folder, prepared, name)?)));
         }
-        sidecar::place(&prepared, target, false).map_err(|source| self.failed(source))?;
-        standing::settle(&prepared);
-        if standing::known_hash(&prepared)?.as_ref() == Some(after) {
+        folder.place(prepared, name, false).map_err(|source| self.failed(source))?;
+        standing::settle(folder, prepared);
+        if standing::known_hash(folder, prepared)?.as_ref() == Some(after) {
             return Ok((false, None));
         }
-        Ok((false, Some(standing::set_aside(&prepared, target)?)))
+        Ok((false, Some(standing::set_aside(folder, prepared, name)?)))
     }
 
     /// Whether the new text stands, or another one that has all of its entries.
     fn stands(&self) -> Result<bool> {
-        match read_file(&self.target, u64::MAX).state {
+        match self.target.state(sidecar::MAX_FILE_BYTES) {
             FileState::Text { text, source_hash } => {
                 let Self { begun, scope, operations, .. } = self;
                 let is_there = || plan::stand_in(&text, *scope, &begun.file, operations);
                 Ok(source_hash == begun.after || is_there())
             }
             // Gone, or something else now: what a person did with it is not undone, where that can be told.
-            _ => Ok(standing::known_hash(&self.target)?.is_none()),
+            _ => Ok(standing::known_hash(&self.target.folder, &self.target.name)?.is_none()),
         }
     }
 
@@ -347,10 +348,10 @@ impl Step<'_> {
     fn end(&self, folder: &MemoryFolder, lock: &FolderLock, is_done: bool) -> Result<()> {
         let ids = if is_done { self.begun.ids.clone() } else { Vec::new() };
         journal::record_end(folder, lock, ids)?;
-        sidecar::remove(&self.prepared()).map_err(|source| self.failed(source))
+        self.target.folder.remove(self.prepared()).map_err(|source| self.failed(source))
     }
 
-    fn failed(&self, source: std::io::Error) -> Error {
-        Error::File { act: "write", path: self.target.clone(), source }
+    fn failed(&self, source: std::io::Error) -> crate::error::Error {
+        self.target.failed("write", source)
     }
 }

@@ -15,6 +15,10 @@ use crate::source::{FileState, canonical_path, read_file, resolve_path};
 /// Largest file that is looked at.
 const MAX_BYTES: u64 = 4 << 20;
 
+/// What the model hears that writes into memory of a project that its user did not say that they trust.
+const NOT_TRUSTED: &str = "Nothing was written: the user has not said that they trust this project's memory, so no session reads it. \
+     They can say so by `palimpsest trust`; global memory can be written.";
+
 /// A memory file that a call changes.
 struct Target<'a> {
     scope: Scope,
@@ -25,7 +29,7 @@ struct Target<'a> {
     given: &'a str,
 }
 
-/// Why a call must not run: it would put a secret into a memory file. `None` for everything else.
+/// Why a call must not run: it would put a secret into a memory file, or write into memory that does not count. `None` for everything else.
 ///
 /// `cwd`: what relative paths of the call are relative to.
 pub(super) fn refuse_write(
@@ -35,6 +39,9 @@ pub(super) fn refuse_write(
     args: &Value,
 ) -> Option<String> {
     let call = Call::new(tool, args);
+    if writes_refused(folders, cwd, call) {
+        return Some(NOT_TRUSTED.to_owned());
+    }
     targets(folders, cwd, call).into_iter().find_map(|target| {
         let before = text_of(&target.path).unwrap_or_default();
         let rule = new_secret(&before, &text_after(call, &target, &before))?;
@@ -46,10 +53,26 @@ pub(super) fn refuse_write(
     })
 }
 
-/// Whether a call writes what is private in a project.
-pub(super) fn writes_private(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
-    let targets = targets(folders, cwd, Call::new(tool, args));
-    targets.iter().any(|target| target.scope == Scope::Local)
+/// Whether a call writes into a project's memory that does not count: it would add to what others left there, unseen.
+fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
+    let mut written = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
+    written.any(|touch| {
+        resolve_path(touch.path, cwd).is_ok_and(|path| {
+            folders.is_in_refused(&path)
+                || folders.canonical().is_in_refused(&canonical_path(&path))
+        })
+    })
+}
+
+/// The files of a project's memory that a call writes, by their paths in its folder.
+pub(super) fn written_in_project(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &Value,
+) -> Vec<String> {
+    let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
+    targets.filter(|target| target.scope != Scope::Global).map(|target| target.file).collect()
 }
 
 /// What is found about the memory files that a call wrote, as they are now.
@@ -161,7 +184,7 @@ mod tests {
         }
 
         fn folders(&self) -> Folders {
-            Folders::new(None, Some(self.0.path()), true)
+            Folders::new(Some(&self.0.path().join("a")), Some(self.0.path()), true)
         }
 
         fn refused(&self, tool: &str, args: &Value) -> bool {
@@ -227,7 +250,7 @@ mod tests {
     #[test]
     fn an_untrusted_project_has_no_memory_files() {
         let desk = Desk::new();
-        let folders = Folders::new(None, Some(desk.0.path()), false);
+        let folders = Folders::new(Some(&desk.0.path().join("a")), Some(desk.0.path()), false);
         let args = json!({ "path": ".pi/memory/MEMORY.md", "content": KEY });
         assert_eq!(refuse_write(&folders, desk.0.path(), "write", &args), None);
     }

@@ -16,7 +16,7 @@ use super::page::Page;
 use super::parse::{parse, without_marker};
 use super::scope::{INDEX_FILE, Scope};
 use crate::markdown;
-use crate::source::{self, FileState, obstacle, read_file};
+use crate::source::{self, FileState, canonical_path, obstacle, read_file};
 
 /// Largest file that is read, and most files of a folder.
 const MAX_BYTES: u64 = 1 << 20;
@@ -116,22 +116,26 @@ pub(super) fn plan(
         }
         ImportFrom::Notes => {
             for name in project.iter().flat_map(|_| PROJECT_NOTES) {
-                let drafts = plan.notes(&project.unwrap_or(Path::new("")).join(name), name);
+                let project = project.unwrap_or(Path::new(""));
+                let drafts = plan.notes(&project.join(name), Some(project), name);
                 plan.add(scope.unwrap_or(Scope::Project), drafts);
             }
             if let Some(project) = project {
-                let drafts = plan.notes(&project.join(PRIVATE_NOTES), PRIVATE_NOTES);
+                let drafts = plan.notes(&project.join(PRIVATE_NOTES), Some(project), PRIVATE_NOTES);
                 plan.add(scope.unwrap_or(Scope::Local), drafts);
             }
             if let Some(claude) = claude {
-                let drafts = plan.notes(&claude.join("CLAUDE.md"), "the user's CLAUDE.md");
+                let drafts = plan.notes(&claude.join("CLAUDE.md"), None, "the user's CLAUDE.md");
                 plan.add(scope.unwrap_or(Scope::Global), drafts);
             }
         }
         ImportFrom::Path(path) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let drafts =
-                if path.is_dir() { plan.memory(path, &name) } else { plan.notes(path, &name) };
+            let drafts = if path.is_dir() {
+                plan.memory(path, &name)
+            } else {
+                plan.notes(path, None, &name)
+            };
             plan.add(scope.unwrap_or(Scope::Project), drafts);
         }
     }
@@ -155,10 +159,10 @@ impl ImportPlan {
         let topics: Vec<(String, String)> = names
             .iter()
             .filter(|name| *name != INDEX_FILE)
-            .filter_map(|name| Some((name.clone(), self.text(&folder.join(name))?)))
+            .filter_map(|name| Some((name.clone(), self.text(&folder.join(name), Some(folder))?)))
             .collect();
         let index = if names.iter().any(|name| name == INDEX_FILE) {
-            self.text(&folder.join(INDEX_FILE)).unwrap_or_default()
+            self.text(&folder.join(INDEX_FILE), Some(folder)).unwrap_or_default()
         } else {
             String::new()
         };
@@ -176,13 +180,20 @@ impl ImportPlan {
         drafts
     }
 
-    /// Entries of a file of notes.
-    fn notes(&mut self, path: &Path, origin: &str) -> Vec<Draft> {
-        self.text(path).map(|text| entries(&text, origin)).unwrap_or_default()
+    /// Entries of a file of notes. `within`: the folder that it must be in.
+    fn notes(&mut self, path: &Path, within: Option<&Path>, origin: &str) -> Vec<Draft> {
+        self.text(path, within).map(|text| entries(&text, origin)).unwrap_or_default()
     }
 
-    /// The text of a file; where it cannot be read, a finding says so. A missing one has none.
-    fn text(&mut self, path: &Path) -> Option<String> {
+    /// The text of a file; where it cannot be read, or a link leads out of the folder that it must be in, a finding says so. A missing one
+    /// has none.
+    fn text(&mut self, path: &Path, within: Option<&Path>) -> Option<String> {
+        let leads_out = |within: &Path| !canonical_path(path).starts_with(canonical_path(within));
+        if within.is_some_and(leads_out) {
+            let words = "it is a link that leads elsewhere: it is not read";
+            self.findings.push(Finding::new(FindingCode::LeadsOut, words).at(path, None));
+            return None;
+        }
         let state = read_file(path, MAX_BYTES).state;
         let why = obstacle(path, &state);
         let (code, words) = match state {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::record::Record;
 use super::finding::{Finding, FindingCode};
 use super::scope::Scope;
-use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of};
+use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, lines};
 use crate::error::{Error, Result};
 use crate::object::{Hash, Timestamp};
 
@@ -38,6 +38,9 @@ const KEPT_SETTLED: usize = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(pub u64);
 
+/// Largest number of an operation: nobody comes so far, and the next one is a number still.
+const MAX_ID: u64 = 1 << 53;
+
 /// Who wants an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +58,7 @@ pub enum Author {
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
     /// The file in the folder: an index gets an entry, any other file is made with this text.
+    #[serde(deserialize_with = "markdown_file")]
     pub file: String,
     /// The text.
     pub text: String,
@@ -124,8 +128,10 @@ pub(in crate::memory) struct Begun {
     /// The operations that it commits.
     pub(in crate::memory) ids: Vec<OperationId>,
     /// The file that it writes.
+    #[serde(deserialize_with = "markdown_file")]
     pub(in crate::memory) file: String,
     /// The prepared file, which changes places with it.
+    #[serde(deserialize_with = "prepared_file")]
     pub(in crate::memory) prepared: String,
     /// SHA-256 of the file that the text was made from; `None` where there was none.
     pub(in crate::memory) before: Option<Hash>,
@@ -336,6 +342,12 @@ pub fn withdraw(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     append(folder, &lock, &[Record::Refuse { id, code: "withdrawn".to_owned(), reason }.line()])
 }
 
+/// The lines of a journal that count.
+pub(in crate::memory) fn own_lines(bytes: &[u8]) -> Vec<String> {
+    let found = lines::read::<Record>(bytes).entries;
+    found.into_iter().map(|(_, line)| line).collect()
+}
+
 /// Records that a flush begins to write a file.
 pub(in crate::memory) fn record_begin(
     folder: &MemoryFolder,
@@ -371,11 +383,37 @@ fn append(folder: &MemoryFolder, _lock: &FolderLock, lines: &[String]) -> Result
     folder.append(JOURNAL_FILE, lines)
 }
 
+/// Whether a name is that of a Markdown file of a memory folder itself.
+fn is_markdown_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "md")
+        && !name.starts_with('.')
+        && !name.contains(['/', '\\', '\0'])
+}
+
+/// A name as [`is_markdown_file`] takes it: a journal names no other.
+fn markdown_file<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    named(deserializer, is_markdown_file)
+}
+
+/// A name as [`MemoryFolder::temporary`] makes it.
+fn prepared_file<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    named(deserializer, |name| {
+        let stem = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+        let parts = stem.and_then(|stem| stem.rsplit_once('.'));
+        parts.is_some_and(|(file, tag)| is_markdown_file(file) && OperationId::parse(tag).is_ok())
+    })
+}
+
+fn named<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+    is_right: fn(&str) -> bool,
+) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if is_right(&name) { Ok(name) } else { Err(serde::de::Error::custom("it names another file")) }
+}
+
 fn check_draft(draft: &Draft) -> Result<()> {
-    let is_plain = Path::new(&draft.file).extension().is_some_and(|end| end == "md")
-        && !draft.file.starts_with('.')
-        && !draft.file.contains(['/', '\\', '\0']);
-    if !is_plain {
+    if !is_markdown_file(&draft.file) {
         let problem = format!("`{}` is no Markdown file of a memory folder", draft.file);
         return Err(Error::argument("file", problem));
     }
@@ -393,7 +431,7 @@ fn check_draft(draft: &Draft) -> Result<()> {
 fn id_in(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once("\"id\":\"w")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    digits.parse().ok().filter(|number| *number <= MAX_ID)
 }
 
 impl Draft {
@@ -410,8 +448,12 @@ impl OperationId {
     /// # Errors
     /// `NO_OPERATION` for anything else.
     pub fn parse(text: &str) -> Result<Self> {
-        let number = text.trim().strip_prefix('w').and_then(|number| number.parse().ok());
-        number.map(Self).ok_or_else(|| Error::NoOperation { id: text.to_owned() })
+        let number: Option<u64> =
+            text.trim().strip_prefix('w').and_then(|number| number.parse().ok());
+        number
+            .filter(|number| *number <= MAX_ID)
+            .map(Self)
+            .ok_or_else(|| Error::NoOperation { id: text.to_owned() })
     }
 }
 

@@ -59,7 +59,7 @@ impl StoreAccess {
         Self { store, options: Arc::new(LazyLock::new(Box::new(options))) }
     }
 
-    fn options(&self) -> Option<&IndexOptions> {
+    pub(super) fn options(&self) -> Option<&IndexOptions> {
         self.options.as_ref().as_ref().ok()
     }
 }
@@ -131,6 +131,11 @@ pub struct Imported<'a> {
 }
 
 impl Keeper {
+    /// One that knows nothing yet, with the same store.
+    pub(super) fn anew(self) -> Self {
+        Self { access: self.access, ..Self::default() }
+    }
+
     /// Gives pages their stable IDs, keeps facts of them, and says which are stale. Costs little where nothing changed.
     pub(super) fn keep(
         &mut self,
@@ -266,7 +271,9 @@ impl Keeper {
         let is_gone = |path: &&PathBuf| files.iter().all(|file| file.path != **path);
         let gone = before.iter().map(|(_, path, _)| path).filter(is_gone).cloned();
         let pins = self.book.new_pins();
-        let cited = pins.iter().filter_map(|(scope, pin)| places.open(*scope, pin));
+        let cited = pins.iter().filter_map(|(scope, pin)| {
+            places.open(*scope, pin).filter(|path| places.is_allowed(*scope, path))
+        });
         let paths: Vec<PathBuf> = changed.chain(gone).chain(cited).collect();
         if paths.is_empty() {
             return Ok(());
@@ -384,7 +391,6 @@ impl Memory {
     /// The stale pages with what changed. Makes the page tables again before, brings all facts up to date, and writes both.
     pub fn verify(&mut self) -> Vec<StaleReport> {
         self.keeper.met = None;
-        self.keeper.shares();
         self.rebuild();
         let look = self.look();
         let places = self.keeper.places(&self.folders);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::page::Page;
 use super::parse::pages_of;
 use super::scope::{ARCHIVE_FOLDER, Folders, Scope};
+use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use crate::markdown::{self, FrontMatter, Link, Resolution, VaultIndex};
 use crate::object::Hash;
@@ -19,6 +20,8 @@ pub const MAX_BYTES: u64 = 1 << 20;
 const MAX_PAGES: usize = 4_000;
 /// Files of a folder that are read.
 const MAX_FILES: usize = 2_000;
+/// Bytes of a folder's files that are read in all.
+const MAX_TOTAL_BYTES: u64 = 32 << 20;
 /// Folders within a memory folder, one in another.
 const MAX_DEPTH: usize = 4;
 
@@ -84,11 +87,16 @@ impl Loader {
     pub fn load(&mut self, folders: &Folders) -> Loaded {
         let mut loaded = Loaded::default();
         let mut seen = BTreeSet::new();
-        for (scope, folder) in folders.scopes() {
+        for (scope, path) in folders.scopes() {
             let from = loaded.files.len();
-            let Some((found, warnings)) = stamped_files(scope, folder) else {
-                let problem = "does not answer; what it holds is not read";
-                loaded.warnings.push(Warning::new("UNREADABLE", folder, problem));
+            let folder = folders.memory_folder(scope);
+            let stamped = folder.and_then(|folder| stamped_files(scope, folder));
+            let Some((found, warnings)) = stamped else {
+                // A project that is not there has nothing.
+                if !source::try_exists(path).is_ok_and(|exists| !exists) {
+                    let problem = "does not answer; what it holds is not read";
+                    loaded.warnings.push(Warning::new("UNREADABLE", path, problem));
+                }
                 continue;
             };
             loaded.warnings.extend(warnings);
@@ -155,16 +163,30 @@ type Stamped = (String, PathBuf, Option<FileStamp>);
 
 /// The Markdown files of a scope with their states, and what is wrong; `None` if the disk does not answer. One look, since a look has
 /// its price.
-fn stamped_files(scope: Scope, folder: &Path) -> Option<(Vec<Stamped>, Vec<Warning>)> {
-    let folder = folder.to_owned();
+fn stamped_files(scope: Scope, folder: MemoryFolder) -> Option<(Vec<Stamped>, Vec<Warning>)> {
     source::together(move || {
         let mut warnings = Vec::new();
-        let files = markdown_files(scope, &folder, &mut warnings).into_iter();
-        let stamped = files.map(|(file, path)| {
+        // A link, or a folder into which others may put files.
+        if let Err(error) = folder.place(scope.index_file(), false) {
+            return (Vec::new(), vec![Warning::from(finding_of(&error))]);
+        }
+        let files = markdown_files(scope, folder.path(), &mut warnings).into_iter();
+        let mut left = MAX_TOTAL_BYTES;
+        let mut stamped = Vec::new();
+        for (file, path) in files {
             let stamp = source::stamp(&path);
-            (file, path, stamp)
-        });
-        (stamped.collect(), warnings)
+            let bytes = stamp.map_or(0, |stamp| stamp.size.min(MAX_BYTES));
+            let Some(rest) = left.checked_sub(bytes) else {
+                let problem = format!(
+                    "holds more than {MAX_TOTAL_BYTES} bytes of Markdown; `{file}` and what follows is not read"
+                );
+                warnings.push(Warning::new("MANY_FILES", folder.path(), problem));
+                break;
+            };
+            left = rest;
+            stamped.push((file, path, stamp));
+        }
+        (stamped, warnings)
     })
 }
 
@@ -181,13 +203,14 @@ fn markdown_files(
         files.truncate(MAX_FILES);
     }
     if scope != Scope::Global {
+        // A repository must not have other files read, of its own or not.
         files.retain(|(_, path)| {
-            let leads_out = leads_out(folder, path);
-            if leads_out {
-                let problem = "is a link that leads out of the project; it is not read";
+            let is_link = source::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            if is_link {
+                let problem = "is a link; it is not read";
                 warnings.push(Warning::new("LEADS_OUT", path, problem));
             }
-            !leads_out
+            !is_link
         });
     }
     files
@@ -227,15 +250,6 @@ fn found_files(scope: Scope, folder: &Path, warnings: &mut Vec<Warning>) -> Vec<
         }
     }
     found.into_iter().collect()
-}
-
-/// Whether a file of a project's folder is a link to somewhere else: a repository must not have private files read.
-fn leads_out(folder: &Path, path: &Path) -> bool {
-    let project = folder.parent().and_then(Path::parent).unwrap_or(folder);
-    match (source::canonicalize(project), source::canonicalize(path)) {
-        (Ok(project), Ok(path)) => !path.starts_with(project),
-        _ => false,
-    }
 }
 
 /// Marks the files of a scope that its index leads to.
@@ -413,7 +427,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_out_of_the_project_is_not_read() {
+    fn links_in_a_project_are_not_read_wherever_they_lead() {
         let mut desk = Desk::new(&[
             ("secret.md", "- s"),
             ("p/docs/x.md", "- x"),
@@ -430,10 +444,30 @@ mod tests {
         std::os::unix::fs::symlink(desk.folder.path().join("p/docs/x.md"), memory.join("x.md"))
             .unwrap();
         let loaded = desk.load(true);
-        assert_eq!(
-            names(&loaded),
-            [(Scope::Project, "MEMORY.md", true), (Scope::Project, "x.md", false)]
-        );
-        assert_eq!(codes(&loaded), ["LEADS_OUT", "LEADS_OUT"]);
+        assert_eq!(names(&loaded), [(Scope::Project, "MEMORY.md", true)]);
+        assert_eq!(codes(&loaded), ["LEADS_OUT"; 3]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_or_open_to_others_is_not_read() {
+        use std::fs::{Permissions, rename, set_permissions};
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let mut desk =
+            Desk::new(&[("a/memory/MEMORY.md", "- g"), ("p/.pi/memory/MEMORY.md", "- p")]);
+        for folder in ["a/memory", "p/.pi/memory"] {
+            let path = desk.folder.path().join(folder);
+            set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+            let loaded = desk.load(true);
+            assert_eq!(loaded.files.len(), 1, "{folder}");
+            assert!(codes(&loaded).iter().all(|code| *code == "UNWRITABLE"));
+            set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        }
+        let pi = desk.folder.path().join("p/.pi");
+        rename(&pi, desk.folder.path().join("p/other")).unwrap();
+        symlink("other", &pi).unwrap();
+        let loaded = desk.load(true);
+        assert_eq!((loaded.files.len(), codes(&loaded)), (1, vec!["LEADS_OUT"; 2]));
     }
 }

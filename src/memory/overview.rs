@@ -191,7 +191,7 @@ impl Memory {
 }
 
 fn table_state(folder: &MemoryFolder, scope: Scope, rows: &[Row]) -> TableState {
-    if source::symlink_metadata(&folder.path().join(TABLE_FILE)).is_err() {
+    if source::symlink_metadata(&folder.path_of(TABLE_FILE)).is_err() {
         return TableState::None;
     }
     let (known, findings) = table::read(folder);

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::citations::{Cite, names_file};
-use super::scope::{Folders, Scope};
+use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use crate::object::Hash;
 use crate::source::{self, Exclude, FileStamp, FileState, absolute_path, read_file};
 
@@ -77,6 +77,8 @@ pub(super) struct Places {
     exclude: Arc<Exclude>,
     /// The files of the project, found out when a name is first looked for.
     listing: Arc<OnceLock<Vec<String>>>,
+    /// Whether `MEMORY.local.md` is this person's, found out when it first cites something.
+    has_own_local: Arc<OnceLock<bool>>,
 }
 
 impl Places {
@@ -88,12 +90,13 @@ impl Places {
             folders: folders.clone(),
             exclude: Arc::new(exclude),
             listing: Arc::default(),
+            has_own_local: Arc::default(),
         }
     }
 
     /// The same places, where the files of the project may be others by now.
     pub(super) fn anew(&self) -> Self {
-        Self { listing: Arc::default(), ..self.clone() }
+        Self { listing: Arc::default(), has_own_local: Arc::default(), ..self.clone() }
     }
 
     /// Pins a cited file as it is now. `None` where there is none, or it is no evidence: another memory file, a folder, one that may not
@@ -136,7 +139,8 @@ impl Places {
         let named = Path::new(&pin.path);
         let is_own = pin.path.starts_with('~') || named.is_absolute();
         match (&self.project, is_own, scope) {
-            (_, true, Scope::Project) | (_, false, Scope::Global) | (None, false, _) => None,
+            (_, false, Scope::Global) | (None, false, _) => None,
+            (_, true, _) if self.is_bound(scope) => None,
             (_, true, _) => Some(absolute_path(&pin.path, Path::new("/"))),
             (Some(project), false, _) => {
                 (!named.components().any(is_parent)).then(|| project.join(named))
@@ -200,11 +204,29 @@ impl Places {
         found.next().is_none().then(|| project.join(only))
     }
 
+    /// Whether a page of a scope sees nothing but the project: it may have come with a clone.
+    pub(super) fn is_bound(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::Global => false,
+            Scope::Project => true,
+            Scope::Local => !*self.has_own_local.get_or_init(|| self.is_own_local()),
+        }
+    }
+
+    fn is_own_local(&self) -> bool {
+        let Some(folder) = self.folders.folder(Scope::Local) else { return false };
+        match read_file(&folder.join(LOCAL_INDEX_FILE), MAX_BYTES).state {
+            FileState::Text { source_hash, .. } => self.folders.is_own_local(&source_hash),
+            _ => false,
+        }
+    }
+
     /// Whether a page of a scope may have a file looked at. What comes with a clone sees nothing but the clone.
-    fn is_allowed(&self, scope: Scope, path: &Path) -> bool {
-        let Some(project) = self.project.as_deref().filter(|_| scope == Scope::Project) else {
-            return scope != Scope::Project;
-        };
+    pub(super) fn is_allowed(&self, scope: Scope, path: &Path) -> bool {
+        if !self.is_bound(scope) {
+            return true;
+        }
+        let Some(project) = &self.project else { return false };
         match (source::canonicalize(project), source::canonicalize(path)) {
             (Ok(project), Ok(path)) => path.starts_with(project),
             // Nothing is there: then it must be named within the project.

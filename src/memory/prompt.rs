@@ -59,6 +59,7 @@ impl Memory {
         moment: &Moment<'_>,
     ) -> Result<Option<&Injection>> {
         let look = self.look();
+        self.writing.clear();
         if !look.settings.enabled {
             self.in_force = InForce::default();
             return Ok(None);

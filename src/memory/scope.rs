@@ -3,11 +3,13 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::source::canonical_path;
+use crate::settings::{Brought, Standing, TrustBook, held_by_git};
+use crate::source::{self, canonical_path};
 
 /// Name of a scope's index.
 pub const INDEX_FILE: &str = "MEMORY.md";
@@ -79,8 +81,14 @@ pub struct Folders {
     global: Option<PathBuf>,
     project: Option<PathBuf>,
     is_trusted: bool,
+    /// Whether the person's own answer says whether the project is trusted.
+    is_by_answer: bool,
     /// Whether others read what is said.
     is_shared: bool,
+    /// The user's own folder; `None` where nobody has one.
+    book: Option<TrustBook>,
+    /// The project's real path, once it was looked at.
+    real: Arc<OnceLock<PathBuf>>,
 }
 
 impl Folders {
@@ -92,8 +100,77 @@ impl Folders {
             global: agent_dir.map(|folder| folder.join("memory")),
             project: project.map(|folder| folder.join(".pi").join("memory")),
             is_trusted,
+            is_by_answer: false,
             is_shared: false,
+            book: TrustBook::of(agent_dir).ok(),
+            real: Arc::default(),
         }
+    }
+
+    /// The same folders, of which the project's counts once the person said that they trust it, see [`TrustBook`].
+    #[must_use]
+    pub fn by_answer(self) -> Self {
+        Self { is_trusted: false, is_by_answer: true, ..self }
+    }
+
+    /// Finds out whether the project counts now. Returns how it stands, and whether that is new; `None` where nobody's answer decides.
+    ///
+    /// # Errors
+    /// As [`TrustBook::standing`]; the project then does not count.
+    pub(super) fn ask(&mut self) -> Result<Option<(Standing, bool)>> {
+        if !self.is_by_answer {
+            return Ok(None);
+        }
+        let standing = self.standing();
+        let counts = standing.as_ref().is_ok_and(|standing| standing.counts());
+        let is_new = std::mem::replace(&mut self.is_trusted, counts) != counts;
+        standing.map(|standing| Some((standing, is_new)))
+    }
+
+    fn standing(&self) -> Result<Standing> {
+        match (&self.book, self.real_project()) {
+            (Some(book), Some(real)) => book.standing(real, &Brought::of(real)),
+            _ => Ok(Standing::Unknown),
+        }
+    }
+
+    /// The project's real path; `None` where there is none, or its disk does not answer.
+    pub(super) fn real_project(&self) -> Option<&Path> {
+        if self.real.get().is_none() {
+            let project = self.project.as_deref()?.parent()?.parent()?;
+            let real = source::canonicalize(project).ok()?;
+            drop(self.real.set(real));
+        }
+        self.real.get().map(PathBuf::as_path)
+    }
+
+    /// The folder, among the user's own, in which the program keeps what belongs to the project.
+    pub(super) fn kept(&self) -> Option<PathBuf> {
+        Some(self.book.as_ref()?.kept_folder(self.real_project()?))
+    }
+
+    /// Remembers that files of the project's memory were written by a session of this person, and what they hold now.
+    ///
+    /// `files`: paths in the memory folder, with `/`.
+    pub(super) fn note_written<'a>(&self, files: impl Iterator<Item = &'a str>) {
+        let (Some(book), Some(real)) = (&self.book, self.real_project()) else { return };
+        let brought = Brought::of(real);
+        let wanted: Vec<String> = files.map(|file| format!("memory/{file}")).collect();
+        let written = brought.files().filter(|(file, _)| wanted.iter().any(|one| one == file));
+        let written = written.filter_map(|(file, hash)| Some((file.to_owned(), hash?.clone())));
+        book.note_written(real, &written.collect::<Vec<_>>());
+    }
+
+    /// Whether `MEMORY.local.md`, whose bytes have this hash, is of this person and not of the repository: git does not have it, or one of
+    /// their sessions wrote it.
+    pub(super) fn is_own_local(&self, hash: &crate::object::Hash) -> bool {
+        let Some(real) = self.real_project() else { return false };
+        let wrote = || {
+            let file = format!("memory/{LOCAL_INDEX_FILE}");
+            self.book.as_ref().is_some_and(|book| book.wrote(real, &file, hash))
+        };
+        let path = real.join(".pi/memory").join(LOCAL_INDEX_FILE);
+        held_by_git(real, &path) == Some(false) || wrote()
     }
 
     /// The same folders for a conversation that others read, such as one in a group, if it is one: what is the user's own is left out,
@@ -120,8 +197,25 @@ impl Folders {
         Self {
             global: self.global.as_ref().map(canonical),
             project: self.project.as_ref().map(canonical),
-            ..*self
+            ..self.clone()
         }
+    }
+
+    /// Whether the model is told where the project's memory is. It is the same whether the person answered or not: what a clone brings
+    /// changes no request before they did.
+    pub fn names_project(&self) -> bool {
+        self.folder(Scope::Project).is_some() || self.is_asked_about()
+    }
+
+    /// Whether the project's memory does not count for want of the person's answer, or by it.
+    fn is_asked_about(&self) -> bool {
+        self.is_by_answer && self.is_denied(Scope::Project)
+    }
+
+    /// Whether a path is in a project's memory that does not count for want of the person's answer, or by it.
+    pub(super) fn is_in_refused(&self, path: &Path) -> bool {
+        let project = self.project.as_deref().filter(|_| self.is_asked_about());
+        project.is_some_and(|folder| path.starts_with(folder))
     }
 
     /// Whether a scope has a folder that may not be looked at.

@@ -1,52 +1,62 @@
 //! The one way in which memory files and sidecars are read and written: folders made when something is first written there,
 //! whole files put into place in one step, one writer at a time. Must not know what the files say.
 //!
-//! A project's folder comes with a clone: its files count only where they really are in the project. A link that leads out of it is
-//! refused, in reading as in writing. The user's own folder may lead where its user wants.
+//! A project's folder comes with a clone, and so may anything in it. So what only the program reads and writes lies in the user's own
+//! folder ([`OWN_FILES`]); and of a project's folder no link is followed, in reading as in writing, whether it leads out or not. The
+//! user's own folder may lead where its user wants.
 
-mod lines;
+pub(in crate::memory) mod lines;
 mod lock;
-mod replace;
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
 pub(in crate::memory) use self::lines::{BadLine, JsonLines};
 pub(in crate::memory) use self::lock::FolderLock;
-pub(in crate::memory) use self::replace::{Placed, place, prepare, remove};
 use super::finding::{Finding, FindingCode};
-use super::scope::{LOCAL_INDEX_FILE, Scope};
+use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use crate::error::{Error, Result};
-use crate::source::{FileState, canonical_path, obstacle, read_file};
-use crate::store::private;
+use crate::source::{self, FileState, canonical_path};
+use crate::store::private::{self, Access, Held, HeldFolder, is_link};
 
 /// Largest memory file that is read.
 pub(in crate::memory) const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// What a memory folder keeps for itself: it stands in the `.gitignore` of a project's folder.
-///
-/// Itself, too: one that is not in git and comes with a pull would stand in the pull's way.
-const IGNORED: [&str; 9] = [
-    ".gitignore",
-    LOCAL_INDEX_FILE,
+/// What only the program reads and writes. Of a project it lies in the user's own folder, and what stands in the project under such a name
+/// is not read.
+pub(in crate::memory) const OWN_FILES: [&str; 4] =
+    ["page-facts.local.jsonl", "page-table.jsonl", "traces.jsonl", "writeback-journal.jsonl"];
+
+/// What earlier versions kept in a project's folder.
+pub(in crate::memory) const FORMER_FILES: [&str; 5] = [
     "page-facts.local.jsonl",
     "page-table.jsonl",
-    "writeback-journal.jsonl",
     "traces.jsonl",
-    "*.set-aside",
-    ".*.tmp",
+    "writeback-journal.jsonl",
     lock::LOCK_FILE,
 ];
+
+/// What people keep for themselves in a project's folder: it stands in its `.gitignore`.
+///
+/// Itself, too: one that is not in git and comes with a pull would stand in the pull's way.
+const IGNORED: [&str; 4] = [".gitignore", LOCAL_INDEX_FILE, "*.set-aside", ".*.tmp"];
+
+/// Ending of a file for a person to look at.
+const SET_ASIDE: &str = ".set-aside";
+
+/// What the names of files end in that are only there while something is written.
+const TEMPORARY: &str = ".tmp";
 
 /// A folder with memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFolder {
     path: PathBuf,
-    /// The project that its files must be in; `None`: the user's own folder.
+    /// The project that it is in; `None`: the user's own folder.
     project: Option<PathBuf>,
+    /// Where its [`OWN_FILES`] are.
+    own: PathBuf,
 }
 
 /// What is at a place of a memory folder.
@@ -60,44 +70,129 @@ pub enum Found {
     Unusable(Finding),
 }
 
-impl MemoryFolder {
-    /// The folder of a scope. A project's is `.pi/memory` in it.
-    pub fn new(scope: Scope, path: &Path) -> Self {
-        let project = path.parent().and_then(Path::parent).filter(|_| scope != Scope::Global);
-        Self { path: path.to_owned(), project: project.map(Path::to_owned) }
+/// A file's name in the folder that holds it, which is held open. The file need not be there.
+#[derive(Debug)]
+pub(in crate::memory) struct Place {
+    pub(in crate::memory) folder: HeldFolder,
+    pub(in crate::memory) name: String,
+}
+
+impl Place {
+    /// The file's path, for messages.
+    pub(in crate::memory) fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
     }
 
-    /// The folder as it is named, which may be a link.
+    /// What is there now.
+    pub(in crate::memory) fn state(&self, max_bytes: u64) -> FileState {
+        match self.folder.read(&self.name, max_bytes) {
+            Ok(Held::Missing) => FileState::Missing,
+            Ok(Held::TooLarge(size)) => FileState::TooLarge { size },
+            Ok(Held::Bytes(bytes)) => FileState::of_bytes(bytes),
+            Err(error) => FileState::Unreadable { reason: error.to_string() },
+        }
+    }
+
+    pub(in crate::memory) fn failed(&self, act: &'static str, source: io::Error) -> Error {
+        failed(act, self.path(), source)
+    }
+}
+
+fn failed(act: &'static str, path: PathBuf, source: io::Error) -> Error {
+    if is_link(&source) {
+        Error::OutsideProject { path }
+    } else {
+        Error::File { act, path, source }
+    }
+}
+
+impl Folders {
+    /// The folder of a scope; `None` where there is none, or where it may not be looked at.
+    pub fn memory_folder(&self, scope: Scope) -> Option<MemoryFolder> {
+        let path = self.folder(scope)?;
+        let kept = if scope == Scope::Global { path.to_owned() } else { self.kept()? };
+        Some(MemoryFolder::new(scope, path, &kept))
+    }
+}
+
+impl MemoryFolder {
+    /// The folder of a scope. A project's is `.pi/memory` in it. `own`: where what only the program reads and writes is.
+    pub fn new(scope: Scope, path: &Path, own: &Path) -> Self {
+        let project = path.parent().and_then(Path::parent).filter(|_| scope != Scope::Global);
+        Self { path: path.to_owned(), project: project.map(Path::to_owned), own: own.to_owned() }
+    }
+
+    /// The folder as it is named, which may be a link if it is the user's own.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where a file of the folder really is. It need not be there.
+    /// Where a file of the folder is, as it is named.
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        if is_own(name) { self.own.join(name) } else { self.path.join(name) }
+    }
+
+    /// Where a file of the folder is: in a folder that is made if it is missing and `makes`, else `None`.
     ///
     /// # Errors
-    /// `OUTSIDE_PROJECT` if a link leads out of the project.
-    pub fn place_of(&self, name: &str) -> Result<PathBuf> {
-        let named = self.path.join(name);
-        let place = canonical_path(&named);
-        match &self.project {
-            Some(project) if !place.starts_with(canonical_path(project)) => {
-                Err(Error::OutsideProject { path: named, target: place })
+    /// `OUTSIDE_PROJECT` if a link stands in the way; `NOT_PRIVATE` if others may put files there; `FILE`.
+    pub(in crate::memory) fn place(&self, name: &str, makes: bool) -> Result<Option<Place>> {
+        let is_own = is_own(name);
+        let act = if makes { "create" } else { "open" };
+        let opened = match &self.project {
+            Some(project) if !is_own => self.opened_in(project, makes),
+            _ => {
+                // A file of the user's own folder may be a link that they made.
+                let path = self.path_of(name);
+                let path = if is_own { path } else { canonical_path(&path) };
+                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                    return Err(failed(act, path, ErrorKind::InvalidInput.into()));
+                };
+                let name = name.to_string_lossy().into_owned();
+                if makes {
+                    private::create_folder(folder)
+                        .map_err(|source| failed(act, folder.to_owned(), source))?;
+                }
+                HeldFolder::open(folder, Access::Private).map(|folder| Place { folder, name })
             }
-            _ => Ok(place),
+        };
+        let opened = opened.map(|place| match &self.project {
+            Some(_) if !is_own => Place { name: name.to_owned(), ..place },
+            _ => place,
+        });
+        match opened {
+            Ok(place) => {
+                private::check_held(&place.folder)?;
+                Ok(Some(place))
+            }
+            Err(error) if !makes && source::is_absence(&error) => Ok(None),
+            Err(source) => Err(failed(act, self.path.clone(), source)),
         }
+    }
+
+    fn opened_in(&self, project: &Path, makes: bool) -> io::Result<Place> {
+        let mut folder = HeldFolder::open(project, Access::Shared)?;
+        for name in [".pi", "memory"] {
+            folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
+        }
+        Ok(Place { folder, name: String::new() })
     }
 
     /// Reads a file of the folder. Never waits for a pipe, and never reads more than 16 MiB.
     pub fn read(&self, name: &str) -> Found {
-        let named = self.path.join(name);
+        let named = self.path_of(name);
         let unusable =
             |code, words: String| Found::Unusable(Finding::new(code, words).at(&named, None));
-        let place = match self.place_of(name) {
-            Ok(place) => place,
-            Err(error) => return Found::Unusable(finding_of(&error)),
+        let asked = (self.clone(), name.to_owned());
+        let state = source::together(move || {
+            let place = asked.0.place(&asked.1, false)?;
+            Ok(place.map_or(FileState::Missing, |place| place.state(MAX_FILE_BYTES)))
+        });
+        let state = match state {
+            Some(Ok(state)) => state,
+            Some(Err(error)) => return Found::Unusable(finding_of(&error)),
+            None => FileState::Unreadable { reason: source::no_answer().to_string() },
         };
-        let state = read_file(&place, MAX_FILE_BYTES).state;
-        let why = obstacle(&place, &state);
         match state {
             FileState::Text { text, .. } => Found::Text(text),
             FileState::Missing => Found::Nothing,
@@ -109,10 +204,10 @@ impl MemoryFolder {
                 FindingCode::TooLarge,
                 format!("the file has {size} bytes, at most {MAX_FILE_BYTES} are read"),
             ),
-            _ => unusable(
-                FindingCode::Unreadable,
-                why.unwrap_or_else(|| "it cannot be read".to_owned()),
-            ),
+            FileState::Unreadable { reason } => {
+                unusable(FindingCode::Unreadable, format!("it cannot be read: {reason}"))
+            }
+            _ => unusable(FindingCode::Unreadable, "it cannot be read".to_owned()),
         }
     }
 
@@ -133,7 +228,7 @@ impl MemoryFolder {
         &self,
         name: &str,
     ) -> Result<(JsonLines<T>, Vec<Finding>)> {
-        let path = self.path.join(name);
+        let path = self.path_of(name);
         let found = lines::read(&self.bytes(name)?);
         let findings = found.bad.iter().map(|bad| bad.finding(&path)).collect();
         Ok((found, findings))
@@ -143,11 +238,10 @@ impl MemoryFolder {
     /// was read.
     ///
     /// # Errors
-    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be written.
+    /// `OUTSIDE_PROJECT`; `NOT_PRIVATE`; `FILE` if it cannot be written.
     pub(in crate::memory) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.make()?;
-        let place = self.place_of(name)?;
-        replace::write_whole(&place, bytes).map_err(|source| self.failed("write", name, source))
+        let place = self.made(name)?;
+        place.folder.write(&place.name, bytes).map_err(|source| place.failed("write", source))
     }
 
     /// Appends lines to a sidecar, which are on the disk when this returns. Take the lock before.
@@ -155,9 +249,8 @@ impl MemoryFolder {
     /// # Errors
     /// As [`Self::write`].
     pub(in crate::memory) fn append(&self, name: &str, added: &[String]) -> Result<()> {
-        self.make()?;
-        let place = self.place_of(name)?;
-        self.append_to(&place, added, true).map_err(|source| self.failed("write", name, source))
+        let place = self.made(name)?;
+        append_to(&place, added, true).map_err(|source| place.failed("write", source))
     }
 
     /// Appends lines to a sidecar that may be lost where the machine stops: nobody waits for the disk.
@@ -165,36 +258,46 @@ impl MemoryFolder {
     /// # Errors
     /// As [`Self::write`].
     pub(in crate::memory) fn note(&self, name: &str, added: &[String]) -> Result<()> {
-        self.make()?;
-        let place = self.place_of(name)?;
-        self.append_to(&place, added, false).map_err(|source| self.failed("write", name, source))
+        let place = self.made(name)?;
+        append_to(&place, added, false).map_err(|source| place.failed("write", source))
     }
 
-    /// Keeps lines, or a text, that something stands against, in a file beside `name`, for a person to look at.
+    /// Keeps lines that cannot be read, in a file beside `name`, for a person to look at.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub(in crate::memory) fn set_aside(&self, name: &str, lines: &[String]) -> Result<PathBuf> {
-        let aside = format!("{name}.set-aside");
+        let aside = format!("{name}{SET_ASIDE}");
         self.append(&aside, lines)?;
-        Ok(self.path.join(aside))
+        Ok(self.path_of(&aside))
     }
 
-    /// Makes the folder if it is missing and, with the first write in a project's, what keeps private files out of git.
+    /// Keeps what is private in a project's folder out of git, making the folder if it is missing. A `.gitignore` that is there stays: a
+    /// person may have changed it.
     ///
     /// # Errors
-    /// `OUTSIDE_PROJECT`, `FILE`.
+    /// As [`Self::write`].
     pub(in crate::memory) fn keep_private(&self) -> Result<()> {
-        self.make()
+        if self.project.is_none() {
+            return Ok(());
+        }
+        let place = self.made(".gitignore")?;
+        let text = format!(
+            "# Palimpsest wrote this once, with its first file here. It is yours to change.\n{}\n",
+            IGNORED.join("\n")
+        );
+        match place.folder.prepare(&place.name, &place.name, text.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            done => done.map_err(|source| place.failed("write", source)),
+        }
     }
 
-    /// Makes the folder if it is missing, and takes its lock.
+    /// Takes the folder's lock.
     ///
     /// # Errors
     /// `MEMORY_BUSY`; as [`Self::write`].
     pub(in crate::memory) fn lock(&self) -> Result<FolderLock> {
-        self.make()?;
-        FolderLock::take(&self.path)
+        FolderLock::take(&self.made(lock::LOCK_FILE)?)
     }
 
     /// As [`Self::lock`], but `None` if another writer has it for longer than a moment.
@@ -202,70 +305,54 @@ impl MemoryFolder {
     /// # Errors
     /// As [`Self::write`].
     pub(in crate::memory) fn try_lock(&self) -> Result<Option<FolderLock>> {
-        self.make()?;
-        FolderLock::take_at_once(&self.path)
+        FolderLock::take_at_once(&self.made(lock::LOCK_FILE)?)
     }
 
     /// A name for a file that only stands there while `name` is written.
     pub(in crate::memory) fn temporary(name: &str, tag: &str) -> String {
-        format!(".{name}.{tag}{}", replace::TEMPORARY)
+        format!(".{name}.{tag}{TEMPORARY}")
     }
 
-    /// Makes the folder where it is missing; in a project, with our first write there, also its `.gitignore`.
-    fn make(&self) -> Result<()> {
-        if self.path.join(lock::LOCK_FILE).exists() {
-            return self.place_of("").map(drop);
-        }
-        self.place_of("")?;
-        let made = match self.project {
-            None => private::create_folder(&self.path),
-            Some(_) => fs::create_dir_all(&self.path).and_then(|()| self.ignore_sidecars()),
-        };
-        made.map_err(|source| Error::File { act: "create", path: self.path.clone(), source })
-    }
-
-    /// Writes `.gitignore` unless there is one: a person may have changed it.
-    fn ignore_sidecars(&self) -> io::Result<()> {
-        let text = format!(
-            "# Palimpsest wrote this once, with its first file here. It is yours to change.\n{}\n",
-            IGNORED.join("\n")
-        );
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).open(self.path.join(".gitignore")) {
-            Ok(mut file) => file.write_all(text.as_bytes()).and_then(|()| file.sync_all()),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn append_to(&self, place: &Path, added: &[String], is_awaited: bool) -> io::Result<()> {
-        let is_new = !place.try_exists()?;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
-        let mut file = options.open(place)?;
-        let is_torn = ends_without_a_line_break(&mut file)?;
-        file.write_all(&lines::appended(added, is_torn))?;
-        if !is_awaited {
-            return Ok(());
-        }
-        file.sync_all()?;
-        if is_new { replace::sync_folder(&self.path) } else { Ok(()) }
+    /// As [`Self::place`], in a folder that is made if it is missing.
+    pub(in crate::memory) fn made(&self, name: &str) -> Result<Place> {
+        let made = self.place(name, true)?;
+        made.ok_or_else(|| Error::internal("a folder that was made is missing"))
     }
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
-        let place = self.place_of(name)?;
-        match crate::source::read_bytes(&place) {
-            Ok(bytes) => Ok(bytes.unwrap_or_default()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(self.failed("read", name, source)),
+        let asked = (self.clone(), name.to_owned());
+        let read = source::together(move || {
+            let Some(place) = asked.0.place(&asked.1, false)? else { return Ok(Held::Missing) };
+            let read = place.folder.read(&place.name, MAX_FILE_BYTES);
+            read.map_err(|source| place.failed("read", source))
+        });
+        let failed = |source| failed("read", self.path_of(name), source);
+        match read.unwrap_or_else(|| Err(failed(source::no_answer())))? {
+            Held::Bytes(bytes) => Ok(bytes),
+            Held::Missing => Ok(Vec::new()),
+            Held::TooLarge(_) => Err(failed(ErrorKind::FileTooLarge.into())),
         }
     }
+}
 
-    fn failed(&self, act: &'static str, name: &str, source: io::Error) -> Error {
-        Error::File { act, path: self.path.join(name), source }
+/// Whether only the program reads and writes a file, or what it sets aside of one.
+fn is_own(name: &str) -> bool {
+    let of = name.strip_suffix(SET_ASIDE).unwrap_or(name);
+    of == lock::LOCK_FILE
+        || OWN_FILES.contains(&of)
+        || (of == super::facts::FACTS_FILE && of != name)
+}
+
+fn append_to(place: &Place, added: &[String], is_awaited: bool) -> io::Result<()> {
+    let is_new = place.folder.metadata_of(&place.name)?.is_none();
+    let mut file = place.folder.open_to_append(&place.name)?;
+    let is_torn = ends_without_a_line_break(&mut file)?;
+    file.write_all(&lines::appended(added, is_torn))?;
+    if !is_awaited {
+        return Ok(());
     }
+    file.sync_all()?;
+    if is_new { place.folder.sync() } else { Ok(()) }
 }
 
 /// The finding that tells of an error about a memory file.
@@ -274,7 +361,9 @@ pub(in crate::memory) fn finding_of(error: &Error) -> Finding {
         Error::OutsideProject { path, .. } => (FindingCode::LeadsOut, Some(path)),
         Error::MemoryBusy { folder } => (FindingCode::Busy, Some(folder)),
         Error::File { act: "read" | "check", path, .. } => (FindingCode::Unreadable, Some(path)),
-        Error::File { path, .. } => (FindingCode::Unwritable, Some(path)),
+        Error::File { path, .. } | Error::NotPrivate { path, .. } => {
+            (FindingCode::Unwritable, Some(path))
+        }
         _ => (FindingCode::Unreadable, None),
     };
     let finding = Finding::new(code, error.to_string());
@@ -284,9 +373,7 @@ pub(in crate::memory) fn finding_of(error: &Error) -> Finding {
     }
 }
 
-fn ends_without_a_line_break(file: &mut fs::File) -> io::Result<bool> {
-    use std::io::{Read, Seek, SeekFrom};
-
+fn ends_without_a_line_break(file: &mut cap_std::fs::File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
     }

@@ -86,7 +86,7 @@ pub(super) fn check(
             let Some(path) = places.open(page.place.scope, pin) else { continue };
             let file = pinned.entry(path.clone()).or_default();
             file.pins.insert(pin.clone());
-            file.is_bound |= page.place.scope == super::scope::Scope::Project;
+            file.is_bound |= places.is_bound(page.place.scope);
             wanted.push((&page.id, path, pin));
         }
     }

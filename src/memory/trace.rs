@@ -1,5 +1,5 @@
-//! Traces: what was decided about memory and which memory faults happened, as JSON Lines of bounded size in a memory folder, each with
-//! an ID. What cannot be written is kept while the process runs. Must not decide anything, nor make a folder.
+//! Traces: what was decided about memory and which memory faults happened, as JSON Lines of bounded size in the user's own folder, each
+//! with an ID. What cannot be written is kept while the process runs. Must not decide anything, nor make a folder.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::object::{Hash, Timestamp};
 use crate::source;
 
-/// Name of the file in a memory folder.
+/// Name of the file.
 pub const TRACES_FILE: &str = "traces.jsonl";
 
 /// Size from which the older half of the file goes.
@@ -169,12 +169,9 @@ impl Traces {
 
 /// The folder that traces are written to: the project's if there is one, else the user's. `None` where neither was made.
 fn folder(folders: &Folders) -> Option<MemoryFolder> {
-    let scopes = [Scope::Project, Scope::Global];
-    let found = scopes.into_iter().find_map(|scope| {
-        let path = folders.folder(scope)?;
-        source::try_exists(path).is_ok_and(|exists| exists).then_some((scope, path))
-    });
-    found.map(|(scope, path)| MemoryFolder::new(scope, path))
+    let scopes = [Scope::Project, Scope::Global].into_iter();
+    let mut made = scopes.filter_map(|scope| folders.memory_folder(scope));
+    made.find(|folder| source::try_exists(folder.path()).unwrap_or(false))
 }
 
 /// Appends a trace to the file, of which the older half goes where it is full. `None` if that is not possible. Takes no lock: what two
@@ -182,7 +179,7 @@ fn folder(folders: &Folders) -> Option<MemoryFolder> {
 fn write(folders: &Folders, trace: &Trace) -> Option<()> {
     let folder = folder(folders)?;
     folder.note(TRACES_FILE, &[serde_json::to_string(trace).ok()?]).ok()?;
-    let size = source::stamp(&folder.path().join(TRACES_FILE)).map_or(0, |stamp| stamp.size);
+    let size = source::stamp(&folder.path_of(TRACES_FILE)).map_or(0, |stamp| stamp.size);
     if size > MAX_BYTES { halve(&folder) } else { Some(()) }
 }
 

@@ -12,7 +12,6 @@ use super::flush::FlushReport;
 use super::journal::{Journal, OperationId, Status};
 use super::page::{PageId, PagePlace};
 use super::scope::Scope;
-use super::sidecar::MemoryFolder;
 use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
 use super::{FolderFlush, Memory, MemoryFile};
 use crate::error::Result;
@@ -190,11 +189,8 @@ impl Memory {
     /// The session ends, after its last flush: what was staged and has neither been written nor refused or held with a reason is a flush
     /// miss.
     pub fn ended(&mut self) {
-        let folders = [Scope::Global, Scope::Project]
-            .into_iter()
-            .filter_map(|scope| Some(MemoryFolder::new(scope, self.folders().folder(scope)?)));
         let (mut staged, mut lost) = (Vec::new(), Vec::new());
-        for folder in folders {
+        for (_, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
             let is_staged = |status: &Status| *status == Status::Staged;
             staged.extend(journal.waiting().filter(|one| is_staged(&one.status)).map(|one| one.id));

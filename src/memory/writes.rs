@@ -15,7 +15,7 @@ use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan
 use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::keeping::Imported;
 use super::page::Page;
-use super::scope::Scope;
+use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use super::{LOOK, Look, Memory};
@@ -83,6 +83,7 @@ impl Staging {
 /// A flush of all folders, which may wait for other processes.
 #[derive(Debug)]
 pub struct Flush {
+    places: Folders,
     folders: Vec<(Scope, MemoryFolder)>,
     options: FlushOptions,
 }
@@ -96,6 +97,10 @@ impl Flush {
                 Ok(report) => (report, None),
                 Err(error) => (FlushReport::default(), Some(finding_of(&error))),
             };
+            if *scope == Scope::Project && !report.committed.is_empty() {
+                let files = report.committed.iter().map(|done| &*done.operation.draft.file);
+                self.places.note_written(files);
+            }
             FolderFlush { scope: *scope, report, failed }
         });
         flushed.filter(|done| !done.is_empty()).collect()
@@ -151,7 +156,7 @@ impl Memory {
             limits: Limits::of(&look.settings),
             beside: entries(&look),
         };
-        Flush { folders: self.memory_folders(), options }
+        Flush { places: self.folders.clone(), folders: self.memory_folders(), options }
     }
 
     /// Looks at what other programs remember; with `apply`, stages what is to be taken, and the next flush writes it.
@@ -190,6 +195,8 @@ impl Memory {
 
     /// The model that its user named to propose entries, as `captureModel`; `None`: nothing is proposed.
     pub fn capture_model(&mut self) -> Option<CaptureModel> {
+        let _bounded = source::bounded(LOOK);
+        self.admit();
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let (settings, _) = MemorySettings::load(global, project);
@@ -261,8 +268,9 @@ impl Memory {
     }
 
     /// What waits in each folder; without those in which nothing does.
-    pub fn waiting(&self) -> Vec<Waiting> {
+    pub fn waiting(&mut self) -> Vec<Waiting> {
         let _bounded = source::bounded(LOOK);
+        self.admit();
         let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
             let (journal, _) = Journal::read(&folder);
             let operations = journal.waiting().chain(journal.proposed()).cloned().collect();
@@ -280,8 +288,14 @@ impl Memory {
     ///
     /// # Errors
     /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Staging::run`].
-    pub fn decide(&self, id: OperationId, scope: Option<Scope>, accepts: bool) -> Result<Scope> {
+    pub fn decide(
+        &mut self,
+        id: OperationId,
+        scope: Option<Scope>,
+        accepts: bool,
+    ) -> Result<Scope> {
         let _bounded = source::bounded(LOOK);
+        self.admit();
         let waits = |folder: &MemoryFolder| {
             let (journal, _) = Journal::read(folder);
             if accepts {
@@ -304,22 +318,31 @@ impl Memory {
         }
     }
 
-    /// Why a host's call must not run: it would put a secret into a memory file. `None` for everything else.
+    /// Why a host's call must not run: it would put a secret into a memory file, or write into memory of a project that the person did not
+    /// say that they trust. `None` for everything else.
     ///
     /// `cwd`: the working folder, from which relative paths count.
-    pub fn check_write(&self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
+    pub fn check_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = source::bounded(LOOK);
-        guard::refuse_write(&self.folders, cwd, tool, args)
+        self.admit();
+        let refused = guard::refuse_write(&self.folders, cwd, tool, args);
+        if refused.is_none() {
+            self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
+        }
+        refused
     }
 
     /// What the model should know of the memory files that a call wrote, one line for each finding; `None` if there is nothing.
-    pub fn explain_write(&self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
+    pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = source::bounded(LOOK);
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let limits = Limits::of(&MemorySettings::load(global, project).0);
         let mut found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
-        if guard::writes_private(&self.folders, cwd, tool, args) {
+        let written = guard::written_in_project(&self.folders, cwd, tool, args);
+        self.folders.note_written(written.iter().map(String::as_str));
+        self.writing.retain(|file| !written.contains(file));
+        if written.iter().any(|file| *file == LOCAL_INDEX_FILE) {
             // The model may be the first to write in this folder, and nothing keeps its file out of git.
             let kept = self.memory_folder(Scope::Local).and_then(|folder| folder.keep_private());
             found.extend(kept.err().map(|error| finding_of(&error)));
@@ -367,15 +390,14 @@ impl Memory {
     }
 
     pub(super) fn memory_folder(&self, scope: Scope) -> Result<MemoryFolder> {
-        let folder = self.folders.folder(scope).ok_or_else(|| {
+        self.folders.memory_folder(scope).ok_or_else(|| {
             let why = if self.folders.is_denied(scope) {
                 "may not be written: the project is not trusted"
             } else {
                 "has no folder here"
             };
             Error::argument("scope", format!("`{scope}` {why}"))
-        })?;
-        Ok(MemoryFolder::new(scope, folder))
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::validation::{ANY_SETTING, PROJECT_SETTING, Rules};
 use super::{SETTINGS_FILE, Settings};
 use crate::error::{Error, Result};
-use crate::source::{FileState, absolute_path, canonical_path, read_file};
+use crate::source::{self, FileState, absolute_path, canonical_path, read_file};
 
 /// Largest settings file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -129,6 +129,7 @@ impl Files {
         let read = |path: Option<&PathBuf>, rules: Rules| {
             path.map_or_else(|| Ok(Map::new()), |path| read_values(path, rules, is_needed))
         };
+        project_file.as_deref().map_or(Ok(()), |path| refuse_links(path, 2))?;
         Ok(Self {
             user: read(user_file.as_ref(), ANY_SETTING)?,
             project: read(project_file.as_ref(), PROJECT_SETTING)?,
@@ -186,6 +187,18 @@ fn read_values(
     let problems = rules.problems(&values);
     let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
     if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
+}
+
+/// Refuses a project's file if it is a link, or one of the folders above it is: a clone could have brought it, to have another file read.
+/// `count`: how many parts of the path are the project's.
+pub(super) fn refuse_links(path: &Path, count: usize) -> Result<()> {
+    let is_link =
+        |part: &Path| source::symlink_metadata(part).is_ok_and(|found| found.is_symlink());
+    if path.ancestors().take(count).any(is_link) {
+        let problem = "it is a link, or lies behind one".to_owned();
+        return Err(Error::InvalidSettings { path: path.to_owned(), problem });
+    }
+    Ok(())
 }
 
 /// Reads one file; returns no values if it does not exist.
@@ -296,6 +309,24 @@ mod tests {
             ..Settings::default()
         };
         assert_eq!(settings, expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_projects_file_that_is_a_link_is_refused() {
+        use std::os::unix::fs::symlink;
+
+        let folders = Folders::new(None, None);
+        let elsewhere = folders.agent.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::fs::write(elsewhere.join(SETTINGS_FILE), "{\"keepResults\": 3}").unwrap();
+        symlink(&elsewhere, folders.project.path().join(".pi")).unwrap();
+        assert!(folders.refusal().contains("lies behind"));
+        std::fs::remove_file(folders.project.path().join(".pi")).unwrap();
+        std::fs::create_dir(folders.project.path().join(".pi")).unwrap();
+        let link = folders.project.path().join(".pi").join(SETTINGS_FILE);
+        symlink(elsewhere.join(SETTINGS_FILE), link).unwrap();
+        assert!(folders.refusal().contains("is a link"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::kind::SettingType;
-use super::load::read_object;
+use super::load::{read_object, refuse_links};
 use super::table::{SettingDoc, setting, user_only};
 use super::validation::Rules;
 use crate::error::{Error, Result};
@@ -120,9 +120,11 @@ impl MemorySettings {
         for (folder, is_project) in [(global, false), (project, true)] {
             let Some(folder) = folder else { continue };
             let rules = Rules { table: MEMORY_SETTINGS, is_project };
-            match read_object(&folder.join(MEMORY_CONFIG_FILE)) {
+            let file = folder.join(MEMORY_CONFIG_FILE);
+            let refused = if is_project { refuse_links(&file, 3) } else { Ok(()) };
+            match refused.and_then(|()| read_object(&file)) {
                 Ok(given) => {
-                    wrong.extend(refusal(&folder.join(MEMORY_CONFIG_FILE), &given, rules));
+                    wrong.extend(refusal(&file, &given, rules));
                     let right = given
                         .into_iter()
                         .filter(|(key, value)| rules.problem(key, value).is_none());

@@ -38,13 +38,18 @@ pub fn store_place(
         Some((name, path, _)) if path.trim().is_empty() => Err(Error::argument(name, "is empty")),
         Some((_, ":memory:", _)) => Ok(StorePlace::Memory),
         Some((_, path, base)) => Ok(StorePlace::File(absolute_path(path, base))),
-        None => {
-            let folder = match agent_dir {
-                Some(agent_dir) => agent_dir.join("palimpsest"),
-                None => data_folder()?,
-            };
-            Ok(StorePlace::File(folder.join("store.sqlite")))
-        }
+        None => Ok(StorePlace::File(own_folder(agent_dir)?.join("store.sqlite"))),
+    }
+}
+
+/// The user's own folder of this program: `palimpsest/` of the harness's folder, else the platform's data folder.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if there is neither an agent folder nor a home folder.
+pub(super) fn own_folder(agent_dir: Option<&Path>) -> Result<PathBuf> {
+    match agent_dir {
+        Some(agent_dir) => Ok(agent_dir.join("palimpsest")),
+        None => data_folder(),
     }
 }
 

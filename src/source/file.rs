@@ -55,6 +55,17 @@ pub enum FileState {
     },
 }
 
+impl FileState {
+    /// The state of a file with these bytes.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        let (source_hash, size) = (Hash::of(&bytes), bytes.len() as u64);
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text { source_hash, text },
+            Err(_) => Self::Binary { source_hash, size },
+        }
+    }
+}
+
 /// A file's state, and a stamp that shows later whether it is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReading {
@@ -171,11 +182,7 @@ fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
     if size > max_bytes {
         return Ok(FileState::TooLarge { size: file.metadata()?.len().max(size) });
     }
-    let source_hash = Hash::of(&bytes);
-    Ok(match String::from_utf8(bytes) {
-        Ok(text) => FileState::Text { source_hash, text },
-        Err(_) => FileState::Binary { source_hash, size },
-    })
+    Ok(FileState::of_bytes(bytes))
 }
 
 /// The system's error message as part of a sentence: `permission denied`.
@@ -191,7 +198,7 @@ fn unreadable(error: &io::Error) -> FileState {
     FileState::Unreadable { reason: in_words(error) }
 }
 
-pub(super) fn is_absence(error: &io::Error) -> bool {
+pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 

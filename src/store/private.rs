@@ -1,10 +1,13 @@
 //! Files of ours belong to their user alone: how they are made and opened, and which are refused. A link that somebody planted in
 //! their place is never followed. Must not know what is in them.
 
+mod held;
+
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+pub(crate) use self::held::{Access, Held, HeldFolder, Placed, is_link};
 use crate::error::{Error, Result};
 
 /// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or can be read or changed by others.
@@ -30,6 +33,16 @@ pub(crate) fn check_folder(path: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
     }
+}
+
+/// As [`check_folder`], of a folder that is held open. Who owns a project's folder is for whoever trusts it to say.
+///
+/// # Errors
+/// As [`check_file`].
+pub(crate) fn check_held(folder: &HeldFolder) -> Result<()> {
+    let failed = |source| Error::File { act: "check", path: folder.path().to_owned(), source };
+    let found = folder.metadata().map_err(failed)?;
+    refuse(folder.path(), owner::problem_of_held(&found, folder.access()))
 }
 
 /// Opens a file that [`check_file`] passes, for reading and writing; with `create`, makes a missing one.
@@ -96,6 +109,8 @@ mod owner {
     use std::fs::{Metadata, OpenOptions};
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
+    use super::Access;
+
     const ROOT: u32 = 0;
 
     /// For the user only; follows no link in the last place of the path, and waits for no other end of a pipe.
@@ -125,6 +140,25 @@ mod owner {
         }
     }
 
+    /// Others are all but the user and those of the user's own group: where each user has one, a umask of 002 lets it write.
+    pub(super) fn problem_of_held(
+        found: &cap_std::fs::Metadata,
+        access: Access,
+    ) -> Option<&'static str> {
+        use cap_std::fs::MetadataExt;
+
+        let is_foreign = access == Access::Private && ![user(), ROOT].contains(&found.uid());
+        let own_group = rustix::process::getegid().as_raw();
+        let by_others = if found.gid() == own_group { 0o002 } else { 0o022 };
+        if is_foreign {
+            Some("the folder belongs to another user")
+        } else if found.mode() & by_others != 0 {
+            Some("others may put files into the folder")
+        } else {
+            None
+        }
+    }
+
     #[expect(unsafe_code, reason = "the library has no safe call for this")]
     fn user() -> u32 {
         // SAFETY: the call takes nothing and always succeeds.
@@ -135,6 +169,15 @@ mod owner {
 #[cfg(not(unix))]
 mod owner {
     use std::fs::{Metadata, OpenOptions};
+
+    use super::Access;
+
+    pub(super) fn problem_of_held(
+        _found: &cap_std::fs::Metadata,
+        _access: Access,
+    ) -> Option<&'static str> {
+        None
+    }
 
     pub(super) fn restrict(_options: &mut OpenOptions) {}
 

@@ -22,7 +22,8 @@ impl Desk {
         let prices = PriceSetting::Named("anthropic".to_owned());
         let host = Host::new(Settings { layout, prices, ..Settings::default() });
         host.write_file(INDEX, index);
-        let folders = Folders::new(None, Some(host.folder.path()), true);
+        let agent = host.folder.path().join(".agent");
+        let folders = Folders::new(Some(&agent), Some(host.folder.path()), true);
         Self { memory: Memory::new(folders), host }
     }
 

@@ -218,7 +218,7 @@ fn nothing_is_told_to_others_of_files_that_git_does_not_have() {
     let mut memory = repository.memory();
     look_after_write(&mut memory);
     let shared = repository.text(".pi/memory/page-facts.jsonl");
-    let own = repository.text(".pi/memory/page-facts.local.jsonl");
+    let own = repository.own_text("page-facts.local.jsonl");
     assert!(
         shared.contains("a.rs") && !shared.contains("hash\":\"\"") && !shared.contains(".env\""),
         "{shared}"
@@ -227,7 +227,6 @@ fn nothing_is_told_to_others_of_files_that_git_does_not_have() {
         own.contains(".env\"") && own.contains("dist/a.js\"") && !own.contains("a.rs"),
         "{own}"
     );
-    assert!(repository.text(".pi/memory/.gitignore").contains("page-facts.local.jsonl"));
     repository.write(".env", "PASSWORD=2\n");
     assert_eq!(stale(&repository.memory().look()), ["A"]);
     let report = repository.memory().verify().remove(0);
@@ -284,7 +283,7 @@ fn what_is_old_or_was_never_used_is_suggested_and_stays() {
         ]
     );
     assert_eq!(repository.text(MEMORY), index);
-    let used = repository.text(".pi/memory/page-facts.local.jsonl");
+    let used = repository.own_text("page-facts.local.jsonl");
     assert!(used.contains(r#""uses":1"#) && used.contains(r#""used":"2030-01-10""#), "{used}");
 }
 

@@ -28,7 +28,7 @@ impl Desk {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.memory().path().join(name)
+        self.memory().path_of(name)
     }
 
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
@@ -59,9 +59,10 @@ impl Desk {
         Journal::read(&self.memory()).0.waiting().count()
     }
 
-    /// The names in the memory folder, sorted.
+    /// The names in the memory folder and in the user's own, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.memory().path()) else { return Vec::new() };
+        let folders = [self.memory().path().to_owned(), self.root().join("kept")];
+        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
             entry.unwrap().file_name().to_string_lossy().into_owned()
         };
@@ -72,7 +73,7 @@ impl Desk {
 }
 
 pub(crate) fn memory_of(project: &Path) -> MemoryFolder {
-    MemoryFolder::new(Scope::Project, &project.join(".pi").join("memory"))
+    MemoryFolder::new(Scope::Project, &project.join(".pi").join("memory"), &project.join("kept"))
 }
 
 pub(crate) fn remember(folder: &MemoryFolder, text: &str) -> OperationId {

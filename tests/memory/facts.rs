@@ -7,7 +7,9 @@ use palimpsest::memory::{FACTS_FILE, Imported};
 use proptest::prelude::*;
 
 use crate::privilege::is_privileged;
-use crate::repository::{Repository, id, look_after_write, memory_in, next_day, run, stale, write};
+use crate::repository::{
+    Repository, id, look_after_write, memory_in, next_day, own_in, run, stale, write,
+};
 
 const MEMORY: &str = ".pi/memory/MEMORY.md";
 const FACTS: &str = ".pi/memory/page-facts.jsonl";
@@ -71,7 +73,8 @@ fn who_only_looks_changes_nothing_that_git_has() {
     look_after_write(&mut memory_in(&clone, &repository.agent()).with_clock(next_day));
     let changed = run(&clone, &["diff", "--stat=200"]);
     assert!(changed.contains("page-facts.jsonl") && changed.contains("2 files"), "{changed}");
-    let local = fs::read_to_string(clone.join(".pi/memory/page-facts.local.jsonl")).unwrap();
+    let local = fs::read_to_string(own_in(&clone, &repository.agent(), "page-facts.local.jsonl"));
+    let local = local.unwrap();
     assert_eq!(local, "");
 }
 
@@ -205,7 +208,7 @@ fn torn_lines_are_set_aside_and_the_rest_counts() {
     repository.write(MEMORY, "- A: `a.rs`\n- B: b\n");
     look_after_write(&mut memory);
     assert_eq!(repository.text(FACTS).lines().count(), 2);
-    let aside = repository.text(".pi/memory/page-facts.jsonl.set-aside");
+    let aside = repository.own_text("page-facts.jsonl.set-aside");
     assert!(aside.contains("0123") && aside.contains("junk"), "{aside}");
 }
 
@@ -283,8 +286,7 @@ fn while_another_process_writes_a_look_does_not_wait_and_the_next_one_writes() {
     repository.write(MEMORY, "- A: a\n");
     let mut memory = repository.memory();
     memory.look();
-    let lock = fs::File::options().write(true).open(repository.root().join(".pi/memory/.lock"));
-    let lock = lock.unwrap();
+    let lock = fs::File::create(repository.own(".lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(look_after_write(&mut memory).warnings, []);
     assert!(!repository.root().join(FACTS).exists());
@@ -301,32 +303,12 @@ fn private_notes_stay_private() {
     let mut memory = repository.memory();
     let mine = id(&look_after_write(&mut memory), "Mine");
     assert!(!repository.text(FACTS).contains("affair"));
-    assert!(repository.text(".pi/memory/page-facts.local.jsonl").contains("affair"));
+    assert!(repository.own_text("page-facts.local.jsonl").contains("affair"));
     run(&repository.root(), &["add", "--all"]);
     let staged = run(&repository.root(), &["diff", "--cached", "--name-only"]);
     assert!(!staged.contains("local"), "{staged}");
     repository.write(".pi/memory/MEMORY.local.md", "- Mine: my own affair, edited\n");
     assert_eq!(id(&repository.memory().look(), "Mine"), mine);
-}
-
-#[test]
-fn what_git_would_take_is_not_written_for_one_person_alone() {
-    let repository = Repository::new();
-    repository.write(".env", "KEY=1\n");
-    repository.write(MEMORY, "- A: `.env`\n");
-    repository.write(".pi/memory/.gitignore", ".lock\n.gitignore\n");
-    let mut memory = repository.memory();
-    let look = look_after_write(&mut memory);
-    let codes: Vec<&str> = look.warnings.iter().map(|warning| warning.code).collect();
-    assert_eq!(codes, ["NOT_IGNORED"]);
-    assert!(!repository.root().join(".pi/memory/page-facts.local.jsonl").exists());
-    repository.write(".env", "KEY=2\n");
-    assert_eq!(stale(&memory.look()), ["A"], "while the process runs it is known");
-    // The name may stand in any file that git looks at.
-    repository.write(".gitignore", "*.local.jsonl\n");
-    repository.write(MEMORY, "- A: `.env`\n- B: b\n");
-    assert_eq!(look_after_write(&mut memory).warnings, []);
-    assert!(repository.root().join(".pi/memory/page-facts.local.jsonl").exists());
 }
 
 #[test]

@@ -34,19 +34,18 @@ fn nothing_is_made_before_something_is_staged() {
 }
 
 #[test]
-fn what_is_staged_stands_in_the_index_after_the_flush_and_the_folder_ignores_its_sidecars() {
+fn what_is_staged_stands_in_the_index_after_the_flush_and_git_ignores_what_is_private() {
     let desk = Desk::new();
     desk.remember("CI: green");
-    assert_eq!(desk.names(), [".gitignore", ".lock", "writeback-journal.jsonl"]);
+    assert_eq!(desk.names(), [".lock", "writeback-journal.jsonl"]);
+    assert!(!desk.root().join(".pi").exists(), "nothing is in the project yet");
     let report = desk.flush();
     assert_eq!(desk.text("MEMORY.md"), "## Notes\n\n- CI: green\n");
     assert_eq!(report.committed.len(), 1);
     assert_eq!(report.committed[0].line, Some(3));
     assert_eq!(desk.waiting(), 0);
     let ignored = desk.text(".gitignore");
-    for name in ["MEMORY.local.md", "page-table.jsonl", "writeback-journal.jsonl", "traces.jsonl"] {
-        assert!(ignored.lines().any(|line| line == name), "{name}");
-    }
+    assert!(ignored.lines().any(|line| line == "MEMORY.local.md"));
     assert!(!ignored.lines().any(|line| line == "page-facts.jsonl"));
     assert_eq!(desk.flush().committed, []);
     assert_eq!(desk.text("MEMORY.md"), "## Notes\n\n- CI: green\n");
@@ -69,7 +68,8 @@ fn a_persons_edit_of_the_gitignore_stays() {
 #[test]
 fn the_users_own_folder_is_theirs_alone_and_has_no_gitignore() {
     let agent = tempfile::tempdir().unwrap();
-    let folder = MemoryFolder::new(Scope::Global, &agent.path().join("memory"));
+    let path = agent.path().join("memory");
+    let folder = MemoryFolder::new(Scope::Global, &path, &path);
     stage(&folder, vec![Draft::entry(Scope::Global, "tabs")], false, NOW).unwrap();
     flush(&folder, Scope::Global, &options(true)).unwrap();
     assert_eq!(
@@ -231,10 +231,7 @@ fn a_save_in_the_middle_of_a_flush_is_not_lost_and_neither_is_the_entry() {
             }
             assert_eq!((report.committed.len(), report.findings.len()), (1, 0));
             assert_eq!(desk.waiting(), 0);
-            assert_eq!(
-                desk.names(),
-                [".gitignore", ".lock", "MEMORY.md", "writeback-journal.jsonl"]
-            );
+            assert_eq!(desk.names(), [".lock", "MEMORY.md", "writeback-journal.jsonl"]);
         }
     }
 }
@@ -306,7 +303,7 @@ fn a_journal_that_cannot_be_read_takes_nothing_and_is_left_as_it_is() {
     let journal = desk.path("writeback-journal.jsonl");
     let before = fs::read(&journal).unwrap();
     // What stands there is no file that could be read, whoever asks.
-    let kept = desk.path("kept");
+    let kept = desk.root().join("aside");
     fs::rename(&journal, &kept).unwrap();
     fs::create_dir(&journal).unwrap();
     let draft = Draft::entry(Scope::Project, "second");
@@ -430,9 +427,9 @@ fn a_folder_that_cannot_be_written_says_so_and_keeps_everything() {
     let mut permissions = fs::metadata(desk.memory().path()).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(desk.memory().path(), permissions.clone()).unwrap();
-    let draft = Draft::entry(Scope::Project, "new");
-    let error = stage(&desk.memory(), vec![draft], false, NOW).unwrap_err();
-    assert_eq!(error.code(), "FILE");
+    desk.remember("new");
+    let error = flush(&desk.memory(), Scope::Project, &options(true)).unwrap_err();
+    assert_eq!((error.code(), desk.waiting()), ("FILE", 1));
     assert_eq!(desk.text("MEMORY.md"), "- old\n");
     #[expect(clippy::permissions_set_readonly_false, reason = "it was its owner's alone before")]
     permissions.set_readonly(false);
@@ -469,12 +466,13 @@ fn a_read_only_index_keeps_the_entry_waiting() {
 
 #[cfg(unix)]
 #[test]
-fn links_out_of_the_project_are_not_followed_and_links_within_are() {
+fn links_are_not_followed_wherever_they_lead() {
     use std::os::unix::fs::symlink;
 
     let outside = tempfile::tempdir().unwrap();
     let desk = Desk::new();
     desk.remember("a thing");
+    fs::create_dir_all(desk.memory().path()).unwrap();
     fs::write(outside.path().join("theirs.md"), "- theirs\n").unwrap();
     symlink(outside.path().join("theirs.md"), desk.path("MEMORY.md")).unwrap();
     assert_eq!(codes(&desk.flush())[0].1, "LEADS_OUT");
@@ -484,16 +482,14 @@ fn links_out_of_the_project_are_not_followed_and_links_within_are() {
     fs::create_dir(desk.root().join("docs")).unwrap();
     fs::write(desk.root().join("docs/memory.md"), "- ours\n").unwrap();
     symlink("../../docs/memory.md", desk.path("MEMORY.md")).unwrap();
-    assert_eq!(desk.flush().committed.len(), 1);
-    assert!(desk.path("MEMORY.md").symlink_metadata().unwrap().is_symlink());
-    let text = fs::read_to_string(desk.root().join("docs/memory.md")).unwrap();
-    assert_eq!(text, "- ours\n\n## Notes\n\n- a thing\n");
+    assert_eq!(codes(&desk.flush())[0].1, "LEADS_OUT");
+    assert_eq!(fs::read_to_string(desk.root().join("docs/memory.md")).unwrap(), "- ours\n");
 
     let other = Desk::new();
     fs::create_dir(other.root().join(".pi")).unwrap();
     symlink(outside.path(), other.root().join(".pi/memory")).unwrap();
-    let draft = Draft::entry(Scope::Project, "x");
-    let error = stage(&other.memory(), vec![draft], false, NOW).unwrap_err();
-    assert_eq!(error.code(), "OUTSIDE_PROJECT");
+    other.remember("x");
+    let error = flush(&other.memory(), Scope::Project, &options(true)).unwrap_err();
+    assert_eq!((error.code(), other.waiting()), ("OUTSIDE_PROJECT", 1));
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 }

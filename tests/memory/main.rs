@@ -24,3 +24,4 @@ mod objects;
 mod recall;
 mod repository;
 mod section;
+mod trusted;

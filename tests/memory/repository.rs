@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use palimpsest::memory::{Folders, Look, Memory, Page, PageId};
+use palimpsest::memory::{Folders, Look, Memory, Page, PageId, Scope};
 use palimpsest::object::Timestamp;
 
 /// A day of the tests.
@@ -75,9 +75,24 @@ impl Repository {
         std::fs::read_to_string(self.root().join(path)).unwrap()
     }
 
+    /// Where a file of the project's memory is that only the program reads and writes.
+    pub(crate) fn own(&self, name: &str) -> PathBuf {
+        own_in(&self.root(), &self.agent(), name)
+    }
+
+    pub(crate) fn own_text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.own(name)).unwrap()
+    }
+
     pub(crate) fn memory(&self) -> Memory {
         memory_in(&self.root(), &self.agent())
     }
+}
+
+/// As [`Repository::own`], of any folder.
+pub(crate) fn own_in(root: &Path, agent: &Path, name: &str) -> PathBuf {
+    let memory = memory_in(root, agent);
+    memory.folders().memory_folder(Scope::Project).unwrap().path_of(name)
 }
 
 pub(crate) fn memory_in(root: &Path, agent: &Path) -> Memory {

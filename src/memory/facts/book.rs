@@ -2,7 +2,7 @@
 //! something changed. A file that cannot be written costs nothing but its facts. Must not say what follows from them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::source::{self, FileStamp};
 const KEPT_DAYS: i64 = 180;
 
 /// Largest file that is read.
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// The facts of one folder's pages.
 #[derive(Debug, Default)]
@@ -36,8 +36,6 @@ struct Chapter {
     changed: BTreeSet<PageId>,
     /// Lines of each file that could not be read.
     aside: [Vec<String>; 2],
-    /// Why `page-facts.local.jsonl` is not written.
-    exposed: Option<Warning>,
 }
 
 /// The facts of all pages.
@@ -67,10 +65,10 @@ impl Book {
     /// Reads the files of the folders that changed since they were read last. Returns whether any did.
     pub(in crate::memory) fn read(&mut self, folders: &Folders) -> bool {
         let mut is_new = false;
-        for (scope, path) in chapters(folders) {
-            let chapter = self.chapters.entry(path.to_owned()).or_default();
-            if !chapter.is_read || stamps(path) != chapter.stamps {
-                chapter.read(scope, path);
+        for (scope, folder) in chapters(folders) {
+            let chapter = self.chapters.entry(folder.path().to_owned()).or_default();
+            if !chapter.is_read || stamps(&folder) != chapter.stamps {
+                chapter.read(scope, &folder);
                 is_new = true;
             }
         }
@@ -91,7 +89,8 @@ impl Book {
     /// Brings the facts up to date with the pages: what is new or edited gets its citations pinned, what is gone is marked.
     pub(in crate::memory) fn update(&mut self, folders: &Folders, met: Met<'_>) {
         let today = day(met.now);
-        for (scope, path) in chapters(folders) {
+        for (scope, folder) in chapters(folders) {
+            let path = folder.path();
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
             let is_here = |page: &&&Page| folders.folder(page.place.scope) == Some(path);
             let here: Vec<&Page> = met.pages.iter().filter(is_here).copied().collect();
@@ -167,12 +166,14 @@ impl Book {
         is_shared: bool,
     ) -> (Vec<Warning>, bool) {
         let (mut warnings, mut is_done) = (Vec::new(), true);
-        for (scope, path) in chapters(folders) {
-            let Some(chapter) = self.chapters.get_mut(path) else { continue };
-            match chapter.write(scope, path, is_shared || scope == Scope::Global) {
+        for (scope, folder) in chapters(folders) {
+            let Some(chapter) = self.chapters.get_mut(folder.path()) else { continue };
+            match chapter.write(scope, &folder, is_shared || scope == Scope::Global) {
                 Ok(is_written) => {
                     is_done &= is_written;
-                    warnings.extend(chapter.exposed.clone());
+                    if is_written && is_shared && scope == Scope::Project {
+                        folders.note_written([FACTS_FILE].into_iter());
+                    }
                 }
                 Err(error) => {
                     warnings.push(Warning::from(finding_of(&error)));
@@ -190,9 +191,8 @@ impl Book {
 
 impl Chapter {
     /// Reads both files. What was changed here and is not written yet stands against what is there.
-    fn read(&mut self, scope: Scope, path: &Path) {
-        let folder = MemoryFolder::new(scope, path);
-        self.stamps = stamps(path);
+    fn read(&mut self, scope: Scope, folder: &MemoryFolder) {
+        self.stamps = stamps(folder);
         self.is_read = true;
         if self.is_too_large() {
             return;
@@ -284,15 +284,14 @@ impl Chapter {
         }
     }
 
-    fn write(&mut self, scope: Scope, path: &Path, is_shared: bool) -> Result<bool> {
+    fn write(&mut self, scope: Scope, folder: &MemoryFolder, is_shared: bool) -> Result<bool> {
         let is_behind = || self.facts.values().any(|fact| self.is_unshared(fact));
         if self.changed.is_empty() && !(is_shared && is_behind()) {
             return Ok(true);
         }
-        let folder = MemoryFolder::new(scope, path);
         let Some(_lock) = folder.try_lock()? else { return Ok(false) };
-        if !self.is_read || stamps(path) != self.stamps {
-            self.read(scope, path);
+        if !self.is_read || stamps(folder) != self.stamps {
+            self.read(scope, folder);
         }
         if let Some(error) = self.unread.take() {
             return Err(error);
@@ -300,23 +299,25 @@ impl Chapter {
         if self.is_too_large() {
             // What it holds is not read, so nothing takes its place.
             let source = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
-            return Err(Error::File { act: "read", path: path.join(FACTS_FILE), source });
+            return Err(Error::File { act: "read", path: folder.path_of(FACTS_FILE), source });
         }
         if is_shared {
-            put(&folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
+            if scope == Scope::Project && self.stamps[0].is_none() {
+                folder.keep_private()?;
+            }
+            put(folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
             self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();
         }
-        self.exposed = exposure(path).filter(|_| scope == Scope::Project);
-        if scope == Scope::Project && self.exposed.is_none() {
+        if scope == Scope::Project {
             let local = self.facts.values().filter_map(|fact| match fact.scope {
                 Scope::Local => Some(fact.clone()),
                 _ if self.is_unshared(fact) => Some(fact.clone()),
                 _ => fact.own(),
             });
-            put(&folder, LOCAL_FACTS_FILE, &text_of(local), &mut self.aside[1])?;
+            put(folder, LOCAL_FACTS_FILE, &text_of(local), &mut self.aside[1])?;
         }
         self.changed.clear();
-        self.stamps = stamps(path);
+        self.stamps = stamps(folder);
         Ok(true)
     }
 
@@ -337,17 +338,6 @@ impl Chapter {
     fn is_unshared(&self, fact: &Fact) -> bool {
         fact.scope == Scope::Project && self.shared.get(&fact.id) != Some(&fact.shared())
     }
-}
-
-/// What is wrong where git does not ignore `page-facts.local.jsonl`, as a person's own `.gitignore` may have it: somebody would share what
-/// is nobody else's.
-fn exposure(folder: &Path) -> Option<Warning> {
-    let root = folder
-        .ancestors()
-        .find(|above| source::try_exists(&above.join(".git")).unwrap_or(false))?;
-    let is_ignored = source::is_ignored(root, &folder.join(LOCAL_FACTS_FILE));
-    let problem = format!("does not name `{LOCAL_FACTS_FILE}`, so that file is not written");
-    (!is_ignored).then(|| Warning::new("NOT_IGNORED", &folder.join(".gitignore"), problem))
 }
 
 /// Adds a line of `page-facts.local.jsonl`.
@@ -373,7 +363,7 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
         folder.set_aside(name, aside)?;
         aside.clear();
     }
-    let there = source::read_bytes(&folder.path().join(name)).ok().flatten();
+    let there = source::read_bytes(&folder.path_of(name)).ok().flatten();
     if there.unwrap_or_default() == text.as_bytes() {
         Ok(())
     } else {
@@ -393,11 +383,11 @@ fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<Pin> {
 }
 
 /// The folders that have facts, each once, with the scope of what git has of them.
-fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, &Path)> {
+fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, MemoryFolder)> {
     let scopes = [Scope::Global, Scope::Project].into_iter();
-    scopes.filter_map(|scope| Some((scope, folders.folder(scope)?)))
+    scopes.filter_map(|scope| Some((scope, folders.memory_folder(scope)?)))
 }
 
-fn stamps(folder: &Path) -> [Option<FileStamp>; 2] {
-    [FACTS_FILE, LOCAL_FACTS_FILE].map(|name| source::stamp(&folder.join(name)))
+fn stamps(folder: &MemoryFolder) -> [Option<FileStamp>; 2] {
+    [FACTS_FILE, LOCAL_FACTS_FILE].map(|name| source::stamp(&folder.path_of(name)))
 }

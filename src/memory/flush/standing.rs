@@ -1,15 +1,14 @@
 //! What stands in the place of a file that is to be written, once whoever is writing it is done. Must not know entries.
 
-use std::fs;
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::memory::finding::{Finding, FindingCode};
 use crate::memory::load::{MAX_BYTES, is_conflict_marker};
-use crate::memory::sidecar::remove;
+use crate::memory::sidecar::{MAX_FILE_BYTES, Place};
 use crate::object::Hash;
-use crate::source::{FileState, obstacle, read_file};
+use crate::source::FileState;
+use crate::store::private::{Held, HeldFolder};
 
 /// A file that was saved this lately may still be being written: many programs empty a file first and fill it then.
 const FRESH: Duration = Duration::from_millis(60);
@@ -17,6 +16,9 @@ const FRESH: Duration = Duration::from_millis(60);
 /// How long to wait for it, and between two looks.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(15);
+
+/// Entries of a folder among which is looked for what a crash left behind.
+const MAX_ENTRIES: usize = 10_000;
 
 /// From this age on what a crash left behind is removed.
 const OLD: Duration = Duration::from_secs(3_600);
@@ -34,12 +36,12 @@ pub(super) struct Standing {
 ///
 /// # Errors
 /// The finding that says why it may not.
-pub(super) fn read_standing(target: &Path) -> std::result::Result<Standing, Finding> {
-    settle(target);
-    let wrong = |code, words: String| Err(Finding::new(code, words).at(target, None));
-    let state = read_file(target, MAX_BYTES).state;
-    let why = obstacle(target, &state);
-    let (text, hash) = match state {
+pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Finding> {
+    let Place { folder, name } = target;
+    settle(folder, name);
+    let path = target.path();
+    let wrong = |code, words: String| Err(Finding::new(code, words).at(&path, None));
+    let (text, hash) = match target.state(MAX_BYTES) {
         FileState::Text { text, source_hash } => (text, source_hash),
         FileState::Missing => return Ok(Standing { text: String::new(), hash: None }),
         FileState::Binary { .. } => {
@@ -51,90 +53,75 @@ pub(super) fn read_standing(target: &Path) -> std::result::Result<Standing, Find
             return wrong(FindingCode::TooLarge, words);
         }
         _ => {
-            let words = why.unwrap_or_else(|| "it cannot be read".to_owned());
-            return wrong(FindingCode::Unreadable, words);
+            let found = folder.metadata_of(name);
+            let is_link = found.as_ref().is_err_and(crate::store::private::is_link);
+            let code = if is_link { FindingCode::LeadsOut } else { FindingCode::Unreadable };
+            let why = found.err().map(|error| error.to_string());
+            return wrong(code, why.unwrap_or_else(|| "it cannot be read".to_owned()));
         }
     };
-    if fs::metadata(target).is_ok_and(|found| found.permissions().readonly()) {
+    let is_read_only = |found: cap_std::fs::Metadata| found.permissions().readonly();
+    if folder.metadata_of(name).ok().flatten().is_some_and(is_read_only) {
         return wrong(FindingCode::Unwritable, "it is read-only".to_owned());
     }
     let marker = text.lines().zip(1..).find(|(line, _)| is_conflict_marker(line));
     if let Some((_, line)) = marker {
         let words = "it holds the marks of a merge that nobody finished";
-        return Err(Finding::new(FindingCode::ConflictMarkers, words).at(target, Some(line)));
+        return Err(Finding::new(FindingCode::ConflictMarkers, words).at(&path, Some(line)));
     }
     Ok(Standing { text, hash: Some(hash) })
 }
 
 /// Waits until a file was not saved for a moment.
-pub(super) fn settle(path: &Path) {
+pub(super) fn settle(folder: &HeldFolder, name: &str) {
     let mut waited = Duration::ZERO;
-    let is_fresh = || {
-        let saved = fs::metadata(path).and_then(|found| found.modified()).ok();
-        saved.is_some_and(|saved| {
-            SystemTime::now().duration_since(saved).is_ok_and(|age| age < FRESH)
-        })
-    };
-    while waited < PATIENCE && is_fresh() {
+    while waited < PATIENCE && age_of(folder, name).is_some_and(|age| age < FRESH) {
         std::thread::sleep(PAUSE);
         waited += PAUSE;
     }
 }
 
-/// SHA-256 of a file; `None` where there is none, or nothing that can be read.
-pub(super) fn hash_of(path: &Path) -> Option<Hash> {
-    known_hash(path).ok().flatten()
+/// How long ago a file was saved; `None` if that is not known.
+fn age_of(folder: &HeldFolder, name: &str) -> Option<Duration> {
+    let saved = folder.metadata_of(name).ok()??.modified().ok()?.into_std();
+    SystemTime::now().duration_since(saved).ok()
 }
 
 /// SHA-256 of a file; `None` where there is none.
 ///
 /// # Errors
 /// `FILE` if something is there that cannot be read.
-pub(super) fn known_hash(path: &Path) -> Result<Option<Hash>> {
-    let state = read_file(path, u64::MAX).state;
-    let why = obstacle(path, &state);
-    match state {
-        FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. } => {
-            Ok(Some(source_hash))
-        }
-        FileState::Missing => Ok(None),
-        _ => {
-            let source =
-                std::io::Error::other(why.unwrap_or_else(|| "it cannot be read".to_owned()));
-            Err(Error::File { act: "read", path: path.to_owned(), source })
-        }
+pub(super) fn known_hash(folder: &HeldFolder, name: &str) -> Result<Option<Hash>> {
+    let failed = |source| Error::File { act: "read", path: folder.path().join(name), source };
+    match folder.read(name, MAX_FILE_BYTES).map_err(failed)? {
+        Held::Bytes(bytes) => Ok(Some(Hash::of(&bytes))),
+        Held::Missing => Ok(None),
+        Held::TooLarge(_) => Err(failed(std::io::ErrorKind::FileTooLarge.into())),
     }
 }
 
 /// Keeps a text that found no place, beside the file that it was for.
-pub(super) fn set_aside(text: &Path, target: &Path) -> Result<Finding> {
-    let hash = hash_of(text).map(|hash| hash.as_str()[..8].to_owned()).unwrap_or_default();
-    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let aside = target.with_file_name(format!("{name}.{hash}.set-aside"));
-    let failed = |source| Error::File { act: "move", path: text.to_owned(), source };
-    fs::rename(text, &aside).map_err(failed)?;
+pub(super) fn set_aside(folder: &HeldFolder, text: &str, name: &str) -> Result<Finding> {
+    let hash = known_hash(folder, text).ok().flatten();
+    let hash = hash.map(|hash| hash.as_str()[..8].to_owned()).unwrap_or_default();
+    let aside = format!("{name}.{hash}.set-aside");
+    let failed = |source| Error::File { act: "move", path: folder.path().join(text), source };
+    folder.rename(text, &aside).map_err(failed)?;
     let words =
         format!("`{name}` was saved twice while it was written: one of the texts stands here now");
-    Ok(Finding::new(FindingCode::SetAside, words).at(aside, None))
+    Ok(Finding::new(FindingCode::SetAside, words).at(folder.path().join(aside), None))
 }
 
 /// Removes what earlier writers left behind when they were killed. Only with the lock, and when no flush is under way.
-pub(super) fn remove_leftovers(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+pub(super) fn remove_leftovers(folder: &HeldFolder) {
+    for (name, _) in folder.entries(MAX_ENTRIES).unwrap_or_default() {
         let Some(stem) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")) else {
             continue;
         };
         let tag = stem.rsplit('.').next().unwrap_or_default();
         let is_prepared = tag.strip_prefix('w').is_some_and(|id| id.parse::<u64>().is_ok());
-        let age = entry.metadata().and_then(|found| found.modified()).ok();
-        let is_old = age.is_some_and(|saved| {
-            SystemTime::now().duration_since(saved).is_ok_and(|age| age > OLD)
-        });
-        if is_prepared || is_old {
-            drop(remove(&entry.path()));
+        if is_prepared || age_of(folder, &name).is_some_and(|age| age > OLD) {
+            drop(folder.remove(&name));
         }
     }
 }

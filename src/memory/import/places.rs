@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::settings::held_by_git;
 use crate::source::{self, FileState, absolute_path, canonical_path, read_file};
 
 /// Longest name that Claude Code makes of a project's path; behind a longer one it puts a hash.
@@ -26,10 +27,15 @@ pub(super) fn claude_folder(home: Option<&Path>, config_dir: Option<&str>) -> Op
 /// The folder in which Claude Code keeps its memory of a project, if there is one: where its settings say, else in its own folder, by the
 /// path of the repository, which all worktrees share, or of the project.
 pub(super) fn claude_memory(claude: &Path, project: &Path) -> Option<PathBuf> {
-    let settings = [project.join(".claude/settings.local.json"), claude.join("settings.json")];
-    let set = settings.iter().find_map(|file| memory_setting(file)).filter(|path| path.is_dir());
-    if set.is_some() {
-        return set;
+    let local = project.join(".claude/settings.local.json");
+    // Where git has the file, or could have brought it, it names no folder but one of the project.
+    let is_theirs = held_by_git(project, &local) == Some(false);
+    let is_allowed =
+        |folder: &PathBuf| is_theirs || canonical_path(folder).starts_with(canonical_path(project));
+    let of_project = memory_setting(&local).filter(is_allowed);
+    let set = of_project.or_else(|| memory_setting(&claude.join("settings.json")));
+    if let Some(folder) = set.filter(|folder| folder.is_dir()) {
+        return Some(folder);
     }
     let canonical = canonical_path(project);
     let roots = [repository(&canonical), Some(canonical), Some(project.to_owned())];
@@ -128,9 +134,17 @@ mod tests {
         let git = main.join(".git/worktrees/w");
         fs::write(worktree.join(".git"), format!("gitdir: {}\n", git.display())).unwrap();
         fs::write(git.join("commondir"), "../..\n").unwrap();
-        assert_eq!(claude_memory(&claude, &worktree), Some(of_repository));
+        assert_eq!(claude_memory(&claude, &worktree), Some(of_repository.clone()));
         let other = root.join("other");
         fs::create_dir_all(&other).unwrap();
+        let setting = "{\"autoMemoryDirectory\": \"../../other\"}";
+        fs::create_dir(worktree.join(".claude")).unwrap();
+        fs::write(worktree.join(".claude/settings.local.json"), setting).unwrap();
+        fs::write(git.join("index"), b"DIRC\0\0\0\x02.claude/settings.local.json").unwrap();
+        assert_eq!(claude_memory(&claude, &worktree), Some(of_repository), "it came with a clone");
+        fs::remove_file(git.join("index")).unwrap();
+        assert_eq!(claude_memory(&claude, &worktree), Some(other.clone()));
+        fs::remove_file(worktree.join(".claude/settings.local.json")).unwrap();
         fs::write(claude.join("settings.json"), "{\"autoMemoryDirectory\": \"../other\"}").unwrap();
         assert_eq!(claude_memory(&claude, &worktree), Some(other));
     }

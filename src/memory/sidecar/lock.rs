@@ -1,10 +1,10 @@
 //! One writer at a time in a memory folder, over all processes: an advisory lock on the file `.lock`. Those who only read take
 //! none, and neither do editors or a host's own tools. Must not know what is written under it.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::Path;
+use std::fs::{File, TryLockError};
 use std::time::Duration;
 
+use super::Place;
 use crate::error::{Error, Result};
 
 /// Name of the file that is locked.
@@ -23,25 +23,25 @@ pub(in crate::memory) struct FolderLock {
 }
 
 impl FolderLock {
-    /// Takes the lock of a folder that is there.
+    /// Takes the lock: locks the file at a place.
     ///
     /// # Errors
     /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock's file cannot be made.
-    pub(super) fn take(folder: &Path) -> Result<Self> {
-        let taken = Self::take_within(folder, PATIENCE)?;
-        taken.ok_or_else(|| Error::MemoryBusy { folder: folder.to_owned() })
+    pub(super) fn take(place: &Place) -> Result<Self> {
+        let taken = Self::take_within(place, PATIENCE)?;
+        taken.ok_or_else(|| Error::MemoryBusy { folder: place.folder.path().to_owned() })
     }
 
     /// As [`Self::take`], but `None` if another writer holds it for longer than a moment. So long it is held by a program that this
     /// process starts, which has a copy of the open file until it runs.
-    pub(super) fn take_at_once(folder: &Path) -> Result<Option<Self>> {
-        Self::take_within(folder, MOMENT)
+    pub(super) fn take_at_once(place: &Place) -> Result<Option<Self>> {
+        Self::take_within(place, MOMENT)
     }
 
-    fn take_within(folder: &Path, patience: Duration) -> Result<Option<Self>> {
+    fn take_within(place: &Place, patience: Duration) -> Result<Option<Self>> {
         let mut waited = Duration::ZERO;
         loop {
-            let lock = Self::try_take(folder)?;
+            let lock = Self::try_take(place)?;
             if lock.is_some() || waited >= patience {
                 return Ok(lock);
             }
@@ -50,17 +50,9 @@ impl FolderLock {
         }
     }
 
-    fn try_take(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(LOCK_FILE);
-        let failed = |source| Error::File { act: "lock", path: path.clone(), source };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(
-            &mut options,
-            libc::O_NOFOLLOW | libc::O_NONBLOCK,
-        );
-        let file = options.open(&path).map_err(failed)?;
+    fn try_take(place: &Place) -> Result<Option<Self>> {
+        let failed = |source| place.failed("lock", source);
+        let file = place.folder.open_to_append(&place.name).map_err(failed)?.into_std();
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: Some(file) })),
             Err(TryLockError::WouldBlock) => Ok(None),

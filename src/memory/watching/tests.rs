@@ -66,7 +66,7 @@ impl Desk {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.project().join(".pi/memory").join(name)
+        self.memory.folders().memory_folder(Scope::Project).unwrap().path_of(name)
     }
 
     /// The memory faults so far, by name, each as often as it happened.
@@ -190,7 +190,7 @@ fn a_page_that_a_person_deleted_is_not_missed_after_a_compaction() {
 #[test]
 fn what_is_staged_and_not_written_when_the_session_ends_is_a_flush_miss() {
     let mut desk = Desk::new();
-    let folder = MemoryFolder::new(Scope::Project, &desk.project().join(".pi/memory"));
+    let folder = desk.memory.folders().memory_folder(Scope::Project).unwrap();
     let entry = |text: &str| vec![Draft::entry(Scope::Project, text)];
     let ids = stage(&folder, entry("Editor: vim"), false, Timestamp(0)).unwrap();
     stage(&folder, entry("a proposal"), true, Timestamp(0)).unwrap();
@@ -203,7 +203,7 @@ fn what_is_staged_and_not_written_when_the_session_ends_is_a_flush_miss() {
 #[test]
 fn what_was_written_or_refused_is_no_flush_miss() {
     let mut desk = Desk::new();
-    let folder = MemoryFolder::new(Scope::Project, &desk.project().join(".pi/memory"));
+    let folder = desk.memory.folders().memory_folder(Scope::Project).unwrap();
     for text in ["Editor: vim", "CI: green"] {
         stage(&folder, vec![Draft::entry(Scope::Project, text)], false, Timestamp(0)).unwrap();
     }
@@ -223,7 +223,7 @@ fn what_was_written_or_refused_is_no_flush_miss() {
 #[test]
 fn what_a_journal_lost_is_a_flush_miss_once() {
     let mut desk = Desk::new();
-    let folder = MemoryFolder::new(Scope::Project, &desk.project().join(".pi/memory"));
+    let folder = desk.memory.folders().memory_folder(Scope::Project).unwrap();
     let draft = vec![Draft::entry(Scope::Project, "Editor: vim")];
     let id = stage(&folder, draft, true, Timestamp(0)).unwrap()[0];
     accept(&folder, id).unwrap();

@@ -1,0 +1,143 @@
+//! Whether a person trusts what lies in a project: `projectTrust`, `trustProject`, `trustedProjects`. Must not decide it, nor ask anybody.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use super::argument::Given;
+use super::blocking::{Blocking, blocking};
+use crate::error::{Error, Result};
+use crate::settings::{self, Brought, Standing, TrustBook};
+use crate::store::system_time;
+
+/// A project, and where a person's answers are.
+#[napi(object)]
+pub struct TrustPlaces {
+    /// The harness's own folder, whose `palimpsest/trust.json` has the answers. Default: the platform's data folder.
+    pub agent_dir: Option<String>,
+    /// The project's folder.
+    pub project: String,
+}
+
+/// Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count.
+#[napi(object)]
+pub struct ProjectTrust {
+    /// The project's real path, for which an answer holds.
+    pub path: String,
+    /// `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.
+    /// `unknown`: there is something, and they were not asked yet. `changed`: they trusted what stood at this path, and it belongs to
+    /// another user or is another repository now. `denied`: they said no.
+    #[napi(ts_type = "'trusted' | 'own' | 'unknown' | 'changed' | 'denied'")]
+    pub standing: String,
+    /// Whether they count: `trusted` or `own`.
+    pub counts: bool,
+    /// The files that would count, by their paths in `.pi`, with `/`.
+    pub files: Vec<String>,
+}
+
+/// An answer of a person.
+#[napi(object)]
+pub struct TrustedProject {
+    /// The project's real path.
+    pub path: String,
+    /// Whether they trust it.
+    pub trusted: bool,
+    /// When they said so, in RFC 3339.
+    pub at: String,
+}
+
+/// Tells whether a project's memory and settings count. Asks nobody and changes nothing.
+///
+/// Rejects with `INVALID_ARGUMENT`; with `FILE` if there is no such folder or the answers cannot be read, and with `NOT_PRIVATE` if others
+/// could have written them: then nothing counts.
+#[napi(ts_args_type = "places: TrustPlaces", ts_return_type = "Promise<ProjectTrust>")]
+pub fn project_trust(places: Given<TrustPlaces>) -> AsyncTask<Blocking<ProjectTrust>> {
+    blocking(move || {
+        let places = places.named("places")?;
+        tell(&book(places.agent_dir.as_deref())?, Path::new(&places.project))
+    })
+}
+
+/// Remembers what a person said of a project: `true` or `false`; null forgets it. Call it for nothing but a person's own word.
+///
+/// Rejects as `projectTrust`.
+#[napi(
+    ts_args_type = "places: TrustPlaces, trusted: boolean | null",
+    ts_return_type = "Promise<ProjectTrust>"
+)]
+pub fn trust_project(
+    places: Given<TrustPlaces>,
+    trusted: Given<Option<bool>>,
+) -> AsyncTask<Blocking<ProjectTrust>> {
+    blocking(move || {
+        let (places, trusted) = (places.named("places")?, trusted.named("trusted")?);
+        let book = book(places.agent_dir.as_deref())?;
+        let real = book.answer(Path::new(&places.project), trusted, system_time())?;
+        match tell(&book, &real) {
+            // An answer is taken back of a project that is gone, too.
+            Err(Error::File { .. }) if trusted.is_none() => {
+                Ok(told(&real, Standing::Unknown, &Brought::default()))
+            }
+            told => told,
+        }
+    })
+}
+
+/// All answers of a person, by path. `agentDir`: as in `TrustPlaces`.
+///
+/// Rejects as `projectTrust`.
+#[napi(
+    ts_args_type = "agentDir?: string | undefined | null",
+    ts_return_type = "Promise<Array<TrustedProject>>"
+)]
+pub fn trusted_projects(
+    agent_dir: Given<Option<String>>,
+) -> AsyncTask<Blocking<Vec<TrustedProject>>> {
+    blocking(move || {
+        let all = book(agent_dir.named("agentDir")?.as_deref())?.all()?.into_iter();
+        let answers = all.map(|(path, answer)| TrustedProject {
+            path: path.to_string_lossy().into_owned(),
+            trusted: answer.trusted,
+            at: answer.at,
+        });
+        Ok(answers.collect())
+    })
+}
+
+fn book(agent_dir: Option<&str>) -> Result<TrustBook> {
+    TrustBook::of(agent_dir.map(Path::new))
+}
+
+fn tell(book: &TrustBook, project: &Path) -> Result<ProjectTrust> {
+    let (real, standing, brought) = settings::look_at_project(book, project)?;
+    Ok(told(&real, standing, &brought))
+}
+
+fn told(real: &Path, standing: Standing, brought: &Brought) -> ProjectTrust {
+    ProjectTrust {
+        path: real.to_string_lossy().into_owned(),
+        standing: standing.as_str().to_owned(),
+        counts: standing.counts(),
+        files: brought.files().map(|(file, _)| file.to_owned()).collect(),
+    }
+}
+
+/// The project of which settings count: `trusted` is what the caller says, and the person's answer counts where it says nothing.
+pub(super) fn counted<'a>(
+    agent_dir: Option<&Path>,
+    project: Option<&'a Path>,
+    trusted: Option<bool>,
+) -> Result<Option<&'a Path>> {
+    let Some(project) = project else { return Ok(None) };
+    let counts = match trusted {
+        Some(trusted) => trusted,
+        None => match settings::look_at_project(&TrustBook::of(agent_dir)?, project) {
+            Ok((_, standing, _)) => standing.counts(),
+            // Answers that cannot be read trust nothing; memory says so.
+            Err(Error::File { .. } | Error::NotPrivate { .. }) => false,
+            Err(error) => return Err(error),
+        },
+    };
+    Ok(counts.then_some(project))
+}

@@ -1,0 +1,216 @@
+use std::fs;
+use std::path::PathBuf;
+
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_700_000_000_000);
+
+/// A person's own folder and a project beside it.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(desk.folder.path().join("p")).unwrap();
+        desk
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("p")
+    }
+
+    fn book(&self) -> TrustBook {
+        TrustBook::of(Some(&self.folder.path().join("agent"))).unwrap()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.project().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn standing(&self) -> Standing {
+        let project = self.project();
+        self.book().standing(&project, &Brought::of(&project)).unwrap()
+    }
+
+    fn answer(&self, trusted: Option<bool>) {
+        self.book().answer(&self.project(), trusted, NOW).unwrap();
+    }
+
+    /// Makes the project a clone from somewhere.
+    fn come_from(&self, url: &str) {
+        self.write(".git/config", &format!("[core]\n\tbare = false\n[remote \"origin\"]\n\turl = {url}\n\tfetch = x\n[remote \"b\"]\n\turl = b\n"));
+    }
+}
+
+#[test]
+fn nothing_in_a_project_needs_no_word_and_what_is_there_needs_one() {
+    let desk = Desk::new();
+    assert_eq!(desk.standing(), Standing::Own);
+    desk.write(".pi/settings.json", "{}");
+    desk.write(".pi/memory/picture.png", "x");
+    assert_eq!(desk.standing(), Standing::Own);
+    for file in [
+        ".pi/memory/MEMORY.md",
+        ".pi/memory/MEMORY.local.md",
+        ".pi/memory/a/b/c/d.MD",
+        ".pi/memory/config.json",
+        ".pi/memory/page-facts.jsonl",
+        ".pi/palimpsest.json",
+    ] {
+        desk.write(file, "x");
+        assert_eq!(desk.standing(), Standing::Unknown, "{file}");
+        fs::remove_file(desk.project().join(file)).unwrap();
+        assert_eq!(desk.standing(), Standing::Own, "{file}");
+    }
+}
+
+#[test]
+fn an_answer_holds_for_what_the_project_gets_later() {
+    let desk = Desk::new();
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.answer(Some(true));
+    desk.write(".pi/memory/MEMORY.md", "- a\n- pulled\n");
+    assert_eq!(desk.standing(), Standing::Trusted);
+    desk.answer(Some(false));
+    assert_eq!(desk.standing(), Standing::Denied);
+    assert_eq!(desk.book().all().unwrap().len(), 1);
+    desk.answer(None);
+    assert_eq!((desk.standing(), desk.book().all().unwrap().len()), (Standing::Unknown, 0));
+}
+
+#[test]
+fn another_repository_at_the_path_is_asked_for_again() {
+    let desk = Desk::new();
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.come_from("one");
+    desk.answer(Some(true));
+    fs::rename(desk.project(), desk.folder.path().join("old")).unwrap();
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    assert_eq!(desk.standing(), Standing::Changed, "no repository");
+    desk.come_from("two");
+    assert_eq!(desk.standing(), Standing::Changed);
+    desk.come_from("one");
+    assert_eq!(desk.standing(), Standing::Trusted, "it was cloned anew");
+}
+
+#[test]
+fn a_folder_that_comes_from_nowhere_may_get_an_origin_and_not_be_replaced() {
+    let desk = Desk::new();
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.answer(Some(true));
+    desk.come_from("one");
+    assert_eq!(desk.standing(), Standing::Trusted);
+    fs::rename(desk.project(), desk.folder.path().join("old")).unwrap();
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    assert_eq!(desk.standing(), Standing::Changed);
+}
+
+#[test]
+fn what_a_session_wrote_needs_no_word_and_any_other_text_does() {
+    let desk = Desk::new();
+    let project = desk.project();
+    let note = |file: &str, text: &str| {
+        desk.book().note_written(&project, &[(file.to_owned(), Hash::of(text.as_bytes()))]);
+    };
+    desk.write(".pi/memory/MEMORY.md", "- mine\n");
+    note("memory/MEMORY.md", "- mine\n");
+    assert_eq!(desk.standing(), Standing::Own);
+    assert!(desk.book().wrote(&project, "memory/MEMORY.md", &Hash::of(b"- mine\n")));
+    desk.write(".pi/memory/MEMORY.md", "- mine\n- pulled\n");
+    assert_eq!(desk.standing(), Standing::Unknown);
+    note("memory/MEMORY.md", "- mine\n- pulled\n");
+    assert_eq!(desk.standing(), Standing::Own);
+    // An older text of theirs, as another branch has it.
+    desk.write(".pi/memory/MEMORY.md", "- mine\n");
+    assert_eq!(desk.standing(), Standing::Own);
+    desk.write(".pi/memory/other.md", "- mine\n");
+    assert_eq!(desk.standing(), Standing::Unknown, "the text is another file's");
+}
+
+#[test]
+fn what_is_written_stays_bounded() {
+    let desk = Desk::new();
+    let project = desk.project();
+    let hashes = (0..20_000).map(|at| ("memory/MEMORY.md".to_owned(), Hash::of(format!("{at}"))));
+    let all: Vec<(String, Hash)> = hashes.collect();
+    for some in all.chunks(2_000) {
+        desk.book().note_written(&project, some);
+    }
+    let size = fs::metadata(desk.book().kept_folder(&project).join(WRITTEN_FILE)).unwrap().len();
+    assert!(size < 1 << 20, "{size}");
+    let (file, hash) = &all[all.len() - 1];
+    assert!(desk.book().wrote(&project, file, hash));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_nobodys_own() {
+    use std::os::unix::fs::symlink;
+
+    for (link, to) in [
+        (".pi", "elsewhere"),
+        (".pi/memory", "../elsewhere"),
+        (".pi/memory/sub", "../../elsewhere"),
+        (".pi/memory/MEMORY.md", "../../elsewhere/a.md"),
+        (".pi/palimpsest.json", "../elsewhere/a.md"),
+    ] {
+        let desk = Desk::new();
+        desk.write("elsewhere/a.md", "x");
+        fs::create_dir_all(desk.project().join(link).parent().unwrap()).unwrap();
+        symlink(to, desk.project().join(link)).unwrap();
+        // A link to a folder within is not followed by who reads memory either.
+        let expected = if link.ends_with("sub") { Standing::Own } else { Standing::Unknown };
+        assert_eq!(desk.standing(), expected, "{link}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn answers_that_others_could_have_written_do_not_count() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let desk = Desk::new();
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.answer(Some(true));
+    let file = desk.folder.path().join("agent/palimpsest").join(TRUST_FILE);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let standing = || {
+        let project = desk.project();
+        desk.book().standing(&project, &Brought::of(&project)).map_err(|error| error.code())
+    };
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o622)).unwrap();
+    assert_eq!(standing(), Err("NOT_PRIVATE"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&file, "{").unwrap();
+    assert_eq!(standing(), Err("FILE"));
+}
+
+#[test]
+fn git_has_what_its_index_names_and_it_is_unclear_where_that_cannot_be_read() {
+    let desk = Desk::new();
+    let project = desk.project();
+    let local = project.join(".pi/memory/MEMORY.local.md");
+    assert_eq!(held_by_git(&project, &local), None);
+    let holds = || held_by_git(&project, &local).unwrap();
+    fs::create_dir(project.join(".git")).unwrap();
+    assert!(!holds(), "nothing is in git");
+    let index = |version: u8, rest: &[u8]| {
+        let mut bytes = vec![b'D', b'I', b'R', b'C', 0, 0, 0, version];
+        bytes.extend_from_slice(rest);
+        fs::write(project.join(".git/index"), bytes).unwrap();
+    };
+    index(2, b"....pi/memory/MEMORY.md\0");
+    assert!(!holds());
+    index(2, b"....pi/memory/MEMORY.LOCAL.md\0");
+    assert!(holds(), "as a disk without cases has it");
+    for (version, rest) in [(4, &b""[..]), (2, b"link\0\0\0\x40"), (3, b"sdir\0\0\0\0"), (9, b"")] {
+        index(version, rest);
+        assert!(holds(), "{version}");
+    }
+    fs::write(project.join(".git/index"), "").unwrap();
+    assert!(holds());
+}
