@@ -128,7 +128,7 @@ pub struct LeftOutOfImport {
     pub id: String,
     /// The reason.
     #[napi(
-        ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"excluded\" | \"parted\" | \"damaged\" | \"nickname_taken\" | \"nickname_without_object\""
+        ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"excluded\" | \"parted\" | \"damaged\" | \"nickname_taken\" | \"nickname_mistakable\" | \"nickname_without_object\""
     )]
     pub reason: String,
     /// The reason in words.

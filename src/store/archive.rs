@@ -200,7 +200,7 @@ pub struct LeftOut {
     /// The object.
     pub id: ObjectId,
     /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`, `without_items`, `excluded`,
-    /// `parted`, `damaged`, `nickname_taken`, `nickname_without_object`.
+    /// `parted`, `damaged`, `nickname_taken`, `nickname_mistakable`, `nickname_without_object`.
     pub reason: &'static str,
     /// The reason in words.
     pub detail: String,
