@@ -1028,7 +1028,8 @@ export declare class Store {
   get maintenance(): Maintenance
   /**
    * Resolves a name to the full ID of its object. A name is a full ID, a nickname, a path, or a unique prefix of an ID with at least
-   * 8 hexadecimal digits, tried in this order. A version may follow (`NAME@12`, `NAME@-1`).
+   * 8 hexadecimal digits, tried in this order; the nickname of what another store wrote only where no object has the path. A version may
+   * follow (`NAME@12`, `NAME@-1`).
    *
    * Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches.
    */
@@ -1832,7 +1833,7 @@ export interface LeftOutOfImport {
   /** ID of the object. */
   id: string
   /** The reason. */
-  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "excluded" | "parted" | "damaged" | "nickname_taken" | "nickname_without_object"
+  reason: "forgotten" | "other_object" | "unknown_type" | "redacted_here" | "without_items" | "excluded" | "parted" | "damaged" | "nickname_taken" | "nickname_mistakable" | "nickname_without_object"
   /** The reason in words. */
   detail: string
   /** Number of versions left out; 0 for a nickname. */

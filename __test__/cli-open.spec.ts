@@ -194,6 +194,7 @@ describe("it refuses", () => {
     [["--minutes", "soon"], "`--minutes` must be a whole number, is `soon`"],
     [["--redact"], "`--redact` is for a page that is written"],
     [["latest", "--redact"], "`--redact` is for a page that is written"],
+    [["latest", "--memory"], "`--memory` is for a page that is written"],
     [["--html", "page.html"], "`--html` writes one session"],
     [["--html"], "html"],
     [["latest", "other"], "other"],

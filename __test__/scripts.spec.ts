@@ -1,11 +1,12 @@
 // The scripts' pure parts: counting test results, and what is missing on the path.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { settle } from "../scripts/lib/again.js";
 import {
   comparison,
   libraryOf,
@@ -14,6 +15,7 @@ import {
   rustPercentiles,
   trackingTable,
 } from "../scripts/lib/bench-report.js";
+import { runCargoTests } from "../scripts/lib/cargo.js";
 import { currentPi, piCli } from "../scripts/lib/pi-versions.js";
 import { claimPort } from "../scripts/lib/ports.js";
 import { spread } from "../scripts/lib/store-bench.js";
@@ -23,14 +25,17 @@ import {
   parseCargoOutput,
   parseClosingLines,
   parseVitestReport,
+  slowestTests,
 } from "../scripts/lib/test-results.js";
+import { runVitest } from "../scripts/lib/vitest.js";
 import { requirePrograms, root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
 
 describe("test results", () => {
-  const twoBinaries = [
+  const stdout = [
     "running 3 tests",
     "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+    "running 1 test",
     "running 6 tests",
     "",
     "failures:",
@@ -48,69 +53,224 @@ describe("test results", () => {
     "    flush::loses",
     "",
     "test result: \u001b[31mFAILED\u001b[m. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+    "running 1 test",
+    "",
+    "failures:",
+    "",
+    "---- src/lib.rs - open (line 1) stdout ----",
+    "Test executable failed (exit status: 101).",
+    "",
+    "failures:",
+    "    src/lib.rs - open (line 1)",
+    "",
+    "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.33s",
   ].join("\n");
-  const failed = (fullName: string, message: string) => ({ fullName, status: "failed", failureMessages: [message] });
-  const file = { name: "a.spec.ts", message: "", status: "passed" as const, assertionResults: [] };
+  const stderr = [
+    "     Running unittests src/lib.rs (target/debug/deps/p-5a)",
+    "     Running tests/crash.rs (target/debug/deps/crash-97)",
+    "error: test failed, to rerun pass `--test crash`",
+    "",
+    "Caused by:",
+    "  process didn't exit successfully: `crash-97` (signal: 6, SIGABRT: process abort signal)",
+    "\u001b[1m\u001b[91merror\u001b[0m: test failed, to rerun pass `--test memory`",
+    "   Doc-tests p",
+    "error: doctest failed, to rerun pass `--doc`",
+    "error: 3 targets failed:",
+    "    `--test crash`",
+  ].join("\n");
+  const file = { path: "/c/a.spec.ts", name: "a.spec.ts", project: "here", isFinished: true, errors: [], tests: [] };
+  const failing = { name: "sums > adds (up)", state: "failed" as const, message: "not 2", ms: 1 };
+  const results = { passed: 1, failed: 0, skipped: 0, failures: [], flaky: [] };
 
-  test("of all cargo test binaries are summed, colours or not, with how each failure begins", () => {
-    expect(parseCargoOutput(twoBinaries, 101)).toEqual({
+  test("of all cargo test programs are summed, colours or not, with how each failure begins and is run alone", () => {
+    const whole = ["--test", "crash"];
+    const doc = "src/lib.rs - open (line 1)";
+    expect(parseCargoOutput({ stdout, stderr, code: 101 })).toEqual({
       passed: 6,
-      failed: 2,
+      failed: 4,
       skipped: 1,
       failures: [
-        "flush::keeps: thread 'flush::keeps' (7) panicked at tests/flush.rs:9:5: two lines",
-        "flush::loses: Error: NotFound",
+        { name: "--test crash", message: "the program broke", alone: whole },
+        {
+          name: "--test memory flush::keeps",
+          message: "thread 'flush::keeps' (7) panicked at tests/flush.rs:9:5: two lines",
+          alone: ["--test", "memory", "--", "--exact", "flush::keeps"],
+        },
+        {
+          name: "--test memory flush::loses",
+          message: "Error: NotFound",
+          alone: ["--test", "memory", "--", "--exact", "flush::loses"],
+        },
+        {
+          name: `--doc ${doc}`,
+          message: "Test executable failed (exit status: 101).",
+          alone: ["--doc", "--", "--exact", doc],
+        },
       ],
+      flaky: [],
     });
+  });
+
+  test("of programs that do not say which of their tests failed are those of whole programs", () => {
+    const silent = stdout.slice(0, stdout.indexOf("running 1 test\n\nfailures"));
+    const { failures } = parseCargoOutput({ stdout: silent, stderr, code: 101 });
+    expect(failures.map(({ alone }) => alone)).toEqual([["--test", "crash"], ["--test", "memory"], ["--doc"]]);
   });
 
   test("of a run that broke without a failed test have one failure", () => {
-    const broken = { passed: 0, failed: 1, skipped: 0 };
-    expect(parseCargoOutput("error[E0308]: mismatched types", 101)).toEqual({
+    const broken = { passed: 0, failed: 1, skipped: 0, flaky: [] };
+    const stderr = "error[E0308]: mismatched types";
+    expect(parseCargoOutput({ stdout: "", stderr, code: 101 })).toEqual({
       ...broken,
-      failures: ["cargo ended with 101"],
+      failures: [{ name: "cargo ended with 101" }],
     });
-    expect(parseVitestReport(undefined, 1)).toEqual({ ...broken, failures: ["vitest ended with 1"] });
+    expect(parseVitestReport(undefined, 1)).toEqual({ ...broken, failures: [{ name: "vitest ended with 1" }] });
   });
 
-  test("of vitest count pending and to-do tests as skipped", () => {
-    const report = { numPassedTests: 5, numFailedTests: 0, numPendingTests: 2, numTodoTests: 1, testResults: [file] };
-    expect(parseVitestReport(report, 0)).toEqual({ passed: 5, failed: 0, skipped: 3, failures: [] });
-  });
-
-  test("of vitest name each failed test, and a file that did not load", () => {
-    const counts = { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0 };
-    const testResults = [
-      {
-        ...file,
-        status: "failed" as const,
-        assertionResults: [failed("adds up", `\u001b[31mnot\n  ${"2".repeat(500)}`)],
-      },
-      { ...file, name: "b.spec.ts", status: "failed" as const, message: "no such module" },
+  test("of vitest name each failed test with its project, and whole the files that broke outside their tests", () => {
+    const skipped = { ...failing, state: "skipped" as const };
+    const passed = { ...failing, state: "passed" as const };
+    const files = [
+      { ...file, tests: [passed, skipped, { ...failing, message: `\u001b[31mnot\n  ${"2".repeat(500)}` }] },
+      { ...file, path: "/c/b.spec.ts", name: "b.spec.ts", errors: ["no such module"] },
+      { ...file, path: "/c/c.spec.ts", name: "c.spec.ts", isFinished: false, tests: [failing] },
     ];
-    expect(parseVitestReport({ ...counts, testResults }, 1).failures).toEqual([
-      `a.spec.ts > adds up: not ${"2".repeat(296)}`,
-      "b.spec.ts: no such module",
+    const errors = [{ message: "Unhandled: no", path: "/c/a.spec.ts" }, { message: "Worker exited" }];
+    expect(parseVitestReport({ files, errors }, 1)).toEqual({
+      passed: 1,
+      failed: 5,
+      skipped: 1,
+      failures: [
+        {
+          name: "a.spec.ts > sums > adds (up) [here]",
+          message: `not ${"2".repeat(296)}`,
+          alone: ["/c/a.spec.ts", "--project", "here", "--testNamePattern", "^sums > adds \\(up\\)$"],
+        },
+        { name: "b.spec.ts [here]", message: "no such module", alone: ["/c/b.spec.ts", "--project", "here"] },
+        { name: "c.spec.ts [here]", message: "did not finish", alone: ["/c/c.spec.ts", "--project", "here"] },
+        { name: "/c/a.spec.ts", message: "Unhandled: no", alone: ["/c/a.spec.ts"] },
+        { name: "vitest", message: "Worker exited" },
+      ],
+      flaky: [],
+    });
+  });
+
+  test("name the slowest tests, the slowest first", () => {
+    const tests = [1_240, 30, 61_000].map((ms) => ({ ...failing, name: `${ms}`, ms }));
+    expect(slowestTests({ files: [{ ...file, tests }], errors: [] }, 2)).toEqual([
+      "slow: 61.0 s a.spec.ts > 61000 [here]",
+      "slow: 1.2 s a.spec.ts > 1240 [here]",
     ]);
   });
 
   test("add up", () => {
-    const one = { passed: 1, failed: 1, skipped: 3, failures: ["a"] };
-    expect(addUp([one, one])).toEqual({ passed: 2, failed: 2, skipped: 6, failures: ["a", "a"] });
+    const one = { passed: 1, failed: 1, skipped: 3, failures: [{ name: "a" }], flaky: ["b"] };
+    const both = { failures: [...one.failures, ...one.failures], flaky: ["b", "b"] };
+    expect(addUp([one, one])).toEqual({ passed: 2, failed: 2, skipped: 6, ...both });
   });
 
-  test("end with the failures, which whoever runs the tests finds among all that was printed", () => {
-    const lines = closingLines({ passed: 1, failed: 1, skipped: 0, failures: ["a: not 2"] });
-    expect(lines).toEqual(["failed: a: not 2", "1 passed, 1 failed, 0 skipped"]);
+  test("end with the failures and the flaky tests, which whoever runs the tests finds among all that was printed", () => {
+    const { lines, code } = closingLines({
+      ...results,
+      failed: 1,
+      failures: [{ name: "a", message: "not 2" }],
+      flaky: ["b"],
+    });
+    expect(code).toBe(1);
+    expect(lines).toEqual(["failed: a: not 2", "flaky: b", "1 passed, 1 failed, 0 skipped"]);
     const stdout = ["something", ...lines, ""].join("\n");
     expect(parseClosingLines("tests", stdout, 1)).toEqual({
-      passed: 1,
+      ...results,
       failed: 1,
-      skipped: 0,
-      failures: ["tests", "a: not 2"],
+      failures: [{ name: "tests" }, { name: "a: not 2" }],
+      flaky: ["b"],
     });
-    expect(parseClosingLines("lint", "all is well", 0)).toEqual({ passed: 0, failed: 0, skipped: 0, failures: [] });
-    expect(parseClosingLines("lint", "", 1)).toEqual({ passed: 0, failed: 1, skipped: 0, failures: ["lint"] });
+    const nothing = { ...results, passed: 0 };
+    expect(parseClosingLines("lint", "all is well", 0)).toEqual(nothing);
+    expect(parseClosingLines("lint", "", 1)).toEqual({ ...nothing, failed: 1, failures: [{ name: "lint" }] });
+  });
+
+  test("are green with two flaky tests, and red with three, also of several programs", () => {
+    expect(closingLines({ ...results, flaky: ["a", "b"] })).toEqual({
+      lines: ["flaky: a", "flaky: b", "1 passed, 0 failed, 0 skipped"],
+      code: 0,
+    });
+    const parts = [["a", "b"], ["c"]].map((flaky) => closingLines({ ...results, flaky }).lines.join("\n"));
+    expect(closingLines(addUp(parts.map((part) => parseClosingLines("tests", part, 0))))).toEqual({
+      lines: [
+        "failed: 3 tests are flaky, more than 2",
+        "flaky: a",
+        "flaky: b",
+        "flaky: c",
+        "2 passed, 0 failed, 0 skipped",
+      ],
+      code: 1,
+    });
+  });
+});
+
+describe("what failed is run once more, alone:", () => {
+  /** A folder in the clone, where cargo and vitest find what they need. */
+  const folderHere = () => {
+    mkdirSync(join(root, "__test__", ".tmp"), { recursive: true });
+    const folder = mkdtempSync(join(root, "__test__", ".tmp", "again-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    return folder;
+  };
+  const { VITEST: _, VITEST_MODE: __, VITEST_WORKER_ID: ___, ...env } = process.env;
+
+  test("in vitest a test that passes then is flaky, a file too, and one that fails again has failed", async () => {
+    const folder = folderHere();
+    const first = (name: string) =>
+      `const first = !existsSync(${JSON.stringify(join(folder, name))}); writeFileSync(${JSON.stringify(join(folder, name))}, "");`;
+    const header = `import { existsSync, writeFileSync } from "node:fs"; import { describe, expect, test } from "vitest";`;
+    writeFileSync(
+      join(folder, "once.spec.js"),
+      `${header}
+      ${first("test")}
+      describe("a (b)", () => { test("fails once $", () => expect(first).toBe(false)); test("fails once $ too", () => {}); });
+      test("fails", () => expect(1).toBe(2));`,
+    );
+    writeFileSync(
+      join(folder, "loads.spec.js"),
+      `${header} ${first("file")} if (first) throw new Error("no"); test("is well", () => {});`,
+    );
+    const config = `export default { test: { projects: [{ test: { name: "one", include: ["*.spec.js"] } }] } };`;
+    writeFileSync(join(folder, "vitest.config.js"), config);
+    const { results, playAlone } = await runVitest(["--root", folder], env);
+    expect(results).toMatchObject({ passed: 1, failed: 3 });
+    const settled = await settle({ results, playAlone: (alone) => playAlone(["--root", folder, ...alone]) });
+    expect(settled.flaky.toSorted()).toEqual(["loads.spec.js [one]", "once.spec.js > a (b) > fails once $ [one]"]);
+    expect(settled).toMatchObject({ passed: 3, failed: 1, failures: [{ name: "once.spec.js > fails [one]" }] });
+  });
+
+  test("in cargo, a program that breaks too", async () => {
+    const folder = folderHere();
+    mkdirSync(join(folder, "tests"));
+    writeFileSync(
+      join(folder, "Cargo.toml"),
+      `[package]\nname = "again"\nversion = "0.1.0"\nedition = "2024"\n[workspace]\n`,
+    );
+    const first = (name: string) => `std::fs::create_dir(${JSON.stringify(join(folder, name))}).is_ok()`;
+    const once = `mod deep { #[test] fn once() { assert!(!${first("test")}); } #[test] fn well() {} } #[test] fn fails() { panic!("no") }`;
+    writeFileSync(join(folder, "tests", "some.rs"), once);
+    writeFileSync(
+      join(folder, "tests", "whole.rs"),
+      `#[test] fn aborts() { if ${first("whole")} { std::process::abort() } }`,
+    );
+    const where = ["--offline", "--manifest-path", join(folder, "Cargo.toml")];
+    const played = await runCargoTests([], { ...env, CARGO_TARGET_DIR: join(folder, "target") }, where);
+    expect(played.results).toMatchObject({ passed: 1, failed: 3 });
+    const settled = await settle(played);
+    expect(settled.flaky).toEqual(["--test some deep::once", "--test whole"]);
+    expect(settled).toMatchObject({ passed: 3, failed: 1, failures: [{ name: "--test some fails" }] });
+  });
+
+  test("not where so much failed that it is no chance", async () => {
+    const failures = Array.from({ length: 21 }, (_, index) => ({ name: `${index}`, alone: [`${index}`] }));
+    const results = { passed: 0, failed: 21, skipped: 0, failures, flaky: [] };
+    const playAlone = () => Promise.reject(new Error("it is run again"));
+    expect(await settle({ results, playAlone })).toBe(results);
   });
 });
 

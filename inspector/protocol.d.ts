@@ -190,7 +190,8 @@ export interface CarriedSession {
   calls: (CarriedCall | { error: Failure })[];
   /** What the session met, by ID. */
   objects: { [id: string]: CarriedObject | { error: Failure } };
-  memory: MemoryView | { error: Failure };
+  /** Null where the page was written without. */
+  memory: MemoryView | { error: Failure } | null;
 }
 
 /**

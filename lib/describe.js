@@ -15,6 +15,25 @@ export function what({ source, fields, type, id, nicknames }) {
 }
 
 /**
+ * What a version is, and which store wrote it where that is another one.
+ * @param {Version} version
+ * @param {import("../index.js").Store} store
+ */
+export function whatAndWhence(version, store) {
+  const whence = elsewhere(version, store);
+  return whence === null ? what(version) : `${what(version)} · from another store, ${whence}`;
+}
+
+/**
+ * The store that wrote a version, in short; null if that is this one.
+ * @param {Version} version
+ * @param {import("../index.js").Store} store
+ */
+export function elsewhere({ origin }, store) {
+  return origin.storeId === store.id ? null : origin.storeId.slice(0, 8);
+}
+
+/**
  * How large a version is, or why it has no content.
  * @param {Version} version
  */

@@ -1,10 +1,12 @@
 // `npm test`: all set-up, then cargo tests, the bill on recorded sessions, type check and vitest; ends with a line for each failure and
-// one that sums up.
+// one that sums up. What failed is run once more, alone, when all has run.
 // Options: --cargo-only, --bill-only, --node-only; everything else goes to cargo test or to vitest.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { settle } from "./lib/again.js";
+import { runCargoTests } from "./lib/cargo.js";
 import { run } from "./lib/run.js";
-import { addUp, closingLines, parseCargoOutput } from "./lib/test-results.js";
+import { addUp, closingLines } from "./lib/test-results.js";
 import { runVitest } from "./lib/vitest.js";
 import { prepareXtdb } from "./lib/xtdb.js";
 import { root, setUp } from "./setup.js";
@@ -16,45 +18,39 @@ const forwarded = args.filter((arg) => !parts.some((part) => arg === `--${part}-
 
 setUp(fileURLToPath(import.meta.url), runs("node") ? { addon: "debug", pi: true } : {});
 
-/** @typedef {import("./lib/test-results.js").Results} Results */
-
-/** @type {Results[]} */
-const results = [];
+/** @type {import("./lib/again.js").Played[]} */
+const played = [];
 if (runs("cargo")) {
   // Here and not in the tests, whose output nobody sees unless they fail.
   const missing = prepareXtdb();
   if (missing !== undefined) {
     console.error(`skipped: the tests on XTDB: ${missing}`);
   }
-  results.push(await runCargoTests(only === "cargo" ? forwarded : []));
+  played.push(await runCargoTests(only === "cargo" ? forwarded : []));
 }
 if (runs("bill")) {
   // It plays hours of sessions: this crate is optimised for it, as its dependencies always are.
-  process.env.CARGO_PROFILE_DEV_OPT_LEVEL = "2";
-  results.push(await runCargoTests(["--test", "bill", ...(only === "bill" ? forwarded : [])]));
-  delete process.env.CARGO_PROFILE_DEV_OPT_LEVEL;
+  const env = { ...process.env, CARGO_PROFILE_DEV_OPT_LEVEL: "2" };
+  played.push(await runCargoTests(["--test", "bill", ...(only === "bill" ? forwarded : [])], env));
 }
 if (runs("node")) {
-  results.push(await runTypeCheck());
-  results.push(await runVitest(forwarded));
+  played.push(await runTypeCheck());
+  played.push(await runVitest(forwarded));
 }
-const sum = addUp(results);
-console.log(closingLines(sum).join("\n"));
-process.exitCode = sum.failed === 0 ? 0 : 1;
+const results = [];
+for (const part of played) {
+  results.push(await settle(part));
+}
+const { lines, code } = closingLines(addUp(results));
+console.log(lines.join("\n"));
+process.exitCode = code;
 
 /** @param {string} part */
 function runs(part) {
   return only === undefined || only === part;
 }
 
-/** @param {string[]} extra */
-async function runCargoTests(extra) {
-  const color = process.stdout.isTTY ? "always" : "never";
-  const { code, stdout } = await run("cargo", ["test", "--no-fail-fast", "--color", color, ...extra]);
-  return parseCargoOutput(stdout, code);
-}
-
-/** @returns {Promise<Results>} */
+/** @returns {Promise<import("./lib/again.js").Played>} */
 async function runTypeCheck() {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const failures = [];
@@ -62,8 +58,10 @@ async function runTypeCheck() {
   for (const project of ["tsconfig.json", "tsconfig.current-pi.json", join("inspector", "page")]) {
     const { code } = await run(process.execPath, [tsc, "--noEmit", "--project", project]);
     if (code !== 0) {
-      failures.push(`the types of ${project}`);
+      failures.push({ name: `the types of ${project}` });
     }
   }
-  return { passed: 0, failed: failures.length, skipped: 0, failures };
+  const results = { passed: 0, failed: failures.length, skipped: 0, failures, flaky: [] };
+  // Types do not fail by chance.
+  return { results, playAlone: async () => results };
 }

@@ -1,6 +1,6 @@
 // A session as one page: how large it is, that it asks for nothing and says what the served page says, and that `--redact` leaves no secret.
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../index.js";
@@ -8,6 +8,7 @@ import { sourceOf } from "../../inspector/page/data/carried.js";
 import { Answers } from "../../inspector/server/answers.js";
 import { recordedData } from "../e2e/support.ts";
 import { noBrowser, open, overhang, privateFolder, serve, shoot } from "./browser.ts";
+import { Host } from "./host.ts";
 import { carriedBy, carriedText, save } from "./saved.ts";
 import { damagedStore, hostileStore, type Made, secrets, withheldStore, workedStore } from "./stores.ts";
 import { KEYS, recordedStore, secretStore, variedStore } from "./varied.ts";
@@ -115,7 +116,7 @@ describe.skipIf(noBrowser)("a saved page", () => {
       objects.push(`#/object/${encodeURIComponent(id)}?session=session%3Aworked`);
     }
     url = await serve("--store", made.path);
-    file = `file://${await saved(made, "worked")}`;
+    file = `file://${await saved(made, "worked", "--memory")}`;
   }, 120_000);
 
   test("says in every view what the served page says", async () => {
@@ -225,8 +226,8 @@ describe("a page that is to hold no secret", () => {
 
   beforeAll(async () => {
     made = await secretStore(inside("secrets"));
-    file = await saved(made, "redacted", "--redact");
-    plain = carriedText(await saved(made, "open"));
+    file = await saved(made, "redacted", "--redact", "--memory");
+    plain = carriedText(await saved(made, "open", "--memory"));
   }, 60_000);
 
   test.each(Object.keys(KEYS))("holds none of this kind, nor its start or end: %s", (name) => {
@@ -270,6 +271,68 @@ describe("a page that is to hold no secret", () => {
     const worked = await workedStore(inside("clean"), { turns: 1 });
     const { calls } = carriedBy(await saved(worked, "clean", "--redact"));
     expect(calls.map((call) => "call" in call && call.call.verified)).not.toContain(false);
+  });
+});
+
+describe("a page for others", () => {
+  /** Where each word stands, of which a page has those of the session. */
+  const elsewhere = {
+    "global memory": "alpenglow",
+    "memory of the project": "barnacle",
+    "settings of the person": "cinnabar",
+    "the environment": "dragonfly",
+    "another session": "eiderdown",
+    "what another session read": "filigree",
+    "a version after the session": "gossamer",
+  };
+  const own = { "its prompt": "halcyon", "a file that it read": "isinglass" };
+  let made: Made;
+
+  beforeAll(async () => {
+    const cwd = join(inside("others"), "project");
+    const person = join(folder, "others", "agent");
+    const put = (path: string, text: string) => {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    };
+    put(join(person, "memory", "MEMORY.md"), `- landlord: ${elsewhere["global memory"]}\n`);
+    put(join(cwd, ".pi", "memory", "MEMORY.md"), `- build: ${elsewhere["memory of the project"]}\n`);
+    put(join(person, "palimpsest.json"), JSON.stringify({ exclude: [`**/${elsewhere["settings of the person"]}`] }));
+    put(join(cwd, "a.md"), `${own["a file that it read"]}\n`);
+    put(join(cwd, "b.md"), `[[a]] ${elsewhere["what another session read"]}\n`);
+    made = { path: join(folder, "others", "store.sqlite"), session: "session:mine" };
+    const store = await openStore({ path: made.path });
+    const play = async (sessionId: string, word: string, file: string) => {
+      const host = await Host.open(store, { sessionId, cwd });
+      host.systemPrompt += `\nRemembered: ${word}.`;
+      host.user(`Read ${file}, ${word}.`);
+      await host.read(file);
+      await host.say("Done.");
+      await host.session.close();
+    };
+    await play("mine", own["its prompt"], "a.md");
+    put(join(cwd, "a.md"), `${elsewhere["a version after the session"]}\n`);
+    await play("other", elsewhere["another session"], "a.md");
+    await play("third", elsewhere["another session"], "b.md");
+    await store.close();
+    process.env.PALIMPSEST_TEST_WORD = elsewhere["the environment"];
+  });
+
+  test.each([[], ["--redact"]])("has what its session saw, and nothing else of the person's %s", async (...options) => {
+    const file = join(folder, "others", `page${options.join("")}.html`);
+    const text = carriedText(await save(made, file, join(folder, "others", "agent"), ...options));
+    const has = (words: object) => Object.entries(words).filter(([, word]) => text.includes(word));
+    expect(has(elsewhere)).toEqual([]);
+    expect(has(own)).toHaveLength(2);
+    expect(text).not.toContain(made.path);
+    const { memory } = sourceOf(JSON.parse(text));
+    await expect(memory(made.session)).rejects.toMatchObject({ code: "NOT_CARRIED" });
+  });
+
+  test("has memory where the person asks for it", async () => {
+    const file = join(folder, "others", "remembers.html");
+    const text = carriedText(await save(made, file, join(folder, "others", "agent"), "--memory"));
+    expect(text).toContain(elsewhere["global memory"]);
   });
 });
 

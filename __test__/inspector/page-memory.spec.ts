@@ -55,44 +55,46 @@ const folder = privateFolder();
 const memory = "#/session/session%3Aremembers/memory";
 const nothing = "#/session/session%3Aforgets/memory";
 let url = "";
+let nobodys = "";
 
-/** A session in a folder with memory that cites files, of which some changed afterwards; and one in a folder without. */
+/** A person whose memory cites files, of which some changed afterwards, and one who has none; with a session each. */
 beforeAll(async () => {
   if (noBrowser) {
     return;
   }
-  const cwd = join(folder, "project");
+  const [cwd, agentDir] = [join(folder, "project"), join(folder, "agent")];
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), text);
   };
+  const cite = (path: string) => `\`${join(cwd, path)}\``;
   const rows = (word: string) => Array.from({ length: 400 }, (_, at) => `${word} ${at}\n`).join("");
   put("src/limits.rs", "pub const MOST: usize = 3;\n");
   put("src/gone.rs", "fn gone() {}\n");
   put("src/long.rs", rows("before"));
   put(".env", "KEY=nothing\n");
   put(
-    ".pi/memory/MEMORY.md",
+    "../agent/memory/MEMORY.md",
     [
       "# Decisions",
-      "- At most three are tried, see `src/limits.rs`.",
-      "- The old way is in `src/gone.rs`.",
-      "- The table of rows is `src/long.rs`.",
+      `- At most three are tried, see ${cite("src/limits.rs")}.`,
+      `- The old way is in ${cite("src/gone.rs")}.`,
+      `- The table of rows is ${cite("src/long.rs")}.`,
       `- ${hostile.markup} ${hostile.turned} ${hostile.link}`,
       "- How it is built: [[build]], and [[broken]]",
       "",
     ].join("\n"),
   );
-  put(".pi/memory/build.md", `# Build\n\n${"Run the build twice. ".repeat(300)}\n`);
-  writeFileSync(join(cwd, ".pi/memory/broken.md"), Buffer.from([0xff, 0xfe]));
+  put("../agent/memory/build.md", `# Build\n\n${"Run the build twice. ".repeat(300)}\n`);
+  writeFileSync(join(agentDir, "memory/broken.md"), Buffer.from([0xff, 0xfe]));
   const store = await openStore({ path: join(folder, "store.sqlite") });
-  const pages = openMemory({ agentDir: join(folder, "agent"), project: cwd, trusted: true }, store);
+  const pages = openMemory({ agentDir, project: cwd }, store);
   const host = await Host.open(store, { sessionId: "remembers", cwd });
   await host.session.memorySection(pages);
   host.user("How many are tried?");
   await host.read("src/limits.rs");
   await pages.verify();
-  const args = { path: join(cwd, ".pi/memory/MEMORY.md") };
+  const args = { path: join(agentDir, "memory/MEMORY.md") };
   const call = { toolName: "read", args, cwd, isError: false, isStored: true };
   await pages.observe(call);
   await pages.observe(call);
@@ -106,7 +108,10 @@ beforeAll(async () => {
   await other.say("Nothing.");
   await other.session.close();
   await store.close();
+  process.env.PI_CODING_AGENT_DIR = agentDir;
   url = await serve("--store", join(folder, "store.sqlite"));
+  process.env.PI_CODING_AGENT_DIR = join(folder, "nobody");
+  nobodys = await serve("--store", join(folder, "store.sqlite"));
 }, 60_000);
 
 describe.skipIf(noBrowser)("the view of memory", () => {
@@ -164,7 +169,7 @@ describe.skipIf(noBrowser)("the view of memory", () => {
   });
 
   test("says that a folder has no memory", async () => {
-    const page = await open(url + nothing);
+    const page = await open(nobodys + nothing);
     await page.getByText("There is no memory for this folder yet.").waitFor();
     expect(await page.locator("main").textContent()).toContain("No page is in doubt.");
     await shoot(page, "memory-none");

@@ -1,7 +1,7 @@
 // What the inspector answers to whom, over plain HTTP: no browser takes part.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -347,6 +347,48 @@ describe("what is answered", () => {
       hint: "install palimpsest again, or run `npm run build` in the clone; then start this again",
     });
     expect(failureOf(new TypeError("page.draw is not a function"))).toMatchObject({ code: "INTERNAL" });
+  });
+});
+
+describe("the folder that a session names", () => {
+  /** What a folder holds, links as such. */
+  const heldBy = (folder: string): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
+        const path = join(entry.parentPath, entry.name);
+        const [isLink, isFile] = [entry.isSymbolicLink(), entry.isFile()];
+        return [path, isLink ? `-> ${readlinkSync(path)}` : isFile ? readFileSync(path, "utf8") : "a folder"];
+      }),
+    );
+
+  test("stays as it is, whatever is asked for, also where its memory is links to elsewhere", async () => {
+    const folder = privateFolder();
+    const clone = join(folder, "project");
+    const memory = join(clone, ".pi", "memory");
+    mkdirSync(memory, { recursive: true });
+    mkdirSync(join(clone, ".git"));
+    writeFileSync(join(memory, "MEMORY.md"), "- rule: see `a.txt`\n");
+    writeFileSync(join(clone, "a.txt"), "text\n");
+    const sidecars = ["page-table", "page-facts", "page-facts.local", "traces", "writeback-journal"];
+    for (const name of sidecars) {
+      writeFileSync(join(clone, ".git", name), "as it was\n");
+      symlinkSync(`../../.git/${name}`, join(memory, `${name}.jsonl`));
+    }
+    const { path, session } = await workedStore(folder, { turns: 1 });
+    const before = heldBy(clone);
+    const { url } = await served(path);
+    const id = encodeURIComponent(session);
+    const queries = [
+      `memory?session=${id}`,
+      `session?id=${id}`,
+      `call?id=${id}&call=1`,
+      `object?name=a.txt&session=${id}`,
+    ];
+    for (const query of [...queries, ...queries]) {
+      await get(url, `/api/${query}`);
+    }
+    expect((await get(url, `/api/memory?session=${id}`)).status).toBe(200);
+    expect(heldBy(clone)).toEqual(before);
   });
 });
 

@@ -1,5 +1,5 @@
 // `palimpsest history`: the versions of an object.
-import { size } from "../../lib/describe.js";
+import { elsewhere, size } from "../../lib/describe.js";
 import { writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";
@@ -15,7 +15,7 @@ export const history = {
   arguments: [1, 1],
   options: { session: handleOption },
   notes: [
-    "Versions from before a move are listed too. Columns: transaction, time, hash of the version, size; for a file that moved, also its path at the time.",
+    "Versions from before a move are listed too. Columns: transaction, time, hash of the version, size; where another store wrote some of them, which one; for a file that moved, also its path at the time.",
   ],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
@@ -27,15 +27,18 @@ export const history = {
         if (given.json) {
           return writeJson({ id: versions[0].id, versions });
         }
+        const isOther = versions.some((version) => elsewhere(version, store) !== null);
         const moved = versions.some((version) => version.id !== versions[0].id);
         const rows = versions.map((version) => [
           String(version.txId),
           shownTime(version.systemTime),
           process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
           size(version),
+          ...(isOther ? [elsewhere(version, store) ?? "-"] : []),
           ...(moved ? [version.source?.path ?? version.id] : []),
         ]);
-        await writeTable(["TX", "TIME", "HASH", "SIZE", ...(moved ? ["PATH"] : [])], rows);
+        const more = [...(isOther ? ["STORE"] : []), ...(moved ? ["PATH"] : [])];
+        await writeTable(["TX", "TIME", "HASH", "SIZE", ...more], rows);
       },
       { needed: forNames },
     );

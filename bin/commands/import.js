@@ -23,7 +23,7 @@ export const importArchive = {
   },
   notes: [
     "The whole archive is checked first; if a line is wrong, nothing is written. What the store has is not changed, so importing an archive twice does no harm. What is left out is listed with the reason. `-` is stdin.",
-    "Objects whose latest version is another afterwards are listed: an archive of somebody else may hold anything under a path of yours. A session that went on here in another way stays as it is; the archive's becomes one of its own. Text of files that `exclude` names and what was forgotten here are left out.",
+    "An archive of somebody else may hold anything under a path of yours: a file that this store saw stays as it saw it, and what the archive says of it is an earlier version. Other objects whose latest version is another afterwards are listed. A nickname that looks like a file, a handle or an option is not taken: `palimpsest name` gives it. A session that went on here in another way stays as it is; the archive's becomes one of its own. Text of files that `exclude` names and what was forgotten here are left out.",
   ],
   json: "ImportedArchive",
   examples: ["palimpsest import backup.jsonl.zst --dry-run", "palimpsest import backup.jsonl.zst"],

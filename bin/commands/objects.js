@@ -1,6 +1,6 @@
 // `palimpsest objects`: the objects of the store, by their metadata.
 
-import { size, types, what } from "../../lib/describe.js";
+import { size, types, whatAndWhence } from "../../lib/describe.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { noteNothing, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
@@ -20,7 +20,7 @@ export const objects = {
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: ID, type, transaction and time of the version, size, description.",
+    "Columns: ID, type, transaction and time of the version, size, description, with the store that wrote the version if that is another one.",
     "A query tests fields: FIELD, then = != < <= > >= contains starts_with ~ (* ? [a-z]) and a value, or `in (a, b)`, `exists`, `missing`; joined by and, or, not and parentheses; then `order by FIELD [desc]`, `limit N`, `offset N`. Fields: id, type, path, tx_id, system_time, nickname, and those of the type, such as tool, args.command, status, file_type, char_count.",
   ],
   json: "{ objects: Version[] }",
@@ -47,7 +47,7 @@ export const objects = {
           String(version.txId),
           shownTime(version.systemTime),
           size(version),
-          what(version),
+          whatAndWhence(version, store),
         ]);
         await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows);
       },

@@ -15,19 +15,23 @@ import { forNames, settingsFor, withStore } from "../lib/store.js";
 /** @type {import("../lib/arguments.js").Command} */
 export const open = {
   name: "open",
-  usage: "[SESSION] [--html FILE] [--redact] [--port PORT] [--minutes N] [--no-browser]",
+  usage: "[SESSION] [--html FILE] [--redact] [--memory] [--port PORT] [--minutes N] [--no-browser]",
   summary: "See in the browser what the model saw, and what it cost",
   arguments: [0, 1],
   options: {
     html: { type: "string", value: "FILE", text: "write the session as one page that loads nothing, and end" },
     redact: { type: "boolean", text: "in that page, replace what looks like a secret, such as keys and tokens" },
+    memory: {
+      type: "boolean",
+      text: "in that page, add memory as it is now: that of the folder and your global memory",
+    },
     port: { type: "string", value: "PORT", text: "serve on this port; default: any that is free" },
     minutes: { type: "string", value: "N", text: `end after so long without a viewer; default: ${idleMinutes}` },
     "no-browser": { type: "boolean", text: "only print the address" },
   },
   notes: [
     "Serves a page on this machine only, prints its address and opens the browser where there is one. The address holds a token: who does not have it is refused. The page reads the store and writes nothing but its index for searching; a session that runs is followed live. Ends with Ctrl-C.",
-    "With --html, writes all of a session into FILE, which only you may read: every call, the objects that it met and the memory of its folder. Nothing of the page asks for anything elsewhere, so that it can go with a bug report; `--redact` is meant for that. It takes out what `palimpsest export --redact` does, wherever it stands; paths, with the name of your home folder in them, stay.",
+    "With --html, writes all of a session into FILE, which only you may read: every call, and the objects that it met, as they stood while it ran. Of memory it holds what stood in the session's own prompts; `--memory` adds all that the memory view shows. Nothing of the page asks for anything elsewhere, so that it can go with a bug report; `--redact` is meant for that. It takes out what `palimpsest export --redact` does, wherever it stands; paths, with the name of your home folder in them, stay.",
   ],
   json: "{ url: string, store: string, session: string | null }; with --html { path: string, bytes: number, session: string }",
   examples: ["palimpsest open", "palimpsest open latest", "palimpsest open latest --html session.html --redact"],
@@ -45,8 +49,9 @@ export const open = {
     if (html !== undefined && name === undefined) {
       throw new UsageError("`--html` writes one session", "name it, such as `palimpsest open latest --html FILE`");
     }
-    if (html === undefined && given.values.redact === true) {
-      throw new UsageError("`--redact` is for a page that is written", "give `--html FILE` too");
+    const ofPage = ["redact", "memory"].find((option) => given.values[option] === true);
+    if (html === undefined && ofPage !== undefined) {
+      throw new UsageError(`\`--${ofPage}\` is for a page that is written`, "give `--html FILE` too");
     }
     const { Answers } = await import("../../inspector/server/answers.js");
     await withStore(
@@ -80,7 +85,13 @@ async function writePage(given, answers, session, path) {
   const { carry } = await import("../../inspector/server/carry.js");
   const { oneFile } = await import("../../inspector/server/one-file.js");
   const page = await withProgress("writing", async (say) =>
-    oneFile(await carry(answers, session, { redact: given.values.redact === true, onProgress: say })),
+    oneFile(
+      await carry(answers, session, {
+        redact: given.values.redact === true,
+        memory: given.values.memory === true,
+        onProgress: say,
+      }),
+    ),
   );
   await writePrivate(path, page);
   const bytes = Buffer.byteLength(page);

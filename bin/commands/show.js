@@ -1,8 +1,8 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 
-import { what } from "../../lib/describe.js";
+import { elsewhere, whatAndWhence } from "../../lib/describe.js";
 import { text, UsageError } from "../lib/arguments.js";
-import { isTerminal, write, writeJson } from "../lib/output.js";
+import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { pairs, shownId, writeTable } from "../lib/table.js";
 
@@ -27,7 +27,7 @@ export const show = {
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file.",
+    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Where another store wrote it, stderr says so.",
     "With `--metadata`, of a session also what it knew: its tool calls, and a table of the objects that it met with their handles and the sets that they were in.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version & { document?: SessionDocument }",
@@ -48,6 +48,10 @@ export const show = {
         const version = await store.get(await givenName(store, given), { at });
         if (given.values.metadata === true) {
           return showMetadata(given, store, version);
+        }
+        const whence = elsewhere(version, store);
+        if (whence !== null && !given.json) {
+          await writeError(`palimpsest: written by another store, ${whence}\n`);
         }
         if (version.itemCount > 0 && field === undefined) {
           return showItems(given, store, version, lines);
@@ -79,7 +83,7 @@ async function showMetadata(given, store, version) {
   if (given.json) {
     return writeJson(document === undefined ? version : { ...version, document });
   }
-  await write(metadata(version, document));
+  await write(metadata(version, store, document));
   if (document !== undefined) {
     await write("\n");
     await writeTable(["HANDLE", "TYPE", "SETS", "ID", "WHAT"], document.index.map(rowOf(document)));
@@ -154,11 +158,12 @@ function withoutContent(name, { fields, redacted }) {
 
 /**
  * @param {import("../../index.js").Version} version
+ * @param {import("../../index.js").Store} store
  * @param {import("../../index.js").SessionDocument} [document] of a session
  */
-function metadata(version, document) {
+function metadata(version, store, document) {
   return pairs({
-    what: what(version),
+    what: whatAndWhence(version, store),
     id: version.id,
     type: version.type,
     tx: version.txId,

@@ -14,7 +14,7 @@ import { messageText, shownDiff } from "./shown.js";
  * @typedef {"json" | "text" | "diff" | "fileDiff"} Kind of a text; of messages, a `diff` is carried as far as a call shows it
  * @typedef {object} Parts what is read, before it is told by differences
  * @property {SessionView} session
- * @property {MemoryView | { error: Failure }} memory
+ * @property {MemoryView | { error: Failure } | null} memory
  * @property {string[]} texts
  * @property {MessageAbout[]} abouts
  * @property {(CarriedCall | { error: Failure })[]} calls
@@ -33,13 +33,17 @@ const mostObjects = 200;
 /**
  * @param {Answers} answers
  * @param {string} id
- * @param {{ redact: boolean, onProgress?: (done: string) => void }} options
+ * @param {{ redact: boolean, memory: boolean, onProgress?: (done: string) => void }} options `memory`: with what the memory view shows
+ *   now; what of it the model saw stands in the calls
  * @returns {Promise<CarriedSession>}
  */
-export async function carry(answers, id, { redact, onProgress = () => {} }) {
+export async function carry(answers, id, { redact, memory, onProgress = () => {} }) {
   const about = await answers.about();
   const carrier = new Carrier();
-  const read = await readAll(answers, id, carrier, onProgress);
+  const read = {
+    ...(await readAll(answers, id, carrier, onProgress)),
+    memory: memory ? await answers.memory(id).catch(asError) : null,
+  };
   const parts = redact ? await redacted(read, carrier.kinds) : read;
   const known = outputs(parts.texts);
   const objects = Object.entries(parts.objects).map(([name, object]) => [
@@ -59,11 +63,10 @@ export async function carry(answers, id, { redact, onProgress = () => {} }) {
  * @param {string} id
  * @param {Carrier} carrier
  * @param {(done: string) => void} onProgress
- * @returns {Promise<Parts>}
+ * @returns {Promise<Omit<Parts, "memory">>}
  */
 async function readAll(answers, id, carrier, onProgress) {
   const session = await answers.session(id);
-  const memory = await answers.memory(id).catch(asError);
   const { calls, objects: met } = session.timeline;
   await readCalls(answers.store, id, calls.length, (read) => {
     carrier.add(read);
@@ -88,7 +91,7 @@ async function readAll(answers, id, carrier, onProgress) {
             diffs: found.diffs.map((diff) => (typeof diff === "string" ? carrier.place(diff, "fileDiff") : diff)),
           };
   }
-  return { session, memory, texts: [...carrier.texts.keys()], abouts: carrier.abouts, calls: carrier.calls, objects };
+  return { session, texts: [...carrier.texts.keys()], abouts: carrier.abouts, calls: carrier.calls, objects };
 }
 
 /**

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
+import { Turns } from "./recent.js";
 
 /**
  * @import { Settings, Version } from "../../index.js"
@@ -12,6 +13,9 @@ import { pipeline } from "node:stream/promises";
 /** How long a disk has to answer, in milliseconds; and the largest file that is read. */
 const patienceMs = 2_000;
 const mostBytes = 1 << 28;
+
+/** Few looks at a time: each that a disk leaves waiting keeps one of the four threads that look at files for the whole process. */
+const turns = new Turns(2);
 
 /**
  * @param {Version} version the newest
@@ -25,7 +29,7 @@ export async function diskState({ type, source, sourceHash }, settings) {
   }
   const abort = AbortSignal.timeout(patienceMs);
   const silent = new Promise((resolve) => abort.addEventListener("abort", () => resolve("unreadable")));
-  const state = await Promise.race([compared(path, sourceHash, abort), silent]);
+  const state = await Promise.race([turns.take(() => compared(path, sourceHash, abort)), silent]);
   return { path, state: /** @type {NonNullable<ObjectView["disk"]>["state"]} */ (state) };
 }
 
@@ -52,6 +56,7 @@ function placeHere({ filesystemId, path = "" }, { mounts = [] }) {
  */
 async function compared(path, hash, signal) {
   try {
+    signal.throwIfAborted();
     const { size, isFile } = await lstat(path).then((stats) => ({ size: stats.size, isFile: stats.isFile() }));
     if (!isFile || size > mostBytes) {
       return "unreadable";

@@ -1,6 +1,11 @@
 // Those who follow sessions: a stream of events for each, and one look at the store for all of them. Must not know what is shown.
 
+import { Refusal } from "./failures.js";
+
 /** @import { IncomingMessage, ServerResponse } from "node:http" */
+
+/** Streams at once: each holds a connection. A browser opens six at most. */
+const mostFollowers = 16;
 
 /** How often the store is looked at while somebody follows, in milliseconds. */
 const lookMs = 700;
@@ -41,6 +46,9 @@ export class Followers {
     if (this.isClosed || response.destroyed) {
       response.destroy();
       return;
+    }
+    if (this.all.size >= mostFollowers) {
+      throw new Refusal("TOO_MANY", `${mostFollowers} pages follow sessions here`, "close one of them");
     }
     const last = Number(request.headers["last-event-id"] ?? told);
     response.writeHead(200, { ...this.headers, "content-type": "text/event-stream" });

@@ -8,13 +8,13 @@ import { shownDiff } from "./shown.js";
  */
 
 /**
- * The person who opens the inspector looks at memory himself: the project counts as trusted, as on the command line.
+ * A session may name any folder, and a look at it says nothing of trust: that of the project stands as it does.
  * @param {{ agentDir: string, project: string }} places
  * @param {Store} store
  * @returns {Promise<MemoryView>}
  */
 export async function memoryOf(places, store) {
-  const memory = openMemory({ ...places, trusted: true }, store);
+  const memory = openMemory(places, store);
   const [overview, pages, stale, faults, warnings] = await Promise.all([
     memory.overview(),
     memory.pages(),

@@ -2,6 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { apiAnswer } from "./api.js";
+import { backlog, Connections, serverOptions } from "./connections.js";
 import { failureOf, Refusal } from "./failures.js";
 import { Followers } from "./followers.js";
 import { pageFiles } from "./page-files.js";
@@ -34,7 +35,12 @@ const commonHeaders = {
 };
 
 /** @type {{ [status: number]: string }} */
-const statusOfCode = { 400: "INVALID_ARGUMENT", 404: "NOT_FOUND UNKNOWN_NAME AMBIGUOUS_NAME", 410: "FORGOTTEN" };
+const statusOfCode = {
+  400: "INVALID_ARGUMENT",
+  404: "NOT_FOUND UNKNOWN_NAME AMBIGUOUS_NAME",
+  410: "FORGOTTEN",
+  503: "TOO_MANY",
+};
 
 /**
  * Serves the page until it is closed, or nobody looked for a while.
@@ -75,8 +81,10 @@ class Inspector {
     this.idle = undefined;
     // In a host's process nothing may reach the host.
     this.server = createServer(
+      serverOptions,
       (request, response) => void this.take(request, response).catch(() => response.destroy()),
     );
+    this.connections = new Connections(this.server);
     this.isEnded = false;
     /** @type {Promise<"idle" | "closed">} */
     this.ended = new Promise((resolve) => {
@@ -88,7 +96,7 @@ class Inspector {
   async listen(port) {
     await new Promise((resolve, reject) => {
       this.server.once("error", (error) => reject(withoutPort(port, error)));
-      this.server.listen(port, address, () => resolve(undefined));
+      this.server.listen({ port, host: address, backlog }, () => resolve(undefined));
     });
     const bound = /** @type {import("node:net").AddressInfo} */ (this.server.address()).port;
     this.hosts = new Set([`${address}:${bound}`, `localhost:${bound}`]);
@@ -122,7 +130,7 @@ class Inspector {
   }
 
   /**
-   * Answers a request. A refused one does not keep the server alive.
+   * Answers a request. Who is refused is kept in no way: neither alive, nor the server by them, nor what else they sent.
    * @param {IncomingMessage} request
    * @param {ServerResponse} response
    */
@@ -140,8 +148,18 @@ class Inspector {
       refuse(response, 405, "Only GET and HEAD are answered.\n", { allow: "GET, HEAD" });
       return;
     }
+    if (request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) !== 0) {
+      refuse(response, 400, "A request has no body here.\n");
+      return;
+    }
+    const { socket } = request;
+    if (!this.connections.begin(socket)) {
+      socket.destroy();
+      return;
+    }
     this.open += 1;
     clearTimeout(this.idle);
+    response.once("finish", () => this.connections.end(socket));
     response.once("close", () => {
       this.open -= 1;
       this.waitForViewers();
@@ -231,13 +249,15 @@ function send(response, status, type, text) {
 }
 
 /**
+ * Ends the connection, too.
  * @param {ServerResponse} response
  * @param {number} status
  * @param {string} text
  * @param {{ [name: string]: string }} [headers]
  */
 function refuse(response, status, text, headers = {}) {
-  response.writeHead(status, { ...commonHeaders, ...headers, "content-type": "text/plain; charset=utf-8" });
+  const ours = { connection: "close", "content-type": "text/plain; charset=utf-8" };
+  response.writeHead(status, { ...commonHeaders, ...headers, ...ours });
   response.end(text);
 }
 

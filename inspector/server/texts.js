@@ -22,11 +22,23 @@ export async function sendText(response, headers, text) {
     const piece = startOf(text.slice(from, from + pieceCharacters + 1), pieceCharacters);
     from += piece.length;
     if (!response.write(piece)) {
-      await new Promise((resolve) => {
-        response.once("drain", resolve);
-        response.once("close", resolve);
-      });
+      await taken(response);
     }
   }
   response.end();
+}
+
+/**
+ * Resolves when what was written has been taken, or nobody is there any more.
+ * @param {ServerResponse} response
+ * @returns {Promise<void>}
+ */
+function taken(response) {
+  return new Promise((resolve) => {
+    const goOn = () => {
+      response.off("drain", goOn).off("close", goOn);
+      resolve();
+    };
+    response.on("drain", goOn).on("close", goOn);
+  });
 }

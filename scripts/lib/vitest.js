@@ -1,30 +1,51 @@
-// Runs vitest in the clone, with its output shown, and counts what its report says.
+// Runs vitest in the clone, with its output shown, and counts what it reports.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { root } from "../setup.js";
 import { run } from "./run.js";
-import { parseVitestReport } from "./test-results.js";
+import { parseVitestReport, slowestTests } from "./test-results.js";
+
+const reporter = fileURLToPath(new URL("vitest-reporter.js", import.meta.url));
+
+/** Tests that are named with the time that they took. */
+const mostSlow = 10;
 
 /**
  * @param {string[]} args of `vitest run`
  * @param {NodeJS.ProcessEnv} [env]
+ * @returns {Promise<import("./again.js").Played>}
  */
 export async function runVitest(args, env = process.env) {
-  const report = join(root, "target", "vitest.json");
-  mkdirSync(join(root, "target"), { recursive: true });
-  rmSync(report, { force: true });
-  const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const { code } = await run(process.execPath, [vitest, "run", ...reporters, ...args], env);
-  return parseVitestReport(readReport(report), code);
+  const { report, code } = await vitest(args, env);
+  for (const line of slowestTests(report, mostSlow)) {
+    console.log(line);
+  }
+  return {
+    results: parseVitestReport(report, code),
+    playAlone: async (alone) => {
+      const again = await vitest(alone, env);
+      return parseVitestReport(again.report, again.code);
+    },
+  };
 }
 
-/** @param {string} file */
-function readReport(file) {
+/**
+ * @param {readonly string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function vitest(args, env) {
+  const file = join(root, "target", `vitest-${process.pid}.json`);
+  mkdirSync(join(root, "target"), { recursive: true });
+  const program = join(root, "node_modules", "vitest", "vitest.mjs");
+  const words = [program, "run", "--reporter=default", `--reporter=${reporter}`, ...args];
+  const { code } = await run(process.execPath, words, { ...env, PALIMPSEST_VITEST_REPORT: file });
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return { code, report: JSON.parse(readFileSync(file, "utf8")) };
   } catch {
     // Vitest ended before it could report; its exit code tells.
-    return undefined;
+    return { code, report: undefined };
+  } finally {
+    rmSync(file, { force: true });
   }
 }

@@ -128,7 +128,7 @@ pub struct LeftOutOfImport {
     pub id: String,
     /// The reason.
     #[napi(
-        ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"excluded\" | \"parted\" | \"damaged\" | \"nickname_taken\" | \"nickname_without_object\""
+        ts_type = "\"forgotten\" | \"other_object\" | \"unknown_type\" | \"redacted_here\" | \"without_items\" | \"excluded\" | \"parted\" | \"damaged\" | \"nickname_taken\" | \"nickname_mistakable\" | \"nickname_without_object\""
     )]
     pub reason: String,
     /// The reason in words.
@@ -206,6 +206,8 @@ impl Maintenance {
                 max_line_bytes: limit.unwrap_or(default.max_line_bytes),
                 dry_run: options.dry_run.unwrap_or_default(),
                 is_excluded: Arc::new(move |path| exclude.excludes_name(Path::new(path))),
+                is_own: false,
+                keeps_files: true,
             };
             core.import_archive_file(&path, &options, &mut |_| Ok(())).map(ImportedArchive::from)
         })

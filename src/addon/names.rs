@@ -77,7 +77,8 @@ impl Names {
 #[napi]
 impl Store {
     /// Resolves a name to the full ID of its object. A name is a full ID, a nickname, a path, or a unique prefix of an ID with at least
-    /// 8 hexadecimal digits, tried in this order. A version may follow (`NAME@12`, `NAME@-1`).
+    /// 8 hexadecimal digits, tried in this order; the nickname of what another store wrote only where no object has the path. A version may
+    /// follow (`NAME@12`, `NAME@-1`).
     ///
     /// Rejects with `UNKNOWN_NAME`, and with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches.
     #[napi(

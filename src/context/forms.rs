@@ -289,6 +289,12 @@ pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
 }
 
+/// What a heading adds to the name of an object whose latest version another store wrote.
+pub fn from_elsewhere(store: &str) -> String {
+    let store: String = store.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+    format!(" · from another store, {store}")
+}
+
 /// What a heading adds to the name where another file was moved over the one that had this handle. `last`: the transaction that
 /// holds its last text.
 pub fn overwritten(handle: Handle, shown: Handle, last: Option<TxId>) -> String {

@@ -200,11 +200,52 @@ impl Nickname {
         Ok(Self(text.to_owned()))
     }
 
+    /// Why a nickname that comes from elsewhere is not taken, if so: it could be taken for a name of one's own, such as a file's.
+    /// One's own may be anything that [`Self::parse`] accepts.
+    pub fn mistakable(&self) -> Option<&'static str> {
+        let folded = self.0.to_lowercase();
+        if self.0.starts_with('-') {
+            return Some("it looks like an option");
+        }
+        if Handle::parse(&folded).is_some() || folded == "latest" {
+            return Some("it looks like a handle");
+        }
+        if self.0.contains(['.', '~']) || FILES_WITHOUT_ENDING.contains(&&*folded) {
+            return Some("it looks like a file's name");
+        }
+        // Also marks that change direction, combine or cannot be seen.
+        let is_plain = |c: char| c.is_alphanumeric() || "-_".contains(c);
+        (!self.0.chars().all(is_plain))
+            .then_some("it holds a character that could be taken for another")
+    }
+
     /// The nickname as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
+
+/// Files that are known by a name without an ending, in lower case.
+const FILES_WITHOUT_ENDING: [&str; 18] = [
+    "authors",
+    "brewfile",
+    "changelog",
+    "codeowners",
+    "containerfile",
+    "contributing",
+    "copying",
+    "dockerfile",
+    "gemfile",
+    "justfile",
+    "licence",
+    "license",
+    "makefile",
+    "notice",
+    "procfile",
+    "rakefile",
+    "readme",
+    "vagrantfile",
+];
 
 fn looks_like_hex(text: &str) -> bool {
     text.len() >= MIN_PREFIX && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
@@ -222,6 +263,38 @@ mod tests {
         assert_eq!(Handle::parse("[f3]").unwrap().to_string(), "f3");
         for text in ["t0", "t", "x1", "t1x", "t-1", "t+1", "", "t99999999999"] {
             assert_eq!(Handle::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn nicknames_that_could_be_taken_for_something_else_are_mistakable() {
+        let mistakable = |text: &str| Nickname::parse(text).unwrap().mistakable().is_some();
+        for text in [
+            "a.txt",
+            "package.json",
+            ".env",
+            "a.",
+            "~a",
+            "README",
+            "Makefile",
+            "license",
+            "F3",
+            "T17",
+            "Latest",
+            "--all",
+            "-x",
+            "notes\u{202E}",
+            "note\u{200B}s",
+            "e\u{301}",
+            "a,b",
+            "a*",
+            "\u{FF0E}env",
+            "a\u{2024}txt",
+        ] {
+            assert!(mistakable(text), "{text:?}");
+        }
+        for text in ["notes", "the-plan", "plan_2", "заметки", "é", "計画"] {
+            assert!(!mistakable(text), "{text:?}");
         }
     }
 

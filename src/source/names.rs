@@ -1,11 +1,15 @@
 //! Finds the objects of a store by name, without a session: by ID, nickname or path.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::{Namespace, absolute_path};
+use super::{Namespace, absolute_path, looks};
 use crate::error::{Error, Result};
 use crate::object::VersionSelector;
 use crate::store::{Named, Store, Version};
+
+/// How long a disk has to say where a path leads.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What a path in a name is relative to.
 #[derive(Debug, Clone)]
@@ -17,11 +21,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8 digits.
+    /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8 digits. A disk that does not answer
+    /// holds up nobody: then the path is taken as it is written.
     ///
     /// # Errors
     /// As [`Store::find`].
     pub fn find(&self, store: &Store, name: &str) -> Result<Named> {
+        let _bounded = looks::bounded(LOOK);
         let file_of =
             |text: &str| self.files.locate(&absolute_path(text, &self.cwd)).id().map(Some);
         store.find(name, file_of)

@@ -119,12 +119,22 @@ pub struct ImportOptions {
     pub dry_run: bool,
     /// Files whose text is not taken. Default: none.
     pub is_excluded: IsExcluded,
+    /// Whether all of it is one's own, names included, as when a store moves. Default: no.
+    pub is_own: bool,
+    /// Whether a file that this store saw itself stays as it saw it: what others say of it is stored as earlier versions. Default: no.
+    pub keeps_files: bool,
 }
 
 impl Default for ImportOptions {
     /// 256 MiB: room for a document of 100 MB with its escapes.
     fn default() -> Self {
-        Self { max_line_bytes: 256 << 20, dry_run: false, is_excluded: Arc::new(|_| false) }
+        Self {
+            max_line_bytes: 256 << 20,
+            dry_run: false,
+            is_excluded: Arc::new(|_| false),
+            is_own: false,
+            keeps_files: false,
+        }
     }
 }
 
@@ -190,7 +200,7 @@ pub struct LeftOut {
     /// The object.
     pub id: ObjectId,
     /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`, `without_items`, `excluded`,
-    /// `parted`, `damaged`, `nickname_taken`, `nickname_without_object`.
+    /// `parted`, `damaged`, `nickname_taken`, `nickname_mistakable`, `nickname_without_object`.
     pub reason: &'static str,
     /// The reason in words.
     pub detail: String,

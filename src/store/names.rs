@@ -1,4 +1,5 @@
-//! Finds objects by name in a store: by full ID, nickname, path or unique ID prefix, tried in this order. Knows no
+//! Finds objects by name in a store: by full ID, nickname, path or unique ID prefix, tried in this order. What came from elsewhere
+//! never answers to a path of one's own. Knows no
 //! session, so no handles, and no file system: the caller says which file a path means.
 
 use super::{Store, Version};
@@ -50,7 +51,8 @@ impl Store {
         Ok(Named { id, version: asked.version })
     }
 
-    /// Finds an object by full ID, nickname or path, tried in this order. `file`: the object for the name as a path.
+    /// Finds an object by full ID, nickname or path, tried in this order; the nickname of what came from elsewhere, by an archive or a
+    /// shared store, only where no object has the path. `file`: the object for the name as a path.
     /// `may`: selects the objects that may be found.
     pub fn find_exact(
         &self,
@@ -62,16 +64,24 @@ impl Store {
         if may(&id)? {
             return Ok(Some(id));
         }
+        let file = match file {
+            Some(id) if may(&id)? => Some(id),
+            _ => None,
+        };
         if let Ok(nickname) = Nickname::parse(&name.text)
             && let Some(id) = self.find_nickname(&nickname)?
             && may(&id)?
+            && (file.is_none() || self.elsewhere(&id)?.is_none())
         {
             return Ok(Some(id));
         }
-        match file {
-            Some(id) if may(&id)? => Ok(Some(id)),
-            _ => Ok(None),
-        }
+        Ok(file)
+    }
+
+    /// The store that wrote the latest version of an object, where that is another one.
+    pub fn elsewhere(&self, id: &ObjectId) -> Result<Option<String>> {
+        let writer = self.get(id, AsOf::Latest)?.map(|version| version.origin.store_id);
+        Ok(writer.filter(|writer| writer != self.id()))
     }
 
     /// Finds an object by a prefix of its ID. `may`: as in [`Self::find_exact`].

@@ -115,6 +115,80 @@ fn what_is_the_latest_version_now_is_reported() {
 }
 
 #[test]
+fn a_file_that_this_store_saw_stays_as_it_saw_it_where_that_is_asked_for() {
+    for here in World::each() {
+        let there = World::in_memory();
+        let file = here.file("/a", "mine\n");
+        there.import(&here.export(Scope::Everything));
+        there.clock.fetch_add(1_000, Ordering::Relaxed);
+        there.file("/a", "theirs\n");
+        let new = there.file("/new", "new\n");
+        let archive = there.export(Scope::Everything);
+        let options = ImportOptions { keeps_files: true, ..ImportOptions::default() };
+        for round in 0..2 {
+            let imported = import_with(&here, &archive, &options).unwrap();
+            assert_eq!(imported.changed, [], "round {round}");
+            let latest = here.store.get(&file, AsOf::Latest).unwrap().unwrap();
+            assert_eq!(latest.origin.store_id, here.store.id());
+            assert_eq!(here.store.payload(&latest).unwrap().content.as_deref(), Some("mine\n"));
+        }
+        let origins: Vec<_> =
+            here.store.history(&file).unwrap().into_iter().map(|v| v.origin.store_id).collect();
+        assert!(
+            origins.iter().any(|origin| origin == there.store.id()),
+            "it is stored all the same"
+        );
+        assert!(here.store.get(&new, AsOf::Latest).unwrap().is_some());
+        here.verify();
+    }
+}
+
+#[test]
+fn a_nickname_that_could_be_taken_for_a_file_or_a_handle_is_left_out() {
+    for here in World::each() {
+        let there = World::in_memory();
+        let file = there.file("/a", "theirs\n");
+        for name in ["a.txt", "README", "F1", "--all", "plan"] {
+            let mut transaction = there.store.begin();
+            transaction.name(Nickname::parse(name).unwrap(), Some(file.clone()));
+            transaction.commit().unwrap();
+        }
+        let archive = there.export(Scope::Everything);
+        let imported = here.import(&archive);
+        let reasons: Vec<_> = imported.left_out.iter().map(|left| left.reason).collect();
+        assert_eq!((imported.nicknames, reasons), (1, vec!["nickname_mistakable"; 4]));
+        let options = ImportOptions { is_own: true, ..ImportOptions::default() };
+        assert_eq!(import_with(&here, &archive, &options).unwrap().nicknames, 4);
+    }
+}
+
+#[test]
+fn a_nickname_of_what_came_from_elsewhere_answers_to_no_path_that_there_is() {
+    for here in World::each() {
+        let there = World::in_memory();
+        let theirs = there.file("/theirs", "theirs\n");
+        let mut transaction = there.store.begin();
+        transaction.name(Nickname::parse("a.txt").unwrap(), Some(theirs.clone()));
+        transaction.commit().unwrap();
+        let options = ImportOptions { is_own: true, ..ImportOptions::default() };
+        import_with(&here, &there.export(Scope::Everything), &options).unwrap();
+        let mine = here.file("/work/a.txt", "mine\n");
+        let find =
+            |path: Option<&ObjectId>| here.store.find("a.txt", |_| Ok(path.cloned())).unwrap().id;
+        assert_eq!(find(Some(&mine)), mine);
+        assert_eq!(find(None), theirs, "nothing else has the name");
+        assert_eq!(here.store.elsewhere(&theirs).unwrap().as_deref(), Some(there.store.id()));
+        assert_eq!(here.store.elsewhere(&mine).unwrap(), None);
+        let own = here.file("/own", "own\n");
+        let mut transaction = here.store.begin();
+        transaction.name(Nickname::parse("b.txt").unwrap(), Some(own.clone()));
+        transaction.commit().unwrap();
+        let found = here.store.find("b.txt", |_| Ok(Some(mine.clone()))).unwrap();
+        assert_eq!(found.id, own, "one's own nickname goes before a path");
+    }
+}
+
+#[test]
 fn text_of_an_excluded_file_is_left_out() {
     for here in World::each() {
         let there = World::in_memory();

@@ -81,6 +81,12 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::nearest_line(f3, "src/main.rs", range(35, 49), "oldText"),
         forms::places_line(f3, "src/main.rs", "edits[1].oldText", &[range(9, 9), range(40, 40)], 2),
         forms::activated_line(t17, "bash", &[range(1, 40)], 412),
+        forms::activated_line(
+            handle("f7"),
+            &format!("/x/notes.md{}", forms::from_elsewhere("01a21236-a140")),
+            &[range(1, 3)],
+            3,
+        ),
         forms::fold_line((handle("t31"), handle("t44")), handle("s2"), 6, &deeds),
         forms::compacted_line(handle("s3"), (1, 4), 212),
         forms::activated_line(handle("s4"), &forms::turns_phrase((3, 3)), &[range(1, 8)], 8),

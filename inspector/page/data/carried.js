@@ -9,6 +9,9 @@ import { billOf, comparison, messageText, shownCall } from "../../server/shown.j
  * @typedef {import("../../protocol.js").Source} Source
  */
 
+const withMemory =
+  "What of it the model saw stands in the calls. `--memory` writes a page with all that is remembered.";
+
 /**
  * A source that answers from a session as it was written down.
  * @param {CarriedSession} data
@@ -49,7 +52,8 @@ export function sourceOf(data) {
     object: async (name) => objects.named(name).view,
     content: async (name, txId) => objects.content(name, txId),
     diff: async (name, from, to) => objects.diff(name, from, to),
-    memory: async () => given(memory),
+    memory: async () =>
+      given(memory ?? { error: failure("NOT_CARRIED", "this page was written without memory", withMemory) }),
     asSet: notHere("play a session again"),
     whatIf: notHere("play a session again"),
     follow: () => () => {},

@@ -37,7 +37,8 @@ export function memoryView(context, route) {
         put(above, oneLine(known?.info.title ?? "Session", 80));
         const files = known?.timeline.objects.filter(({ type }) => type === "file") ?? [];
         const hrefOf = (/** @type {string} */ path) => {
-          const file = files.find(({ name }) => name === path);
+          // Global memory names files by their whole paths.
+          const file = files.find(({ name }) => name === path || `${known?.info.cwd}/${name}` === path);
           return file === undefined ? null : hashOf({ view: "object", id: file.id, options: { session: id } });
         };
         show(memoryParts(memory, hrefOf));

@@ -72,10 +72,13 @@ impl Tools<'_> {
         let comes = !pin || self.standing_tokens(&subject.object) == 0;
         let is_note = comes && call.is_empty() && self.options.settings.layout == Layout::Log;
         let images = if whole && !is_note { self.images_with(&subject)? } else { 0 };
-        let name = match images {
+        let mut name = match images {
             0 => subject.name,
             some => format!("{} · {}", subject.name, forms::count(some, "image")),
         };
+        if let Some(store) = self.journal.store().elsewhere(&subject.object)? {
+            name.push_str(&forms::from_elsewhere(&store));
+        }
         let (counted, all) = counted_of(&subject.text, &ranges, true);
         let heading = forms::activated_line(subject.handle, &name, &counted, all);
         let shown = headed_lines(&heading, &subject.text, &ranges);

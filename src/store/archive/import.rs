@@ -92,7 +92,7 @@ impl<'a> Import<'a> {
         Self {
             store,
             options,
-            merge: Merge::new(store, incoming),
+            merge: Merge::new(store, incoming, options.keeps_files),
             report,
             incomplete: Vec::new(),
             objects: BTreeSet::new(),

@@ -98,8 +98,12 @@ impl Merge<'_> {
         if let Some(latest) = history.first() {
             standing.identity_hash = Some(latest.envelope.identity_hash.clone());
             standing.latest = Some(latest.tx_id);
-            standing.last = Some(in_store(latest));
-            standing.newest = history.iter().map(in_store).max_by(|a, b| a.rank.cmp(&b.rank));
+            let keeps = self.keeps_files && latest.envelope.kind == ObjectType::File;
+            let placed = |version: &Version| {
+                in_store(version, keeps && version.origin.store_id == self.store.id())
+            };
+            standing.last = Some(placed(latest));
+            standing.newest = history.iter().map(placed).max_by(|a, b| a.rank.cmp(&b.rank));
             self.before.entry(id.clone()).or_insert_with(|| latest.origin.clone());
             standing.session = session_of(latest);
         }

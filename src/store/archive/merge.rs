@@ -37,15 +37,18 @@ pub(super) struct Merge<'a> {
     pub(super) lacking: HashSet<usize>,
     /// Transactions of the archive of which that was asked.
     pub(super) asked: usize,
+    /// Whether files that the store saw itself stay as it saw them.
+    pub(super) keeps_files: bool,
     /// Whether all transactions are written and only latest versions are restored.
     pub(super) is_settling: bool,
 }
 
 impl<'a> Merge<'a> {
-    pub(super) fn new(store: &'a Store, incoming: &'a mut dyn Incoming) -> Self {
+    pub(super) fn new(store: &'a Store, incoming: &'a mut dyn Incoming, keeps_files: bool) -> Self {
         Self {
             store,
             incoming,
+            keeps_files,
             objects: HashMap::new(),
             forgotten: HashSet::new(),
             before: HashMap::new(),
@@ -433,7 +436,7 @@ impl<'a> Merge<'a> {
                 let at = AsOf::Tx(tx_id);
                 let version = self.store.get(session, at)?;
                 let Some(chat) = version.as_ref().and_then(chat_of) else { return Ok(None) };
-                Ok(self.store.get(&chat, at)?.map(|version| (chat, in_store(&version))))
+                Ok(self.store.get(&chat, at)?.map(|version| (chat, in_store(&version, false))))
             }
         }
     }

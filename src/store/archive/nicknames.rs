@@ -25,7 +25,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Whether a nickname has to be given; what cannot be given is left out.
+    /// Whether a nickname has to be given; what cannot be given, or could be taken for something else, is left out.
     fn is_free(&mut self, nickname: &Nickname, id: &ObjectId) -> Result<bool> {
         if self.store.get(id, AsOf::Latest)?.is_none() && !self.is_new(id) {
             let detail = format!("`{}`: the object was not taken", nickname.as_str());
@@ -33,7 +33,14 @@ impl Import<'_> {
             return Ok(false);
         }
         match self.store.backend().find_nickname(nickname)? {
-            None => Ok(true),
+            None => match nickname.mistakable().filter(|_| !self.options.is_own) {
+                Some(reason) => {
+                    let detail = format!("`{}`: {reason}", nickname.as_str());
+                    self.leave_out("nickname_mistakable", id, detail);
+                    Ok(false)
+                }
+                None => Ok(true),
+            },
             Some(owner) if owner == *id => Ok(false),
             Some(owner) => {
                 let detail = format!("`{}`: the object `{owner}` has it", nickname.as_str());

@@ -44,7 +44,8 @@ impl Merge<'_> {
     fn parts(&self, session: &ObjectId) -> Result<bool> {
         let Some(theirs) = self.incoming.latest().get(session) else { return Ok(false) };
         let Some(ours) = self.store.get(session, AsOf::Latest)? else { return Ok(false) };
-        let continues = self.continues(session, &in_store(&ours), &self.in_archive(*theirs))?;
+        let continues =
+            self.continues(session, &in_store(&ours, false), &self.in_archive(*theirs))?;
         Ok(!continues)
     }
 

@@ -64,7 +64,8 @@ pub(super) struct Placed {
 }
 
 /// Order of versions by origin time, then store, transaction and hash; of a session's, by the number of events first: a session
-/// only grows. The greatest is the right latest version, the same in every store.
+/// only grows. The greatest is the right latest version, the same in every store; but of a file, where that is asked for, those that this
+/// store saw itself come after all that others say of it.
 pub(super) type Rank = (u64, Timestamp, String, TxId, Hash);
 
 /// The state of an object after everything planned so far.
@@ -88,24 +89,26 @@ impl Chunk {
     }
 }
 
-/// A version of the store.
-pub(super) fn in_store(version: &Version) -> Placed {
+/// A version of the store. `is_seen`: of a file, one that comes after all that others say of it.
+pub(super) fn in_store(version: &Version, is_seen: bool) -> Placed {
+    let events = (version.envelope.kind == ObjectType::Session).then_some(version.item_count);
     Placed {
         key: Key::of(&version.envelope.id, &version.content_hash, &version.origin),
         place: Place::Store(version.tx_id),
         items: version.items_hash.as_ref().map(|_| version.item_count),
-        rank: rank(
-            (version.envelope.kind == ObjectType::Session).then_some(version.item_count),
-            &version.origin,
-            &version.content_hash,
-        ),
+        rank: rank(events.or(is_seen.then_some(1)), &version.origin, &version.content_hash),
     }
 }
 
-/// The rank of a version. `events`: of a session.
-pub(super) fn rank(events: Option<u64>, origin: &Origin, content_hash: &Hash) -> Rank {
-    let events = events.unwrap_or_default();
-    (events, origin.time, origin.store_id.clone(), origin.tx_id, content_hash.clone())
+/// The rank of a version. `first`: of a session, its number of events.
+pub(super) fn rank(first: Option<u64>, origin: &Origin, content_hash: &Hash) -> Rank {
+    (
+        first.unwrap_or_default(),
+        origin.time,
+        origin.store_id.clone(),
+        origin.tx_id,
+        content_hash.clone(),
+    )
 }
 
 /// The chat that a session's version names.

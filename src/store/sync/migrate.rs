@@ -31,7 +31,7 @@ pub struct Migrated {
 pub fn migrate(from: &Store, to: &Store, progress: OnProgress<'_>) -> Result<Migrated> {
     let (until, _) = from.newest()?;
     let mut migrated = Migrated::default();
-    let options = ImportOptions::default();
+    let options = ImportOptions { is_own: true, ..ImportOptions::default() };
     let mut after = TxId(i64::MIN);
     loop {
         let mut versions = from.changes(after, VERSIONS_AT_ONCE)?;
