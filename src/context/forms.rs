@@ -410,8 +410,8 @@ mod tests {
         let mut screens = picture.clone();
         (screens.lines, screens.last, screens.images) = (2, "saved".into(), 3);
         let mut failed = ResultFact::for_tests("b");
-        failed.exit = None;
-        failed.ok = false;
+        (failed.exit, failed.ok) = (None, false);
+        let moved = ("src/a.rs", "src/b.rs", None);
         let forms = [
             output_line(handle("t17"), &tests),
             output_line(handle("t18"), &failed),
@@ -434,12 +434,7 @@ mod tests {
             textless_line(handle("f3"), "a.bin", "it is binary, 1,240 bytes"),
             back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             moved_line(handle("f3"), "src/a.rs", "src/b.rs", None),
-            moved_changed_line(
-                handle("f3"),
-                ("src/a.rs", "src/b.rs", None),
-                Some(handle("t12")),
-                (4, 1),
-            ),
+            moved_changed_line(handle("f3"), moved, Some(handle("t12")), (4, 1)),
             out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             within_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),

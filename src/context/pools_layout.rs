@@ -290,7 +290,7 @@ fn pool_line(entry: &IndexEntry) -> String {
     match &entry.subject {
         file @ Subject::File { path, .. } => {
             let (shown, kind) = (quote::name(file.agent_path()), file_type(path));
-            format!("id={id} type=file path={shown} file_type={}", quote::name(&kind))
+            format!("id={id} type=file path={shown} file_type={}", quote::name(kind))
         }
         Subject::Toolcall { tool, ok, .. } => {
             format!("id={id} type=toolcall tool={} status={}", quote::name(tool), status(*ok))

@@ -206,7 +206,7 @@ mod tests {
             for text in told(&said) {
                 let ours = |mark: &&str| mark.starts_with("Project (MEMORY.md)\n") || mark.starts_with("Memory change 1: ");
                 let marks = hostile::marks(&text);
-                prop_assert!(marks.len() == 1 && marks.iter().all(|mark| ours(mark)), "{:?} in {}", marks, text);
+                prop_assert!(marks.len() == 1 && marks.iter().all(ours), "{:?} in {}", marks, text);
                 prop_assert_eq!(hostile::hidden(&text), None);
             }
         }
