@@ -89,7 +89,7 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
   test("a path and a nickname are spelt out", () => {
     const at = desk();
     at.write("a\u001b[31m\u202eb.md", "x");
-    expect(onTerminal(at, "index", ".")).toContain("/a [31m\\u202eb.md\n");
+    expect(onTerminal(at, "index", ".")).toContain("/a\\u001b[31m\\u202eb.md\n");
     expect(at.run("name", "a\u001b[31m\u202eb.md", "my\u202ename").status).toBe(0);
     expect(onTerminal(at, "objects")).toContain("(my\\u202ename) ");
   });

@@ -343,7 +343,7 @@ describe("index", () => {
   test("keeps names with line ends and escapes on one line", () => {
     const at = desk();
     at.write("a\n\u001b[31mb.md", "x");
-    expect(at.run("index", ".").stdout).toBe(`created    ${at.folder}/a  [31mb.md\n1 created\n`);
+    expect(at.run("index", ".").stdout).toBe(`created    ${at.folder}/a\\u000a\\u001b[31mb.md\n1 created\n`);
     const { files } = at.json<IndexReport>("index", ".");
     expect(files[0].path).toBe(join(at.folder, "a\n\u001b[31mb.md"));
     expect(at.run("show", "a\n\u001b[31mb.md").stdout).toBe("x");

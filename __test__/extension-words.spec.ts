@@ -288,7 +288,7 @@ test("a name that Pi completes says what it is in one line, and does nothing to 
   const session = { sets: async () => ({ index, active: [], pinned: [] }) } as unknown as Session;
   const [item] = await nameItems({ session }, "", "all");
   expect(item.handle).toBe("f1");
-  expect(item.description).toMatch(/^\/p\/a\\u001b\[31m b+…$/);
+  expect(item.description).toMatch(/^\/p\/a\\u001b\[31m\\u000ab+…$/);
 });
 
 test("what Pi took for the value of `--no-context` is known", () => {

@@ -1,4 +1,5 @@
 // Describes objects in a few words, for people.
+import { name } from "./terminal.js";
 
 /** The types of objects. @type {import("../index.js").ObjectType[]} */
 export const types = ["file", "toolcall", "chat_segment", "chat", "system_prompt", "session"];
@@ -10,8 +11,8 @@ export const types = ["file", "toolcall", "chat_segment", "chat", "system_prompt
  * @param {Version} version
  */
 export function what({ source, fields, type, id, nicknames }) {
-  const nickname = nicknames.length === 0 ? "" : `(${nicknames.join(", ")}) `;
-  return nickname + (source?.path ?? described(type, fields) ?? id);
+  const nickname = nicknames.length === 0 ? "" : `(${nicknames.map(name).join(", ")}) `;
+  return nickname + (source?.path === undefined ? (described(type, fields) ?? name(id)) : name(source.path));
 }
 
 /**
@@ -65,10 +66,10 @@ export function plural(count, thing) {
  */
 function described(type, fields) {
   if (type === "toolcall" && typeof fields.tool === "string") {
-    return `${fields.tool} ${fields.args === undefined ? "" : JSON.stringify(fields.args)}`.trim();
+    return `${name(fields.tool)} ${fields.args === undefined ? "" : JSON.stringify(fields.args)}`.trim();
   }
   if (type === "session" && typeof fields.cwd === "string") {
-    return `${fields.harness} ${fields.cwd}`;
+    return `${fields.harness} ${name(fields.cwd)}`;
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 // What `/memory` and `palimpsest memory` say of what was found: recalls, stale pages, memory faults, traces, imports. Decides nothing.
 import { plural } from "./describe.js";
 import { columns, count, findingText, row, shortened } from "./memory-texts.js";
+import { name, line as spelt } from "./terminal.js";
 
 /**
  * @typedef {import("../index.js").MemoryPage} Page
@@ -13,11 +14,12 @@ const listed = 30;
 /** @param {import("../index.js").RecallAnswer} found */
 export function recallText({ reason, hits, problems }) {
   const shown = hits.map(({ scope, file, line, archived, session, item, headings, lines }) => {
-    const place = session === null ? `${scope} ${file}:${line}` : `${session}, message ${item}`;
-    const said = [place, ...(archived ? ["archived"] : []), headings.join(" › ")].filter((text) => text !== "");
-    return [said.join(" · "), ...lines.map(({ line, text }) => `${String(line).padStart(5)} ${text.trim()}`)].join(
-      "\n",
-    );
+    const place = session === null ? `${scope} ${name(file ?? "")}:${line}` : `${session}, message ${item}`;
+    const said = [place, ...(archived ? ["archived"] : []), spelt(headings.join(" › "))].filter((text) => text !== "");
+    return [
+      said.join(" · "),
+      ...lines.map(({ line, text }) => `${String(line).padStart(5)} ${spelt(text.trim())}`),
+    ].join("\n");
   });
   const why = {
     ok: [],
@@ -42,7 +44,7 @@ export function verifyText({ pages, warnings, stale }, command) {
   const reports = stale.flatMap(({ page, cited }) => [
     `stale ${pageText(page)}`,
     ...cited.flatMap(({ path, change, diff }) => [
-      `  \`${path}\` ${change === "gone" ? "is gone" : "changed"}${diff === null ? "" : ":"}`,
+      `  \`${name(path)}\` ${change === "gone" ? "is gone" : "changed"}${diff === null ? "" : ":"}`,
       ...(diff === null
         ? []
         : diff
@@ -51,7 +53,7 @@ export function verifyText({ pages, warnings, stale }, command) {
             .map((line) => `    ${line}`)),
     ]),
   ]);
-  const invalid = warnings.map(({ path, problem }) => `warning ${path === "" ? "" : `\`${path}\` `}${problem}`);
+  const invalid = warnings.map(({ path, problem }) => `warning ${path === "" ? "" : `\`${name(path)}\` `}${problem}`);
   return [
     `${plural(pages, "page")} in the page tables, made anew from the Markdown.`,
     ...(stale.length + warnings.length === 0 ? ["All are valid, and no cited file changed."] : []),
@@ -134,7 +136,7 @@ export function importText({ items, files, findings }, applied, command) {
         ? `${taken} are staged: \`${command} flush\` writes them.`
         : `Nothing was changed. With \`--apply\` the ${taken} to take are staged.`;
   return [
-    `${plural(files.length, "file")} read${files.length === 0 ? "" : `: ${files.join(", ")}`}`,
+    `${plural(files.length, "file")} read${files.length === 0 ? "" : `: ${files.map(name).join(", ")}`}`,
     ...columns(rows),
     ...findings.map(findingText),
     last,
@@ -143,7 +145,7 @@ export function importText({ items, files, findings }, applied, command) {
 
 /** @param {Page} page */
 function pageText({ id, scope, file, line, text }) {
-  return `${id} · ${scope} ${file}:${line} · ${shortened(text)}`;
+  return `${id} · ${scope} ${name(file)}:${line} · ${shortened(text)}`;
 }
 
 /** What a trace says in a few words. @param {Trace} trace */

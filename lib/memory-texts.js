@@ -1,6 +1,7 @@
 // What `/memory` and `palimpsest memory` say of what there is and what is written, in plain lines. A heading stands in the first columns.
 // Decides nothing.
 import { plural } from "./describe.js";
+import { name } from "./terminal.js";
 
 /**
  * @typedef {import("../index.js").MemoryOverview} Overview
@@ -55,7 +56,7 @@ export function overviewText(whole, command, off) {
     ...(counted > 0
       ? [row("faults", `${plural(counted, "memory fault")} in this session: \`${command} faults\``)]
       : []),
-    ...warnings.map(({ path, problem }) => row("warning", path === "" ? problem : `\`${path}\` ${problem}`)),
+    ...warnings.map(({ path, problem }) => row("warning", path === "" ? problem : `\`${name(path)}\` ${problem}`)),
   ].join("\n");
 }
 
@@ -89,7 +90,7 @@ function scopeRows({ scope, folder, denied, exists, files, table }) {
     return files.map((file) => row(scope, fileText(file)));
   }
   if (!exists) {
-    return [row(scope, `${folder} does not exist yet: the first entry makes it`)];
+    return [row(scope, `${name(folder ?? "")} does not exist yet: the first entry makes it`)];
   }
   const tables = {
     none: "no page table yet",
@@ -99,7 +100,7 @@ function scopeRows({ scope, folder, denied, exists, files, table }) {
   };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const said = [`${plural(files.length, "file")}, ${size(bytes)}`, tables[table]].filter((text) => text !== "");
-  return [row(scope, `${folder} · ${said.join(" · ")}`), ...files.map((file) => row("", fileText(file)))];
+  return [row(scope, `${name(folder ?? "")} · ${said.join(" · ")}`), ...files.map((file) => row("", fileText(file)))];
 }
 
 /** @param {Overview["scopes"][number]["files"][number]} file */
@@ -110,7 +111,7 @@ function fileText({ file, bytes, lines, pages, index, linked, archived, beyondLi
       ? plural(pages, "page")
       : "no index leads to it: recalled only";
   const beyond = beyondLimits > 0 ? ` · ${size(beyondLimits)} beyond the limits of an index` : "";
-  return `${file} · ${size(bytes)}, ${plural(lines, "line")} · ${kind}${beyond}`;
+  return `${name(file)} · ${size(bytes)}, ${plural(lines, "line")} · ${kind}${beyond}`;
 }
 
 /** @param {Overview["pages"]} pages @param {Overview["settings"]} settings */
@@ -122,7 +123,7 @@ export function pagesText(pages, settings) {
     const fidelities = ["pointer", "structured", "compressed", "full"];
     const shown = resident === null ? "not shown" : `${resident}, ${tokens[fidelities.indexOf(resident)]} tokens`;
     const marks = [pinned ? "pinned" : "", stale ? "stale" : ""].filter((mark) => mark !== "").join(", ");
-    return [id, `${scope} ${file}:${line}`, kind, shown, marks, shortened(title)];
+    return [id, `${scope} ${name(file)}:${line}`, kind, shown, marks, shortened(title)];
   });
   const full = pages.reduce((sum, { tokens }) => sum + tokens[3], 0);
   const note = `${plural(pages.length, "page")}, ${count(full)} tokens in full; at most ${count(settings.maxMemoryTokens)} go into the system prompt.`;
@@ -139,7 +140,7 @@ export function rememberedText({ id, scope, findings }, command) {
 export function waitingText(waiting, command) {
   const rows = waiting.flatMap(({ scope, operations }) =>
     operations.map(({ id, status, text, origin, by, reason }) => {
-      const from = by === "person" ? "" : ` (${by}${origin === undefined ? "" : ` from ${origin}`})`;
+      const from = by === "person" ? "" : ` (${by}${origin === undefined ? "" : ` from ${name(origin)}`})`;
       return [id, scope, status, `${shortened(text)}${from}${reason === undefined ? "" : ` · ${reason}`}`];
     }),
   );
@@ -167,7 +168,7 @@ export function flushText(done, command) {
     ...(resumed ? [`${scope}: ended a flush that was interrupted`] : []),
     ...committed.map(({ id, file, line, text, findings: own }) =>
       [
-        `${scope}: ${id} is in ${file}${line === null ? "" : `:${line}`} · ${shortened(text)}`,
+        `${scope}: ${id} is in ${name(file)}${line === null ? "" : `:${line}`} · ${shortened(text)}`,
         ...own.map(findingText),
       ].join("\n"),
     ),
@@ -186,7 +187,7 @@ export function flushText(done, command) {
 
 /** @param {Finding} finding */
 export function findingText({ words, file, line }) {
-  const place = file === null ? "" : `${file}${line === null ? "" : `:${line}`}: `;
+  const place = file === null ? "" : `${name(file)}${line === null ? "" : `:${line}`}: `;
   return `  ${place}${words}`;
 }
 

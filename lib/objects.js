@@ -4,7 +4,8 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { plural, size, what } from "./describe.js";
 import { reasons } from "./reasons.js";
-import { cameWith, counted, cut, oneLine, shortCount } from "./words.js";
+import { line, name as spelt } from "./terminal.js";
+import { cameWith, counted, cut, shortCount } from "./words.js";
 
 /**
  * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"
@@ -56,7 +57,7 @@ export async function contentText(opened, name) {
     return `\`${name}\` has no text: ${size(await opened.store.get(id))}`;
   }
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
-  const shown = lines.slice(0, shownLines).map((line) => cut(line, shownCharacters));
+  const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
   const rest = lines.length - shown.length;
   const more = `… ${counted(rest, "more line")}: \`palimpsest show ${name} --session ${opened.session.id}\` prints all`;
   return [...shown, ...(rest > 0 ? [more] : [])].join("\n");
@@ -66,7 +67,7 @@ export async function contentText(opened, name) {
 export async function historyText(opened, name) {
   const versions = await opened.store.history(await idOf(opened, name));
   const rows = versions.slice(0, listed).map((version, at) => {
-    const moved = version.id === versions[0].id ? "" : `  as ${version.source?.path ?? version.id}`;
+    const moved = version.id === versions[0].id ? "" : `  as ${spelt(version.source?.path ?? version.id)}`;
     return `${at === 0 ? "latest" : `@-${at}`.padEnd(6)}  ${version.systemTime}  ${size(version)}${moved}`;
   });
   const more = versions.length > listed ? [`… ${counted(versions.length - listed, "earlier version")}`] : [];
@@ -77,7 +78,7 @@ export async function historyText(opened, name) {
 export async function whyText({ session, store, host }, name) {
   const { about, call, failedOpen } = await store.recordedCall(session.id);
   if (failedOpen !== null) {
-    return `Call ${call} went out with ${host}'s own messages: ${failedOpen}`;
+    return `Call ${call} went out with ${host}'s own messages: ${line(failedOpen)}`;
   }
   const found = about.filter(({ handle, fileHandle, path, shown, notes, folds }) =>
     name === ""
@@ -91,8 +92,8 @@ export async function whyText({ session, store, host }, name) {
   }
   const entries = found.slice(-listed).map((message) => {
     const { handle, fileHandle, path } = message;
-    const names = [handle, fileHandle, path].filter((known) => known !== null);
-    return [names.join(" ") || "a message", ...reasons(message).map((line) => `  ${cut(line, shownCharacters)}`)];
+    const names = [handle, fileHandle, path === null ? null : spelt(path)].filter((known) => known !== null);
+    return [names.join(" ") || "a message", ...reasons(message).map((reason) => `  ${cut(reason, shownCharacters)}`)];
   });
   const more =
     found.length > listed ? [`the newest ${listed} of ${found.length}; a name after \`why\` finds others`] : [];
@@ -116,13 +117,13 @@ export async function nameItems({ session }, typed, of) {
     .slice(-listed)
     .reverse()
     .map(({ handle, path, tool, type }) => {
-      return { handle, description: oneLine(path ?? tool ?? type.replace("_", " "), shownDescription) };
+      return { handle, description: cut(spelt(path ?? tool ?? type.replace("_", " ")), shownDescription) };
     });
 }
 
-/** @param {string} cwd @param {string} path */
+/** A path as a line has it. @param {string} cwd @param {string} path */
 function within(cwd, path) {
-  return path.startsWith(join(cwd, sep)) ? relative(cwd, path) : path;
+  return spelt(path.startsWith(join(cwd, sep)) ? relative(cwd, path) : path);
 }
 
 /** In which sets an object is, in words. @param {SessionSets} sets @param {string} handle */
@@ -211,7 +212,7 @@ export async function exported({ session, store, cwd }, given) {
   const own = `palimpsest-${session.id.replace(/^session:/, "").replaceAll(/[^\w.-]/g, "-")}.jsonl`;
   const path = resolve(cwd, file ?? own);
   if (file !== undefined && existsSync(path)) {
-    return `\`${path}\` is there already, and nothing was written. Name another file.`;
+    return `\`${spelt(path)}\` is there already, and nothing was written. Name another file.`;
   }
   const { objects, versions, writtenBytes, redactions } = await store.maintenance.exportArchive({
     path,
@@ -223,5 +224,5 @@ export async function exported({ session, store, cwd }, given) {
     ? `${plural(secrets, "secret")} left out`
     : "it holds what the session read, secrets too: `--redact` leaves out what looks like one";
   const what = `${plural(objects, "object")} in ${plural(versions, "version")}, ${shortCount(writtenBytes)} bytes`;
-  return `Wrote \`${path}\`: ${what}; ${left}. \`palimpsest import\` reads it.`;
+  return `Wrote \`${spelt(path)}\`: ${what}; ${left}. \`palimpsest import\` reads it.`;
 }

@@ -1,6 +1,7 @@
 // What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; the settings,
 // with who set them, and what is shared. Every figure has its unit. Decides nothing.
 import { sharingLines } from "./sharing.js";
+import { name } from "./terminal.js";
 import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.js";
 
 /**
@@ -245,10 +246,10 @@ function source({ source: from, place = "" }) {
     case "environment":
       return `set by the environment, \`${place}\``;
     case "session":
-      return `set here by \`${place}\``;
+      return `set here by \`${name(place)}\``;
     case "config":
-      return `set in \`${place}\``;
+      return `set in \`${name(place)}\``;
     default:
-      return `set by ${from === "user" ? "your" : "the project's"} file, \`${shortPath(place)}\``;
+      return `set by ${from === "user" ? "your" : "the project's"} file, \`${name(shortPath(place))}\``;
   }
 }

@@ -2,7 +2,7 @@
 // Decides nothing.
 import { homedir } from "node:os";
 import { join, sep } from "node:path";
-import { harmless } from "./terminal.js";
+import { harmless, line } from "./terminal.js";
 
 /** Characters of what came that a line shows. */
 const maxCame = 160;
@@ -62,7 +62,7 @@ export function cut(text, characters) {
 
 /** A text in one line that does nothing to a terminal. @param {string} text @param {number} characters */
 export function oneLine(text, characters) {
-  return cut(harmless(text.replaceAll(/\s+/g, " ").trim()), characters);
+  return cut(line(text.replaceAll(/\s+/g, " ").trim()), characters);
 }
 
 /** Lines that do nothing to a terminal and are as wide as they look. @param {string} text */

@@ -16,7 +16,7 @@ import {
 } from "../lib/objects.js";
 import { openElsewhere } from "../lib/open-elsewhere.js";
 import { contextReport, settingsText, sharingSection } from "../lib/report.js";
-import { harmless } from "../lib/terminal.js";
+import { harmless, name as spelt } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
 import { turnedOff } from "./sessions.js";
 
@@ -156,7 +156,7 @@ async function status({ plugin, who, current }) {
   const { newest } = plugin.failures;
   const notices = [
     ...current.notices,
-    ...figures.silentPlaces.map((path) => `\`${path}\` does not answer`),
+    ...figures.silentPlaces.map((path) => `\`${spelt(path)}\` does not answer`),
     ...(current.failed === undefined ? [] : [`the last call went out with OpenClaw's own messages: ${current.failed}`]),
     ...(newest === undefined ? [] : [`the newest failure: ${newest}`]),
   ];

@@ -7,6 +7,7 @@ import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
 import { inStateFolder } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
+import { name } from "../lib/terminal.js";
 import { isShared, SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
@@ -249,7 +250,7 @@ export class Sessions {
         );
       } else if (event.type === "disk_silent" || event.type === "tracking_failed") {
         this.#failures.notice(
-          event.type === "disk_silent" ? `\`${event.path}\` does not answer` : `tracking: ${event.problem}`,
+          event.type === "disk_silent" ? `\`${name(event.path)}\` does not answer` : `tracking: ${event.problem}`,
         );
       }
     });

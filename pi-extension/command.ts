@@ -15,6 +15,7 @@ import {
   whyText,
 } from "../lib/objects.js";
 import { contextReport, type ShownSetting, settingsText, sharingSection } from "../lib/report.js";
+import { name } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
@@ -303,7 +304,7 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
   const status = session.status();
   const all = [
     ...notices,
-    ...status.silentPlaces.map((path) => `\`${path}\` does not answer`),
+    ...status.silentPlaces.map((path) => `\`${name(path)}\` does not answer`),
     ...(trouble.failed === undefined ? [] : [`the last call went out with Pi's own messages: ${trouble.failed}`]),
   ];
   const said = all.map((notice) => `notice    ${notice}`);

@@ -9,7 +9,8 @@ import {
   withFileMutationQueue,
 } from "@earendil-works/pi-coding-agent";
 import { afterTool, beforeTool, type Guarded } from "../lib/memory-tools.js";
-import { cut } from "../lib/words.js";
+import { name } from "../lib/terminal.js";
+import { oneLine } from "../lib/words.js";
 import { loadAddon, type Memory, type MemoryFlush, once } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
 import { modelOf } from "./observe.ts";
@@ -218,7 +219,7 @@ export class MemoryLife {
     await this.#guarded("memory was not checked", async () => {
       for (const { code, path, problem } of await memory.check()) {
         if (code === "SECRET") {
-          this.#failures?.notice(`${path}, ${problem}`);
+          this.#failures?.notice(`${name(path)}, ${problem}`);
         }
       }
     });
@@ -239,8 +240,8 @@ export class MemoryLife {
 function notWritten(flushed: MemoryFlush[]): string[] {
   return flushed.flatMap(({ scope, refused, held, failed, lost }) => [
     ...(failed === null ? [] : [`nothing was written into the ${scope} memory: ${failed.words}`]),
-    ...refused.map(({ text, reason }) => `"${cut(text, mostCharacters)}" is not remembered: ${reason}`),
-    ...held.map(({ text, reason }) => `"${cut(text, mostCharacters)}" waits to be remembered: ${reason}`),
+    ...refused.map(({ text, reason }) => `"${oneLine(text, mostCharacters)}" is not remembered: ${reason}`),
+    ...held.map(({ text, reason }) => `"${oneLine(text, mostCharacters)}" waits to be remembered: ${reason}`),
     ...lost.map((id) => `what \`${id}\` should have written into the ${scope} memory is lost: its journal is damaged`),
   ]);
 }

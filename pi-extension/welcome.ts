@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { harmless } from "../lib/terminal.js";
+import { harmless, name } from "../lib/terminal.js";
 import { shortPath } from "../lib/words.js";
 import { tell } from "./failures.ts";
 
@@ -51,7 +51,7 @@ async function isFirst(agentDir: string): Promise<boolean> {
 export function welcome(path: string, home?: string): string {
   return [
     "Palimpsest is on: old tool outputs leave the model's window when that saves, and come back when it needs them.",
-    `What it keeps stays on this machine, in \`${shortPath(path, home)}\`.`,
+    `What it keeps stays on this machine, in \`${name(shortPath(path, home))}\`.`,
     "`/context` shows what it does; `/context off` turns it off in this session.",
   ].join("\n");
 }

@@ -1,5 +1,5 @@
 // What a person reads of us in one line: the status line and notices. Decides nothing.
-import { harmless } from "../lib/terminal.js";
+import { line, name } from "../lib/terminal.js";
 import { cut, percent, shortCount } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
 
@@ -32,7 +32,7 @@ export function statusLine(
 ): string {
   const notes = [
     aside,
-    status.silentPlaces.length > 0 ? `no answer from ${status.silentPlaces.join(", ")}` : undefined,
+    status.silentPlaces.length > 0 ? `no answer from ${status.silentPlaces.map(name).join(", ")}` : undefined,
     sharing,
   ];
   const first =
@@ -40,12 +40,12 @@ export function statusLine(
       ? `palimpsest ${figures(status, contextWindow)}`
       : `palimpsest failing: ${shortReason(failed)}`;
   // Paths and keys of settings hold what they like, and Pi shows the line as it is.
-  return harmless([first, ...notes.filter((note) => note !== undefined)].join(" · "));
+  return line([first, ...notes.filter((note) => note !== undefined)].join(" · "));
 }
 
 /** Such as `palimpsest off: palimpsest.json: …`. */
 export function offLine(why: string): string {
-  return harmless(`palimpsest off: ${shortReason(why).replace(/^settings in `([^`]+)`: /, "$1: ")}`);
+  return line(`palimpsest off: ${shortReason(why).replace(/^settings in `([^`]+)`: /, "$1: ")}`);
 }
 
 /** Such as `palimpsest checking files 1.2k of 5.0k`: while a resumed session checks the files that it knows. */
@@ -102,11 +102,11 @@ export function noticeOf(event: SessionEvent): string | undefined {
     case "window_exceeded":
       return `the request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`;
     case "tracking_failed":
-      return `tracking: ${event.problem}; files are looked at before each call all the same`;
+      return `tracking: ${line(event.problem)}; files are looked at before each call all the same`;
     case "disk_silent":
-      return `\`${event.path}\` does not answer; what is known of its files stands, and they are looked at again later`;
+      return `\`${name(event.path)}\` does not answer; what is known of its files stands, and they are looked at again later`;
     case "disk_answers":
-      return `\`${event.path}\` answers again`;
+      return `\`${name(event.path)}\` answers again`;
     default:
       return undefined;
   }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::object::{ObjectId, TxId};
+use crate::object::{ObjectId, TxId, quote};
 
 /// Result with the crate's error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -535,13 +535,18 @@ impl Error {
         }
     }
 
+    /// The message in one line, as a model or a person reads it: what it quotes cannot act on either.
+    pub fn message(&self) -> String {
+        quote::line(&self.to_string()).into_owned()
+    }
+
     /// The message, its causes and the hint, one per line, for logs.
     pub fn report(&self) -> String {
-        let mut text = format!("{}: {self}", self.code());
+        let mut text = format!("{}: {}", self.code(), self.message());
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
             text.push_str("\n  caused by: ");
-            text.push_str(&error.to_string());
+            text.push_str(&quote::line(&error.to_string()));
             cause = error.source();
         }
         if let Some(hint) = self.hint() {

@@ -12,6 +12,7 @@ pub(crate) mod item;
 mod lines;
 mod name;
 mod payload;
+pub mod quote;
 mod reference;
 mod source;
 mod time;

@@ -3,6 +3,7 @@
 
 import { plural } from "../../lib/describe.js";
 import { reasons } from "../../lib/reasons.js";
+import { name } from "../../lib/terminal.js";
 import { UsageError, wholeNumber } from "../lib/arguments.js";
 import { styled, write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
@@ -155,7 +156,7 @@ function heading(call, at, { what, why }) {
   const words = [
     `${at + 1} ${what === undefined ? "" : `${what} · `}${role ?? "message"}${toolName === undefined ? "" : ` ${toolName}`}`,
     ...(handle === null ? [] : [why && object !== null ? `${handle} ${object}` : handle]),
-    ...(fileHandle === null ? [] : [`${fileHandle} ${path}`]),
+    ...(fileHandle === null ? [] : [`${fileHandle} ${name(path ?? "")}`]),
     ...(withheld === null ? [] : [`not in the store: ${withheld}`]),
   ];
   return title(words.join(" · "));

@@ -1,8 +1,8 @@
 // `palimpsest index`: stores the files of folders.
+import { name } from "../../lib/terminal.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { forFiles, withStore } from "../lib/store.js";
-import { oneLine } from "../lib/table.js";
 
 const outcomes = /** @type {const} */ (["created", "updated", "unchanged", "deleted"]);
 
@@ -51,11 +51,11 @@ async function print({ files, failed, skipped }, summary, verbose) {
   const shown = files.filter(({ outcome }) => verbose || outcome !== "unchanged");
   const lines = shown.map(({ outcome, path, noContent }) => {
     const reason = noContent === null || outcome === "deleted" ? "" : ` (${noContent.replaceAll("_", " ")})`;
-    return `${outcome.padEnd(9)}  ${oneLine(path)}${reason}\n`;
+    return `${outcome.padEnd(9)}  ${name(path)}${reason}\n`;
   });
   await write(lines.join(""));
   const problems = [...failed, ...(verbose ? skipped : [])];
-  await writeError(problems.map(({ path, problem }) => `palimpsest: ${oneLine(path)}: ${problem}\n`).join(""));
+  await writeError(problems.map(({ path, problem }) => `palimpsest: ${name(path)}: ${problem}\n`).join(""));
   const counts = Object.entries(summary).filter(([, count]) => count > 0);
   await write(`${counts.map(([what, count]) => `${count} ${what}`).join(", ") || "nothing to index"}\n`);
 }

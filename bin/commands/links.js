@@ -1,4 +1,5 @@
 // `palimpsest links`: the relations from an object to others, or to it.
+import { name } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { noteNothing, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
@@ -66,7 +67,7 @@ function shownTarget({ state, path, id, candidates }) {
     return "";
   }
   const named = path ?? (id === undefined ? "" : shownId(id));
-  const shown = state === "found" ? named : `${state} ${named}`.trim();
-  const others = candidates.map((candidate) => candidate.path).join(", ");
+  const shown = state === "found" ? name(named) : `${state} ${name(named)}`.trim();
+  const others = candidates.map((candidate) => name(candidate.path)).join(", ");
   return others === "" ? shown : `${shown} (${others})`;
 }

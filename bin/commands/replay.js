@@ -3,12 +3,13 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
+import { name as spelt } from "../../lib/terminal.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
-import { oneLine, writeTable } from "../lib/table.js";
+import { writeTable } from "../lib/table.js";
 import { transcripts } from "../lib/transcripts.js";
 
 /**
@@ -87,7 +88,7 @@ export const replay = {
     const paths = found.map(({ path }) => path);
     for (const { name } of tree === undefined ? [] : found) {
       if (!existsSync(join(tree ?? "", name))) {
-        await writeError(`palimpsest: there are no snapshots of \`${oneLine(name)}\` in \`${oneLine(tree ?? "")}\`\n`);
+        await writeError(`palimpsest: there are no snapshots of \`${spelt(name)}\` in \`${spelt(tree ?? "")}\`\n`);
       }
     }
     const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));

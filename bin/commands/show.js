@@ -1,6 +1,7 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 
 import { elsewhere, whatAndWhence } from "../../lib/describe.js";
+import { name as spelt } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
@@ -99,7 +100,7 @@ function rowOf({ pool, active, pinned }) {
   /** @param {import("../../index.js").IndexedObject} object */
   return ({ handle, id, type, path, tool }) => {
     const within = sets.filter(([, handles]) => handles.has(handle)).map(([name]) => name);
-    return [handle, type, within.join(",") || "-", shownId(id), path ?? tool ?? ""];
+    return [handle, type, within.join(",") || "-", shownId(id), spelt(path ?? tool ?? "")];
   };
 }
 

@@ -1,4 +1,5 @@
 // What changed in a store by versions of another one, for people.
+import { name } from "../../lib/terminal.js";
 
 /** Most changed objects that are shown. */
 const maxShown = 50;
@@ -9,8 +10,8 @@ const maxShown = 50;
  */
 export function changedLines(changed) {
   const lines = changed.slice(0, maxShown).map(({ id, type, path, before, after, storeId }) => {
-    const name = path === null ? id : `${type} ${path}`;
-    return `latest version changed: ${name}: ${day(before)} -> ${day(after)}, written by the store ${storeId}\n`;
+    const object = path === null ? name(id) : `${type} ${name(path ?? "")}`;
+    return `latest version changed: ${object}: ${day(before)} -> ${day(after)}, written by the store ${storeId}\n`;
   });
   if (changed.length > maxShown) {
     lines.push(`latest version changed: ${changed.length - maxShown} more; --json lists all\n`);

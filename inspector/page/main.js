@@ -1,10 +1,10 @@
 // The page: finds its data, and shows the view that the address names. Views know nothing of each other.
+import { line } from "../../lib/terminal.js";
 import { callView } from "./call/call.js";
 import { httpSource } from "./data/http.js";
 import { carriedReport, carriedSource } from "./data/own.js";
 import { remembering } from "./data/remembered.js";
 import { element, failureBox, put } from "./elements/dom.js";
-import { spelt } from "./elements/text.js";
 import { themeSwitch } from "./elements/theme.js";
 import { Following } from "./following.js";
 import { memoryView } from "./memory/memory.js";
@@ -176,7 +176,7 @@ class Pages {
     const { signal } = this.abort;
     const title = (/** @type {string} */ text) => {
       if (!signal.aborted) {
-        document.title = `${spelt(text)} – Palimpsest`;
+        document.title = `${line(text)} – Palimpsest`;
       }
     };
     try {

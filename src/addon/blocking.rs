@@ -38,7 +38,7 @@ impl<T: Send + 'static + ToNapiValue + TypeName> Task for Blocking<T> {
         let work =
             self.work.take().ok_or_else(|| napi::Error::from_reason("the task ran already"))?;
         guarded(work).map_err(|error| {
-            let reason = error.to_string();
+            let reason = error.message();
             self.error = Some(error);
             napi::Error::from_reason(reason)
         })
@@ -120,7 +120,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Turns the core's error into a JavaScript one with message, `code`, `hint`, `candidates` of an ambiguous name, `failure` where something of ours does
 /// not work, and `report` (message, causes and hint, for logs).
 pub(super) fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
-    let mut object = env.create_error(napi::Error::from_reason(error.to_string()))?;
+    let mut object = env.create_error(napi::Error::from_reason(error.message()))?;
     object.set_named_property("code", error.code())?;
     object.set_named_property("report", error.report())?;
     if error.is_failure() {

@@ -248,7 +248,7 @@ fn beside_both(read: Result<BesideBoth>) -> Either<CallBesideBoth, CallFailure> 
         }),
         Err(error) => Either::B(CallFailure {
             code: error.code().to_owned(),
-            message: error.to_string(),
+            message: error.message(),
             hint: error.hint().map(str::to_owned),
         }),
     }

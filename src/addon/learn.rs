@@ -74,7 +74,7 @@ fn collected(paths: &[String], skipped: &mut Vec<Skipped>) -> Result<Samples> {
         match Transcript::read(Path::new(path)) {
             Ok(transcript) => samples.take(&transcript)?,
             Err(error @ Error::MalformedTranscript { .. }) => {
-                skipped.push(Skipped { file: path.clone(), problem: error.to_string() });
+                skipped.push(Skipped { file: path.clone(), problem: error.message() });
             }
             Err(error) => return Err(error),
         }

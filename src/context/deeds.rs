@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::forms;
 use super::host::{HostCall, strings};
 use crate::harness::{Call, ToolKind};
-use crate::object::{Handle, ObjectId};
+use crate::object::{Handle, ObjectId, quote};
 use crate::session::{LineMap, ResultFact, Session, Shows, Subject};
 
 /// Longest one-line argument that appears verbatim, in characters, because models repeat paths, patterns and commands
@@ -203,10 +203,10 @@ impl<'a> Deed<'a> {
         let mut name = |object: &ObjectId| name(session, object, named);
         match self {
             Self::Asked { tool, about } => {
-                let mut words = vec![(*tool).to_owned()];
+                let mut words = vec![quote::name(tool).into_owned()];
                 words.extend(about.iter().take(MAX_ABOUT).map(|about| match about {
                     About::Object(object) => name(object),
-                    About::Words(words) => session.shown_path(words).to_owned(),
+                    About::Words(words) => quote::line(session.shown_path(words)).into_owned(),
                 }));
                 if about.len() > MAX_ABOUT {
                     words.push(format!("{} more", about.len() - MAX_ABOUT));
@@ -214,9 +214,11 @@ impl<'a> Deed<'a> {
                 words.join(" ")
             }
             Self::Changed { tool, file, brief } if brief.is_empty() => {
-                format!("{tool} {}", name(file))
+                format!("{} {}", quote::name(tool), name(file))
             }
-            Self::Changed { tool, file, brief } => format!("{tool} {} ({brief})", name(file)),
+            Self::Changed { tool, file, brief } => {
+                format!("{} {} ({})", quote::name(tool), name(file), quote::line(brief))
+            }
             Self::Ran { what, fact, times } => {
                 let outcome = match (fact.exit, fact.ok) {
                     (Some(0), _) => " ok".to_owned(),
@@ -225,7 +227,7 @@ impl<'a> Deed<'a> {
                     (None, true) => String::new(),
                 };
                 let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
-                format!("{what}{outcome}{times}")
+                format!("{}{outcome}{times}", quote::line(what))
             }
         }
     }
@@ -237,7 +239,7 @@ fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String
     match &entry.subject {
         file @ Subject::File { .. } if !named.contains(&entry.handle) => {
             named.push(entry.handle);
-            format!("{} {}", entry.handle, session.shown_path(file.agent_path()))
+            format!("{} {}", entry.handle, quote::name(session.shown_path(file.agent_path())))
         }
         _ => entry.handle.to_string(),
     }

@@ -1,10 +1,11 @@
 //! The lines that replace content. Golden files hold them, because models learn these forms.
 //!
-//! Pure text. No line reads like an error or like an invitation to repeat a call.
+//! Pure text. No line reads like an error or like an invitation to repeat a call. What a line quotes comes in as it is and is
+//! [`quote`]d here, but for what is said to be ours.
 
 use serde_json::Value;
 
-use crate::object::{Handle, Nickname, TxId, VersionSelector};
+use crate::object::{Handle, Nickname, TxId, VersionSelector, quote};
 use crate::session::{LineRange, ResultFact};
 
 /// Fields of an object that its reference line has, and the characters of each.
@@ -22,8 +23,10 @@ pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
         (None, true) => "ok".to_owned(),
         (None, false) => "failed".to_owned(),
     };
-    let last =
-        if fact.last.is_empty() { String::new() } else { format!(" · last: \"{}\"", fact.last) };
+    let last = match &*fact.last {
+        "" => String::new(),
+        last => format!(" · last: \"{}\"", quote::line(last)),
+    };
     let mut parts = Vec::new();
     if fact.images == 0 || fact.lines > 1 || !fact.last.is_empty() {
         parts.push(count(fact.counted_lines(), "line"));
@@ -41,6 +44,7 @@ pub fn showing_line(
     path: &str,
     ranges: &[LineRange],
 ) -> String {
+    let path = quote::name(path);
     let head = match result {
         Some(result) => format!("[{result}] {file} {path}"),
         None => format!("[{file}] {path}"),
@@ -51,7 +55,8 @@ pub fn showing_line(
 /// What a reference line says of its object besides: ` · named entry · short_summary: "parses arguments" · tags: ["a"]`. `fields` are
 /// those that the object's view names.
 pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String {
-    let mut label = nickname.map_or_else(String::new, |name| format!(" · named {}", name.as_str()));
+    let named = |name: &Nickname| format!(" · named {}", quote::name(name.as_str()));
+    let mut label = nickname.map_or_else(String::new, named);
     for (name, value) in fields.iter().take(LABEL_FIELDS) {
         let shown = match value {
             Value::String(text) => {
@@ -59,9 +64,10 @@ pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String 
             }
             other => other.to_string(),
         };
-        label.extend([" · ", name, ": ", &shortened(&shown, LABEL_CHARS)]);
+        let shown = shortened(&shown, LABEL_CHARS);
+        label.extend([" · ", &quote::name(name), ": ", &quote::line(&shown)]);
     }
-    label.replace(char::is_control, " ")
+    label
 }
 
 /// Lines of a read that stand above: `f3 unchanged; lines 1-210 stand in the read result above (t12).`
@@ -72,6 +78,7 @@ pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<
     } else {
         format!("lines {range} stand")
     };
+    let tool = quote::name(tool);
     format!("{file} unchanged; {lines} in the {tool} result above{place}.")
 }
 
@@ -97,7 +104,7 @@ pub fn as_in_line(
 
 /// The beginning of a line, by which it is found.
 fn beginning(line: &str) -> String {
-    shortened(line, QUOTED_CHARS)
+    quote::line(&shortened(line, QUOTED_CHARS)).into_owned()
 }
 
 fn shortened(text: &str, characters: usize) -> String {
@@ -122,18 +129,20 @@ pub fn changed_line(
     (added, removed): (u64, u64),
 ) -> String {
     let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
-    let by = if by_other { ", by another session" } else { "" };
+    let (path, by) = (quote::name(path), if by_other { ", by another session" } else { "" });
     format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed}):")
 }
 
 /// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.`
 pub fn gone_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
     format!("[{file}] {path} is no longer on disk; its text{of} is kept as {file}.")
 }
 
 /// A note on a file that has no text any more: `[f3] a.bin changed on disk and holds no text now; its text of t12 is kept as f3.`
 pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
     format!(
         "[{file}] {path} changed on disk and holds no text now; its text{of} is kept as {file}."
@@ -142,40 +151,45 @@ pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
 
 /// The answer for a file without text: `[f3] a.bin · no text: it is binary, 1,240 bytes`
 pub fn textless_line(file: Handle, path: &str, why: &str) -> String {
-    format!("[{file}] {path} · no text: {why}")
+    format!("[{file}] {} · no text: {}", quote::name(path), quote::line(why))
 }
 
 /// A note on a file that exists again: `[f3] src/main.rs is on disk again, as it was in t12.`
 pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+    let path = quote::name(path);
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
     format!("[{file}] {path} is on disk again, as it was {seen}.")
 }
 
-/// A note on a file that was moved unchanged: `[f3] src/a.rs is now src/b.rs`
-pub fn moved_line(file: Handle, before: &str, now: &str) -> String {
-    format!("[{file}] {before} is now {now}")
+/// A note on a file that was moved unchanged: `[f3] src/a.rs is now src/b.rs`, or over another one:
+/// `[f3] src/a.rs is now src/b.rs, in place of f5`
+pub fn moved_line(file: Handle, before: &str, now: &str, over: Option<Handle>) -> String {
+    let over = over.map_or_else(String::new, |gone| format!(", in place of {gone}"));
+    format!("[{file}] {} is now {}{over}", quote::name(before), quote::name(now))
 }
 
 /// First line of a note on a file that was moved and changed: `[f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):`
 pub fn moved_changed_line(
     file: Handle,
-    (before, now): (&str, &str),
+    (before, now, over): (&str, &str, Option<Handle>),
     after: Option<Handle>,
-    added: u64,
-    removed: u64,
+    (added, removed): (u64, u64),
 ) -> String {
+    let moved = moved_line(file, before, now, over);
     let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
-    format!("[{file}] {before} is now {now}, and changed{after} (+{added} -{removed}):")
+    format!("{moved}, and changed{after} (+{added} -{removed}):")
 }
 
 /// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.`
 pub fn out_of_reach_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
     format!("[{file}] {path} is out of reach for now; its text{of} is kept as {file}.")
 }
 
 /// A note on a file that can be read again: `[f3] src/main.rs is within reach again, as it was in t12.`
 pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+    let path = quote::name(path);
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
     format!("[{file}] {path} is within reach again, as it was {seen}.")
 }
@@ -187,7 +201,7 @@ pub fn more_changes_line(file: Handle, lines: u64) -> String {
 
 /// Heading of the lines that a failed `edit` may have meant: `[f3] src/main.rs · lines 35-49, nearest to oldText:`
 pub fn nearest_line(file: Handle, path: &str, range: LineRange, text: &str) -> String {
-    format!("[{file}] {path} · {}, nearest to {text}:", lines_phrase(&[range]))
+    format!("[{file}] {} · {}, nearest to {text}:", quote::name(path), lines_phrase(&[range]))
 }
 
 /// For a failed `edit`, the places of a text that occurs several times:
@@ -200,11 +214,12 @@ pub fn places_line(
     total: u64,
 ) -> String {
     let rest = if (first.len() as u64) < total { ", …" } else { "" };
+    let path = quote::name(path);
     format!("[{file}] {path} · {text} stands {total} times: {}{rest}", lines_phrase(first))
 }
 
 /// Folded steps, with their first and last call and the segment that holds their words:
-/// `[t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment.
+/// `[t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment. The deeds are in our words.
 pub fn fold_line(
     (first, last): (Handle, Handle),
     segment: Handle,
@@ -265,12 +280,14 @@ pub fn segment_line(segment: Handle, turns: (u32, u32), ranges: &[LineRange]) ->
 
 /// In a segment, the line above what somebody said: `user, turn 3:`, `assistant:`, `thinking:`.
 pub fn speaker_line(speaker: &str, turn: Option<u32>) -> String {
+    let speaker = quote::name(speaker);
     turn.map_or_else(|| format!("{speaker}:"), |turn| format!("{speaker}, turn {turn}:"))
 }
 
 /// In a segment, the line above the arguments of a call: `[t31] bash`.
 pub fn call_line(call: Option<Handle>, tool: &str) -> String {
-    call.map_or_else(|| tool.to_owned(), |call| format!("[{call}] {tool}"))
+    let tool = quote::name(tool);
+    call.map_or_else(|| tool.to_string(), |call| format!("[{call}] {tool}"))
 }
 
 /// First line of the list of what a long segment holds: `[s2] turns 1-4 · 9,412 lines:`
@@ -280,11 +297,14 @@ pub fn outline_line(segment: Handle, turns: (u32, u32), lines: u64) -> String {
 
 /// A part of a long segment: `lines 40-312 · turn 3: "Please rename the config"`
 pub fn outline_part(range: LineRange, what: &str, begins: &str) -> String {
-    let begins = if begins.is_empty() { String::new() } else { format!(": \"{begins}\"") };
+    let begins = match begins {
+        "" => String::new(),
+        begins => format!(": \"{}\"", quote::line(begins)),
+    };
     format!("{} · {what}{begins}", lines_phrase(&[range]))
 }
 
-/// First line of an activated object: `[t17] bash · lines 1-40 of 412`.
+/// First line of an activated object: `[t17] bash · lines 1-40 of 412`. `name`: in our words, with what they quote quoted.
 pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
 }
@@ -352,7 +372,10 @@ fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::object::quote::hostile;
 
     fn handle(text: &str) -> Handle {
         Handle::parse(text).unwrap()
@@ -393,8 +416,8 @@ mod tests {
         let mut screens = picture.clone();
         (screens.lines, screens.last, screens.images) = (2, "saved".into(), 3);
         let mut failed = ResultFact::for_tests("b");
-        failed.exit = None;
-        failed.ok = false;
+        (failed.exit, failed.ok) = (None, false);
+        let moved = ("src/a.rs", "src/b.rs", None);
         let forms = [
             output_line(handle("t17"), &tests),
             output_line(handle("t18"), &failed),
@@ -416,8 +439,8 @@ mod tests {
             no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             textless_line(handle("f3"), "a.bin", "it is binary, 1,240 bytes"),
             back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
-            moved_line(handle("f3"), "src/a.rs", "src/b.rs"),
-            moved_changed_line(handle("f3"), ("src/a.rs", "src/b.rs"), Some(handle("t12")), 4, 1),
+            moved_line(handle("f3"), "src/a.rs", "src/b.rs", None),
+            moved_changed_line(handle("f3"), moved, Some(handle("t12")), (4, 1)),
             out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             within_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
             nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),
@@ -482,5 +505,46 @@ mod tests {
         line 7 · steps 3-5
         [t17] bash · lines 1-40 of 1,412
         "#);
+    }
+
+    /// Every form that quotes something, with this in each of the places.
+    fn quoting(text: &str) -> Vec<String> {
+        let (f, t, s) = (handle("f3"), handle("t12"), handle("s2"));
+        let mut fact = ResultFact::for_tests("a");
+        fact.last = text.into();
+        let fields =
+            [(text.to_owned(), Value::from(text)), ("n".into(), serde_json::json!([text]))];
+        let nickname = Nickname::parse(text).or_else(|_| Nickname::parse("plain")).ok();
+        vec![
+            output_line(t, &fact),
+            showing_line(Some(t), f, text, &[range(1, 2)]),
+            label(nickname.as_ref(), &fields),
+            standing_line(f, range(1, 2), text, Some(t)),
+            as_in_line(f, range(1, 2), Some(t), Some(text)),
+            changed_line(f, text, Some(t), true, (1, 1)),
+            gone_line(f, text, Some(t)),
+            no_text_line(f, text, Some(t)),
+            textless_line(f, text, "it is binary"),
+            back_line(f, text, Some(t)),
+            moved_line(f, text, text, Some(handle("f5"))),
+            moved_changed_line(f, (text, text, None), Some(t), (1, 1)),
+            out_of_reach_line(f, text, Some(t)),
+            within_reach_line(f, text, Some(t)),
+            nearest_line(f, text, range(1, 2), "oldText"),
+            places_line(f, text, "oldText", &[range(1, 2)], 2),
+            speaker_line(text, Some(3)),
+            call_line(Some(t), text),
+            outline_part(range(1, 2), "turn 3", text),
+            fold_line((t, t), s, 1, &[]),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_line_quotes_begins_no_line_and_forges_no_mark(text in hostile::texts()) {
+            for (plain, quoting) in quoting("plain").iter().zip(quoting(&text)) {
+                prop_assert_eq!(hostile::forged(plain, &quoting), None);
+            }
+        }
     }
 }

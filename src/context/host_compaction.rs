@@ -3,6 +3,7 @@
 //! A host judges by its own list, or by what the newest request used. What counts is the next request as it would go out.
 
 use super::ledger::RESERVED_TOKENS;
+use crate::object::quote;
 
 /// At how many calls one after another a host is told not to compact that hears of no request below its threshold.
 const MOST_IN_VAIN: u32 = 3;
@@ -108,7 +109,7 @@ impl Cancelled {
 pub struct Leaves {
     /// A line for each segment, with its handle.
     pub segments: Vec<String>,
-    /// What the calls did.
+    /// What the calls did, in our words.
     pub deeds: Vec<String>,
     /// What the person wrote, oldest first, each with its turn.
     pub said: Vec<(u32, String)>,
@@ -133,7 +134,8 @@ pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
 /// What a session says first that goes on with what another one left: as a summary. `harness`: where that one was.
 pub fn continuation(harness: &str, leaves: &Leaves, window: Option<u64>) -> String {
     let opening = format!(
-        "This conversation began in another program ({harness}). All of it is kept word for word:"
+        "This conversation began in another program ({}). All of it is kept word for word:",
+        quote::name(harness)
     );
     told(&opening, leaves, window)
 }
@@ -176,14 +178,14 @@ fn newest_said(said: &[(u32, String)], most: usize) -> Vec<String> {
     shown
 }
 
-/// The first characters of a text.
+/// The first characters of a text, as a summary of ours quotes them.
 fn beginning(text: &str, most: usize) -> String {
     let mut characters = text.trim().chars();
     let mut shown: String = characters.by_ref().take(most).collect();
     if characters.next().is_some() {
         shown.push('…');
     }
-    shown
+    quote::block(&shown).into_owned()
 }
 
 #[cfg(test)]

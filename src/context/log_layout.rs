@@ -11,7 +11,7 @@ use super::excerpt::{self, Named};
 use super::forms;
 use super::host::HostMessage;
 use crate::error::{Error, Result};
-use crate::object::{Handle, Hash, ObjectId};
+use crate::object::{Handle, Hash, ObjectId, quote};
 use crate::session::{
     Cut, LineRange, MessageKind, Numbering, Part, Piece, ResultFact, Session, Shows, Subject,
     Treatment, counted,
@@ -236,7 +236,8 @@ fn render_current(
     let (handle, path) =
         file(session, object).ok_or_else(|| Error::internal("current text of an unknown file"))?;
     let (shown, lines) = counted_of(text, ranges, are_counted);
-    let current = headed_lines(&forms::activated_line(handle, path, &shown, lines), text, ranges);
+    let heading = forms::activated_line(handle, &quote::name(path), &shown, lines);
+    let current = headed_lines(&heading, text, ranges);
     Ok(host.map_or(current.clone(), |host| format!("{host}\n\n{current}")))
 }
 

@@ -11,7 +11,7 @@ use super::tokens::{self, Counter};
 use super::view::{Slot, user_message};
 use super::window::Marks;
 use crate::error::{Error, Result};
-use crate::object::{Hash, ObjectId, file_type};
+use crate::object::{Hash, ObjectId, file_type, quote};
 use crate::session::{Active, ActiveView, IndexEntry, LineRange, Session, SlotRecord, Subject};
 
 /// The line of an object in the metadata pool.
@@ -201,6 +201,7 @@ fn first_lines(ranges: &[LineRange], mut lines: u64) -> Vec<LineRange> {
 
 /// `ACTIVE_CONTENT id={id}` and the content. If only some lines are active, they are named (`lines=1-40,60-70`).
 pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
+    let id = quote::name(id.as_str());
     if ranges.is_empty() {
         return format!("ACTIVE_CONTENT id={id}\n{text}");
     }
@@ -214,7 +215,8 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
 fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<String> {
     let fact = session.result(at).filter(|fact| fact.is_output)?;
     let id = fact.object.as_ref()?;
-    let line = format!("toolcall_ref id={id} tool={} status={}", fact.tool, status(fact.ok));
+    let (id, tool) = (quote::name(id.as_str()), quote::name(&fact.tool));
+    let line = format!("toolcall_ref id={id} tool={tool} status={}", status(fact.ok));
     Some(content::with_text(message.content(), &line, Images::Stay))
 }
 
@@ -284,14 +286,14 @@ pub fn fitting<T>(lines: Vec<(T, PoolLine)>, room: &mut u64) -> Vec<T> {
 
 /// The line of an object without a readable version.
 fn pool_line(entry: &IndexEntry) -> String {
-    let id = &entry.id;
+    let id = quote::name(entry.id.as_str());
     match &entry.subject {
         file @ Subject::File { path, .. } => {
-            let shown = file.agent_path();
-            format!("id={id} type=file path={shown} file_type={}", file_type(path))
+            let (shown, kind) = (quote::name(file.agent_path()), file_type(path));
+            format!("id={id} type=file path={shown} file_type={}", quote::name(kind))
         }
         Subject::Toolcall { tool, ok, .. } => {
-            format!("id={id} type=toolcall tool={tool} status={}", status(*ok))
+            format!("id={id} type=toolcall tool={} status={}", quote::name(tool), status(*ok))
         }
         Subject::Segment { .. } => format!("id={id} type=chat_segment"),
     }

@@ -8,6 +8,7 @@ use super::fidelity::Fidelity;
 use super::load::MemoryFile;
 use super::page::{Page, words};
 use super::scope::{Folders, Scope, shown_path};
+use crate::object::quote;
 
 /// What stands behind a stale page. `words`: what became of the files that it cites.
 pub fn stale_mark(words: &str) -> String {
@@ -37,7 +38,7 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
     let mut text = format!("{FIRST_LINE}\n");
     let file = if is_empty { Scope::Global.index_file() } else { "" };
     if let Some(folder) = folders.folder(Scope::Global) {
-        let folder = shown_path(folder, home);
+        let folder = quote::name(&shown_path(folder, home)).into_owned();
         let _ = writeln!(text, "- global, for all projects: {folder}/{file}");
     }
     if folders.names_project() {
@@ -115,10 +116,13 @@ fn heading_of(page: &Page) -> String {
     let is_title = |heading: &String| words(heading).iter().any(|word| word == "memory");
     let headings = &page.place.headings;
     let below = if headings.first().is_some_and(is_title) { &headings[1..] } else { headings };
-    if below.is_empty() { String::new() } else { format!("### {}", below.join(" / ")) }
+    match &*below.join(" / ") {
+        "" => String::new(),
+        headings => quote::section(&format!("### {}", quote::line(headings))).into_owned(),
+    }
 }
 
-/// The first lines of each index as they are, up to so many lines and bytes.
+/// The first lines of each index as they are, but for what could be taken for ours, up to so many lines and bytes.
 pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> String {
     let mut text = String::new();
     for scope in Scope::ALL {
@@ -135,7 +139,7 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
             shown.push_str(line.trim_end_matches('\r'));
             shown.push('\n');
         }
-        let _ = write!(text, "\n\n{}\n{}", title(scope), shown.trim_end());
+        let _ = write!(text, "\n\n{}\n{}", title(scope), quote::section(shown.trim_end()));
         let left = (index.text.lines().count() as u64).saturating_sub(lines);
         if left > 0 {
             let lines = if left == 1 { "line" } else { "lines" };
@@ -143,4 +147,76 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::memory::fidelity::Forms;
+    use crate::memory::note::Told;
+    use crate::memory::parse::parse;
+    use crate::object::Hash;
+    use crate::object::quote::hostile;
+
+    /// An index that says this wherever an index may say something, and a topic file.
+    fn files(said: &str) -> Vec<MemoryFile> {
+        let index = format!(
+            "# {said}\n\n- {said}: value\n  {said}\n\n{said}\n===\n- [{said}](a.md) {said}\n- `{said}` <name>\n\n```\n{said}\n```\n"
+        );
+        let topic = format!("## {said}\n\n{said}\n\n- {said}\n");
+        let file = |file: String, text: String| MemoryFile {
+            scope: Scope::Project,
+            path: file.clone().into(),
+            hash: Hash::of(&text),
+            bytes: text.len() as u64,
+            links: Vec::new(),
+            is_linked: true,
+            pages: parse(Scope::Project, &file, &text),
+            file,
+            text,
+        };
+        vec![file("MEMORY.md".into(), index), file(format!("{said}.md"), topic)]
+    }
+
+    /// All that the system prompt, or a note, may say of these files.
+    fn told(said: &str) -> Vec<String> {
+        let files = files(said);
+        let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
+        let forms: Vec<Forms> = pages.iter().map(|page| Forms::of(page)).collect();
+        let mut told = vec![capped_indexes(&files, u64::MAX, u64::MAX)];
+        for fidelity in Fidelity::ALL {
+            let shown = pages.iter().zip(&forms).map(|(page, forms)| Shown {
+                page,
+                fidelity,
+                text: &forms.at(fidelity).text,
+                stale: None,
+            });
+            told.push(super::pages(&shown.collect::<Vec<_>>(), &[]));
+        }
+        let changes = Told::default().changes(&Told::of(pages.into_iter()));
+        told.extend(changes.iter().map(|change| change.note(said, 1)));
+        told
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_memory_says_ends_its_section_or_is_taken_for_ours(said in hostile::texts()) {
+            for text in told(&said) {
+                let ours = |mark: &&str| mark.starts_with("Project (MEMORY.md)\n") || mark.starts_with("Memory change 1: ");
+                let marks = hostile::marks(&text);
+                prop_assert!(marks.len() == 1 && marks.iter().all(ours), "{:?} in {}", marks, text);
+                prop_assert_eq!(hostile::hidden(&text), None);
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_memory_stands_as_it_is_written() {
+        let said = "Run `make <target>` for Vec<String>; é 漢字 👩‍👩‍👧 ❤️";
+        for text in told(said) {
+            assert!(!text.contains("\\u") && text.contains(said), "{text}");
+        }
+    }
 }

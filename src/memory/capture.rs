@@ -12,6 +12,7 @@ use super::journal::{Author, Draft};
 use super::page::Page;
 use super::parse::without_marker;
 use super::scope::Scope;
+use crate::object::quote;
 use crate::store::redact_text;
 
 /// Characters of a conversation that are sent, of one message of it, and of the entries that stand.
@@ -61,7 +62,7 @@ pub(super) fn prompt(messages: &[Value], known: &[Page]) -> Option<String> {
         if entries.len() + line.len() > MAX_KNOWN_CHARS {
             break;
         }
-        let _ = writeln!(entries, "- {line}");
+        let _ = writeln!(entries, "- {}", quote::block(line));
     }
     let text = format!(
         "{TASK}\n\n<remembered>\n{entries}</remembered>\n\n<conversation>\n{}\n</conversation>\n",
@@ -127,7 +128,7 @@ fn text_of(message: &Value) -> Option<String> {
             let blocks = blocks.iter().filter_map(|block| {
                 match block.get("type").and_then(Value::as_str)? {
                     "text" => Some(block.get("text")?.as_str()?.to_owned()),
-                    "toolCall" => Some(format!("[{}]", block.get("name")?.as_str()?)),
+                    "toolCall" => Some(format!("[{}]", quote::name(block.get("name")?.as_str()?))),
                     _ => None,
                 }
             });
@@ -137,8 +138,8 @@ fn text_of(message: &Value) -> Option<String> {
     };
     let said = said.trim();
     let text = match said.char_indices().nth(MAX_MESSAGE_CHARS) {
-        Some((end, _)) => format!("{who}: {} …", &said[..end]),
-        None => format!("{who}: {said}"),
+        Some((end, _)) => format!("{who}: {} …", quote::block(&said[..end])),
+        None => format!("{who}: {}", quote::block(said)),
     };
     (!said.is_empty()).then_some(text)
 }

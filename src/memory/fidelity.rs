@@ -1,10 +1,12 @@
-//! The four fidelities of a page, each derived from its Markdown alone: the same text always gives the same lines. Must not choose one.
+//! The four fidelities of a page, each derived from its Markdown alone: the same text always gives the same lines, in which no tag ends the
+//! section that they stand in. Must not choose one.
 
 use serde::{Deserialize, Serialize};
 
 use super::page::{Page, words};
 use super::parse::without_marker;
 use crate::context::tokens;
+use crate::object::quote;
 
 /// Characters of what a compressed page says, up to the end of a sentence where one ends in time.
 const COMPRESSED_CHARS: usize = 160;
@@ -58,9 +60,9 @@ pub struct Forms([Form; 4]);
 impl Forms {
     /// Derives the forms of a page.
     pub fn of(page: &Page) -> Self {
-        let full = form(full(page));
+        let full = form(&full(page));
         let no_longer = |text: String, than: &Form| {
-            let form = form(text);
+            let form = form(&text);
             if form.tokens < than.tokens { form } else { than.clone() }
         };
         let compressed = no_longer(compressed(page), &full);
@@ -75,7 +77,8 @@ impl Forms {
     }
 }
 
-fn form(text: String) -> Form {
+fn form(text: &str) -> Form {
+    let text = quote::section(text).into_owned();
     let tokens = u32::try_from(tokens::count(&text) + 1).unwrap_or(u32::MAX);
     Form { text, tokens }
 }
@@ -124,7 +127,7 @@ fn pointer(page: &Page) -> String {
         format!("{} …", words[..words.len().min(POINTER_WORDS)].join(" "))
     };
     let name = page.key.clone().unwrap_or_else(first);
-    format!("- {name} → {}:{}", page.place.file, page.place.line)
+    format!("- {} → {}", quote::line(&name), position(page))
 }
 
 /// One line for a page: an entry as an item, a section of a topic file with its name.
@@ -134,8 +137,12 @@ fn line(page: &Page, said: &str) -> String {
 
 /// Name of a section and its place.
 fn place(page: &Page) -> String {
-    let name = page.key.as_deref().unwrap_or("beginning");
-    format!("{name} ({}:{})", page.place.file, page.place.line)
+    let name = quote::line(page.key.as_deref().unwrap_or("beginning"));
+    format!("{name} ({})", position(page))
+}
+
+fn position(page: &Page) -> String {
+    format!("{}:{}", quote::name(&page.place.file), page.place.line)
 }
 
 /// What a page says, on one line and without the marker of its list.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Serialize, Serializer};
 
+use crate::object::quote;
+
 /// What kind of thing was found. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -92,7 +94,7 @@ impl FindingCode {
 pub struct Finding {
     /// Its kind.
     pub code: FindingCode,
-    /// What is wrong, in a whole sentence without a period. Never holds a secret.
+    /// What is wrong, in a whole sentence without a period, in one line. Never holds a secret.
     pub words: String,
     /// The file that it is about.
     #[serde(serialize_with = "as_text")]
@@ -104,7 +106,7 @@ pub struct Finding {
 impl Finding {
     /// A finding about no file in particular.
     pub fn new(code: FindingCode, words: impl Into<String>) -> Self {
-        Self { code, words: words.into(), file: None, line: None }
+        Self { code, words: quote::line(&words.into()).into_owned(), file: None, line: None }
     }
 
     /// The same finding about a file, and a line of it.
@@ -118,8 +120,8 @@ impl fmt::Display for Finding {
     /// `path:line: words`, with as much of the place as there is.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(formatter, "{}:{line}: ", file.display())?,
-            (Some(file), None) => write!(formatter, "{}: ", file.display())?,
+            (Some(file), Some(line)) => write!(formatter, "{}:{line}: ", quote::path(file))?,
+            (Some(file), None) => write!(formatter, "{}: ", quote::path(file))?,
             _ => {}
         }
         formatter.write_str(&self.words)

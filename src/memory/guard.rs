@@ -9,6 +9,7 @@ use super::checks::{Limits, check_new_lines, new_secret};
 use super::finding::{Finding, FindingCode};
 use super::scope::{Folders, Scope};
 use crate::harness::{Access, Call, Patched};
+use crate::object::quote;
 use crate::settings::{MEMORY_CONFIG_FILE, MemorySettings};
 use crate::source::{FileState, canonical_path, read_file, resolve_path};
 
@@ -48,7 +49,7 @@ pub(super) fn refuse_write(
         Some(format!(
             "The text looks like it holds a secret ({rule}), and memory never keeps secrets: nothing was written to `{}`. Say where \
              the secret is kept instead.",
-            target.given
+            quote::name(target.given)
         ))
     })
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::page::{Page, PageId};
 use super::scope::Scope;
 use crate::context::tokens;
+use crate::object::quote;
 
 /// Lines of entries that a note shows.
 const MAX_LINES: usize = 40;
@@ -80,6 +81,7 @@ impl Change {
     /// note another text.
     pub(super) fn note(&self, place: &str, number: u32) -> String {
         let (added, removed) = (self.added.len(), self.removed.len());
+        let place = quote::name(place);
         let mut note = format!("Memory change {number}: {place} (+{added} -{removed}):");
         let (mut lines, mut left, mut rest) = (0, MAX_TOKENS, 0);
         let entries = self
@@ -88,7 +90,8 @@ impl Change {
             .map(|text| ('-', text))
             .chain(self.added.iter().map(|text| ('+', text)));
         for (sign, text) in entries {
-            let shown: Vec<String> = text.lines().map(|line| format!("{sign} {line}")).collect();
+            let shown: Vec<String> =
+                quote::section(text).lines().map(|line| format!("{sign} {line}")).collect();
             let cost: u64 = shown.iter().map(|line| tokens::count(line) + 1).sum();
             if rest > 0 || lines + shown.len() > MAX_LINES || cost > left {
                 rest += 1;

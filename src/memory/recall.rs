@@ -21,7 +21,7 @@ use super::warning::Warning;
 use super::watching::Recalled;
 use super::{LOOK, Look, Memory, StoreAccess};
 use crate::error::Error;
-use crate::object::ObjectId;
+use crate::object::{ObjectId, quote};
 use crate::source;
 use crate::store::{Expression, SnippetLine, Store, snippet};
 
@@ -362,7 +362,7 @@ fn unsearched(warnings: &[Warning]) -> impl Iterator<Item = RecallProblem> {
     let about = warnings.iter().filter(|warning| UNSEARCHED.contains(&warning.code));
     about.map(|warning| RecallProblem {
         reason: RecallReason::Unavailable,
-        message: format!("`{}` {}", warning.path.display(), warning.problem),
+        message: format!("`{}` {}", quote::path(&warning.path), warning.problem),
     })
 }
 

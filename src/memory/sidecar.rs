@@ -140,7 +140,7 @@ impl MemoryFolder {
         let is_own = is_own(name);
         let act = if makes { "create" } else { "open" };
         let opened = match &self.project {
-            Some(project) if !is_own => self.opened_in(project, makes),
+            Some(project) if !is_own => opened_in(project, makes),
             _ => {
                 // A file of the user's own folder may be a link that they made.
                 let path = self.path_of(name);
@@ -168,14 +168,6 @@ impl MemoryFolder {
             Err(error) if !makes && source::is_absence(&error) => Ok(None),
             Err(source) => Err(failed(act, self.path.clone(), source)),
         }
-    }
-
-    fn opened_in(&self, project: &Path, makes: bool) -> io::Result<Place> {
-        let mut folder = HeldFolder::open(project, Access::Shared)?;
-        for name in [".pi", "memory"] {
-            folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
-        }
-        Ok(Place { folder, name: String::new() })
     }
 
     /// Reads a file of the folder. Never waits for a pipe, and never reads more than 16 MiB.
@@ -333,6 +325,15 @@ impl MemoryFolder {
             Held::TooLarge(_) => Err(failed(ErrorKind::FileTooLarge.into())),
         }
     }
+}
+
+/// The memory folder of a project, opened part by part.
+fn opened_in(project: &Path, makes: bool) -> io::Result<Place> {
+    let mut folder = HeldFolder::open(project, Access::Shared)?;
+    for name in [".pi", "memory"] {
+        folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
+    }
+    Ok(Place { folder, name: String::new() })
 }
 
 /// Whether only the program reads and writes a file, or what it sets aside of one.

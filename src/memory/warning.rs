@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
+use crate::object::quote;
 
 /// What is wrong with a memory folder. Nothing is lost by any of it, and the prompt goes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,8 @@ pub struct Warning {
 impl Warning {
     /// A warning on a path.
     pub fn new(code: &'static str, path: &Path, problem: impl Into<String>) -> Self {
-        Self { code, path: path.to_owned(), problem: problem.into() }
+        let problem = quote::line(&problem.into()).into_owned();
+        Self { code, path: path.to_owned(), problem }
     }
 }
 

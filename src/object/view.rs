@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Envelope, FieldPath, Nickname, ObjectType};
+use super::{Envelope, FieldPath, Nickname, ObjectType, quote};
 use crate::error::Result;
 
 /// The fields of an object's metadata line with their values, in order: `id`, `type`, then those of its view.
@@ -50,13 +50,13 @@ pub fn metadata_view(
 }
 
 /// Renders a metadata line: `id=a type=file path=/a b.md short_summary="two\nlines"`. One-line texts are written as
-/// they are, all other values as JSON.
+/// they are, all other values as JSON, and all is [`quote`]d.
 pub fn metadata_line(view: &[(String, Value)]) -> String {
     let shown = |(name, value): &(String, Value)| match value {
         Value::String(text) if !text.contains(char::is_control) => format!("{name}={text}"),
         other => format!("{name}={other}"),
     };
-    view.iter().map(shown).collect::<Vec<_>>().join(" ")
+    view.iter().map(|field| quote::line(&shown(field)).into_owned()).collect::<Vec<_>>().join(" ")
 }
 
 fn own_view(fields: &Map<String, Value>) -> Option<Vec<&str>> {

@@ -16,7 +16,7 @@ use palimpsest::context::tokens::Counter;
 use palimpsest::live::{
     CallInfo, Files, FinishedToolCall, HostList, LiveSession, OpenSession, Transformed, Wanted,
 };
-use palimpsest::object::AsOf;
+use palimpsest::object::{AsOf, quote};
 use palimpsest::session::Subject;
 use palimpsest::settings::Settings;
 use palimpsest::source::{Exclude, IndexOptions, IndexReport, Namespace, index_paths};
@@ -148,7 +148,7 @@ fn kind(
     activated: &str,
     indexed: &'static str,
 ) -> Kind {
-    let activated = activated.replace("{name}", name);
+    let activated = activated.replace("{name}", &quote::name(name));
     let is_found = activated.starts_with("[f");
     Kind { name: name.into(), make, is_found, read, activated, indexed }
 }

@@ -1,4 +1,5 @@
 // A message of a request: who speaks, why it stands as it does, what it costs, its text; its exact JSON on demand.
+import { name as spelt } from "../../../lib/terminal.js";
 import { difference } from "../elements/difference.js";
 import { button, element } from "../elements/dom.js";
 import { longText } from "../elements/long-text.js";
@@ -99,7 +100,7 @@ function objectLinks({ object, handle, fileHandle, path }, session) {
     "span",
     { class: "objects" },
     object === null ? null : link(object, handle ?? object.slice(0, 12)),
-    fileHandle === null ? null : link(fileHandle, [fileHandle, path].filter(Boolean).join(" ")),
+    fileHandle === null ? null : link(fileHandle, path === null ? fileHandle : `${fileHandle} ${spelt(path)}`),
   );
 }
 

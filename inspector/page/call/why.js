@@ -1,4 +1,5 @@
 // Why a piece of a request stands as it does, in words; and what it costs. Must not touch the document.
+import { name as spelt } from "../../../lib/terminal.js";
 import { counted } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").MessageAbout} MessageAbout */
@@ -68,7 +69,7 @@ export function whyText(about) {
   if (way === "withheld") {
     return WITHHELD[/** @type {keyof typeof WITHHELD} */ (about.withheld)];
   }
-  const file = [about.fileHandle, about.path].filter(Boolean).join(" ");
+  const file = [about.fileHandle, spelt(about.path ?? "")].filter(Boolean).join(" ");
   const texts = {
     given: "As the host gave it",
     current: `The text of ${file || "the file"} as it is now`,

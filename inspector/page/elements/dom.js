@@ -1,6 +1,7 @@
 // Elements of the document. All text goes in as text nodes, with hidden characters spelt out; nothing is ever read as markup, and no style is
 // set but through the object model, as the content security policy demands.
-import { runs, spelt } from "./text.js";
+import { harmless } from "../../../lib/terminal.js";
+import { runs } from "./text.js";
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {import("../../protocol.js").Failure} Failure */
@@ -42,7 +43,7 @@ function dressed(made, attributes, children) {
     if (typeof value === "function") {
       made.addEventListener(key.slice(2), /** @type {EventListener} */ (value));
     } else if (value !== null && value !== undefined && value !== false) {
-      made.setAttribute(key, value === true ? "" : spelt(String(value)));
+      made.setAttribute(key, value === true ? "" : harmless(String(value)));
     }
   }
   made.append(...nodes(children));

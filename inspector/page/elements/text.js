@@ -1,16 +1,9 @@
 // Text as a person can check it: characters that show nothing or turn the line around are spelt out, long texts come in pieces.
-// Must not touch the document.
+// Must not touch the document, nor say which characters are hidden.
+import { hiddenInLines } from "../../../lib/terminal.js";
 
 /** A run of plain text, or one character that is spelt out: `code` is its name, `U+202E`. */
 /** @typedef {{ text: string, code: string | null }} Run */
-
-// Controls but tab and line feed, fillers and joiners without a shape of their own, turners of direction, tags, lone surrogates.
-const HIDDEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\p{Surrogate}]|\u034f|[\u180b-\u180f]|[\ufe00-\ufe0f]/gu;
-
-/** Whether a picture stands at the end of a text, so that a joiner or selector behind it belongs to it. */
-const PICTURE_BEFORE = /(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}#*0-9]|\ufe0f|\u20e3)$/u;
 
 /** What a long text shows at first. */
 const FIRST = { lines: 12, characters: 1_200 };
@@ -24,11 +17,8 @@ export function runs(text) {
   /** @type {Run[]} */
   const found = [];
   let from = 0;
-  for (const match of text.matchAll(HIDDEN)) {
+  for (const match of text.matchAll(hiddenInLines)) {
     const [character] = match;
-    if (isHarmless(text, match.index, character)) {
-      continue;
-    }
     if (match.index > from) {
       found.push({ text: text.slice(from, match.index), code: null });
     }
@@ -39,16 +29,6 @@ export function runs(text) {
     found.push({ text: text.slice(from), code: null });
   }
   return found;
-}
-
-/**
- * A text with what is hidden spelt out, for titles and labels.
- * @param {string} text
- */
-export function spelt(text) {
-  return runs(text)
-    .map(({ text: part, code }) => (code === null ? part : `[${code}]`))
-    .join("");
 }
 
 /**
@@ -89,19 +69,6 @@ export function oneLine(text, most) {
     .replace(/\s+/g, " ")
     .trim();
   return line.length > most ? `${line.slice(0, pieceEnd(line, 0, most - 1))}…` : line;
-}
-
-/**
- * A carriage return of a line end, and what makes a picture of several characters, hide nothing.
- * @param {string} text
- * @param {number} at
- * @param {string} character
- */
-function isHarmless(text, at, character) {
-  if (character === "\r") {
-    return text[at + 1] === "\n";
-  }
-  return (character === "\u200d" || character === "\ufe0f") && PICTURE_BEFORE.test(text.slice(Math.max(0, at - 4), at));
 }
 
 /** @param {string} character */

@@ -1,4 +1,5 @@
 // The memory of a session's folder: its pages and how much of each the model has, those to look at again, memory faults.
+import { name as spelt } from "../../../lib/terminal.js";
 import { difference } from "../elements/difference.js";
 import { element, fill, put } from "../elements/dom.js";
 import { headingPart, keptParts } from "../elements/kept-parts.js";
@@ -65,7 +66,7 @@ function citedNode({ path, change, diff }, href) {
   return element(
     "div",
     { class: "cited" },
-    href === null ? element("code", {}, path) : element("a", { href }, path),
+    href === null ? element("code", {}, spelt(path)) : element("a", { href }, spelt(path)),
     diff === null ? element("p", { class: "faint" }, UNSHOWN[change]) : difference(diff),
   );
 }

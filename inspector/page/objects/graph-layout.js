@@ -1,5 +1,6 @@
 // Where the neighbours of an object stand in its graph: what leads to it on the left, what it leads to on the right.
 // Must not touch the document.
+import { name as spelt } from "../../../lib/terminal.js";
 
 /** @typedef {import("../../../index.js").ObjectLink} ObjectLink */
 /** @typedef {{ id: string | null, name: string, words: string, count: number }} Neighbour */
@@ -18,7 +19,7 @@ export function neighbours(links, end) {
   const found = new Map();
   for (const { from, kind, written, target } of links) {
     const id = end === "from" ? from : (target.id ?? null);
-    const name = end === "from" ? from : (target.path ?? target.id ?? written);
+    const name = end === "from" ? from : target.path === undefined ? (target.id ?? written) : spelt(target.path);
     const known = found.get(id ?? `${kind} ${written}`) ?? { id, name, words: "", count: 0, kinds: new Set() };
     known.count += 1;
     known.kinds.add(target.state === "found" || target.state === "none" ? kind : `${kind}, ${target.state}`);

@@ -1,4 +1,5 @@
 // An object: its versions with their differences, the calls that showed it, what became of it, its relations, its file on disk.
+import { name as spelt } from "../../../lib/terminal.js";
 import { difference } from "../elements/difference.js";
 import { button, element, fill, put } from "../elements/dom.js";
 import { headingPart, keptParts } from "../elements/kept-parts.js";
@@ -272,7 +273,7 @@ class ObjectPage {
       {},
       group(
         "It refers to",
-        links.map((link) => item(link.target.id, link.target.path ?? link.written, link)),
+        links.map((link) => item(link.target.id, spelt(link.target.path ?? link.written), link)),
       ),
       group(
         "Referred to by",
@@ -311,7 +312,7 @@ function factsOf({ id, versions }, line) {
 
 /** @param {NonNullable<ObjectView["disk"]>} disk */
 function diskNode({ path, state }) {
-  return element("p", { class: `disk ${state}` }, DISK[state], " ", element("code", {}, path));
+  return element("p", { class: `disk ${state}` }, DISK[state], " ", element("code", {}, spelt(path)));
 }
 
 /**
@@ -360,7 +361,11 @@ function toggle(name, place, signal, load) {
 function nameOf({ id, versions: [newest] }) {
   const path = newest?.source && "path" in newest.source ? newest.source.path : null;
   const { tool, brief } = newest?.fields ?? {};
-  return typeof path === "string" ? path : typeof tool === "string" ? [tool, brief].filter(Boolean).join(" ") : id;
+  return typeof path === "string"
+    ? spelt(path)
+    : typeof tool === "string"
+      ? [tool, brief].filter(Boolean).join(" ")
+      : id;
 }
 
 /** @param {string} redacted */

@@ -10,7 +10,7 @@ use crate::context::host::image_units;
 use crate::context::log_layout::{Texts, counted_of, headed_lines};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
-use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector};
+use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector, quote};
 use crate::session::{
     ActiveView, Cut, Event, LineRange, Shows, Subject, merge_ranges, parse_ranges,
 };
@@ -35,6 +35,7 @@ pub(super) struct Shown {
     pub(super) object: ObjectId,
     pub(super) version: Hash,
     pub(super) handle: Handle,
+    /// In our words, with what they quote quoted.
     pub(super) name: String,
     pub(super) text: Arc<str>,
     pub(super) default: Vec<LineRange>,
@@ -180,7 +181,7 @@ impl Tools<'_> {
         match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
             Some(Subject::Toolcall { tool, version: mut known, .. }) => {
                 let handle = self.handle_of(object)?;
-                let mut name = tool;
+                let mut name = quote::name(&tool).into_owned();
                 let whole = self.whole_of(object, version, picks)?;
                 if let Some((cut, text)) = whole {
                     return Ok(Ok(Shown {
@@ -264,7 +265,7 @@ impl Tools<'_> {
         };
         let path = self.journal.state().shown_path(file.agent_path()).to_owned();
         let (latest, lines) = (latest.clone(), *lines);
-        let mut name = path.clone();
+        let mut name = quote::name(&path).into_owned();
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {
             wanted = self.journal.store().select(object, version)?.content_hash;
@@ -278,7 +279,7 @@ impl Tools<'_> {
             }
             name.push_str(" (no longer on disk; last version)");
         } else if let Some(obstacle) = obstacle {
-            name = format!("{name} (as last seen; now {obstacle})");
+            name = format!("{name} (as last seen; now {})", quote::line(&obstacle));
         }
         let mut default = None;
         if let Some((range, read)) = seen {
@@ -301,7 +302,7 @@ impl Tools<'_> {
         let text = match self.journal.text(object, &wanted) {
             Ok(text) => text,
             Err(Error::NotFound { .. }) => {
-                return Ok(Err(format!("[{handle}] {path} · that version has no text")));
+                return Ok(Err(format!("[{handle}] {name} · that version has no text")));
             }
             Err(error) => return Err(error),
         };
@@ -345,13 +346,17 @@ fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<Lin
     };
     if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
         let regex = Regex::new(pattern).map_err(|error| {
-            Error::argument("pattern", format!("is no regular expression: {error}"))
+            let why = error.to_string();
+            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            Error::argument("pattern", format!("is no regular expression: {why}"))
         })?;
         ranges = matching_lines(&subject.text, &regex, &ranges);
         if ranges.is_empty() {
             return Ok(Err(format!(
-                "[{}] {} · no line matches `{pattern}`",
-                subject.handle, subject.name
+                "[{}] {} · no line matches `{}`",
+                subject.handle,
+                subject.name,
+                quote::line(pattern)
             )));
         }
     }

@@ -3,17 +3,27 @@
 use super::Tools;
 use crate::context::forms;
 use crate::error::{Error, Result};
-use crate::object::{AsOf, Name, ObjectId, ObjectType};
+use crate::object::{AsOf, Name, ObjectId, ObjectType, quote};
 use crate::session::{IndexEntry, Subject};
 use crate::store::MAX_CANDIDATES;
 
 impl Tools<'_> {
-    /// Finds the object of a name: first in the session index by handle, ID, nickname, path and ID prefix, then among the
+    /// Finds the object of a name, which may also be written as a line of ours quotes it: first in the session index by handle, ID, nickname, path and ID prefix, then among the
     /// files of the store, then by turns. Never another session's toolcalls.
     ///
     /// # Errors
     /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure objects.
     pub(super) fn find(&self, name: &Name) -> Result<ObjectId> {
+        let quoted = || Name { text: quote::named(&name.text), version: name.version };
+        match self.find_as_given(name) {
+            Err(Error::UnknownName { .. }) if name.text.contains("\\u") => {
+                self.find_as_given(&quoted()).map_err(|_| unknown(name))
+            }
+            found => found,
+        }
+    }
+
+    fn find_as_given(&self, name: &Name) -> Result<ObjectId> {
         let index = self.journal.state().index();
         if let Some(handle) = name.handle() {
             let entry = index.by_handle(handle);
@@ -70,9 +80,13 @@ impl Tools<'_> {
     fn describe(&self, entry: &IndexEntry) -> String {
         match &entry.subject {
             file @ Subject::File { .. } => {
-                format!("{} {}", entry.handle, self.journal.state().shown_path(file.agent_path()))
+                format!(
+                    "{} {}",
+                    entry.handle,
+                    quote::name(self.journal.state().shown_path(file.agent_path()))
+                )
             }
-            Subject::Toolcall { tool, .. } => format!("{} {tool}", entry.handle),
+            Subject::Toolcall { tool, .. } => format!("{} {}", entry.handle, quote::name(tool)),
             Subject::Segment { turns, .. } => {
                 format!("{} {}", entry.handle, forms::turns_phrase(*turns))
             }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Tools;
 use crate::context::forms;
 use crate::error::Result;
-use crate::object::{Handle, Hash, ObjectId};
+use crate::object::{Handle, Hash, ObjectId, quote};
 use crate::settings::Layout;
 use crate::source::Location;
 use crate::store::Version;
@@ -63,7 +63,7 @@ impl Tools<'_> {
     /// What to say of a name that is no object's but a path, where no file can be read: `src · no text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
         let obstacle = self.workspace.disk().obstacle_given(given)?;
-        Some(format!("{given} · no text: {obstacle}"))
+        Some(format!("{} · no text: {obstacle}", quote::name(given)))
     }
 
     /// The newest version that has text.

@@ -13,7 +13,7 @@ use crate::context::tokens;
 use crate::error::{Error, Result};
 use crate::live::Notice;
 use crate::live::journal::Journal;
-use crate::object::{Handle, Hash, ObjectId, unified_diff};
+use crate::object::{Handle, Hash, ObjectId, quote, unified_diff};
 use crate::session::{LineMap, Subject};
 use crate::settings::Layout;
 
@@ -108,7 +108,7 @@ pub(in crate::live) fn describe_change(
         return Ok(change);
     }
     if let Some(before) = before {
-        change.note = Some(forms::moved_line(*handle, before, &shown.place));
+        change.note = Some(forms::moved_line(*handle, before, path, shown.over));
         let (from, path) = (before.clone(), path.clone());
         change.notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
     }
@@ -132,8 +132,8 @@ pub(in crate::live) fn describe_change(
 struct Shown {
     handle: Handle,
     path: String,
-    /// The same and, where the file was moved over another one, that one's handle.
-    place: String,
+    /// Where the file was moved over another one, that one's handle.
+    over: Option<Handle>,
     /// The path that the model knows, where it is another.
     before: Option<String>,
     /// The result in which the model last saw text of it.
@@ -145,11 +145,8 @@ impl Shown {
         let (handle, path) = shown_name(journal, file)?;
         let before = told.path.as_ref();
         let before = before.map(|before| journal.state().shown_path(before).to_owned());
-        let place = match overwritten_by_move(journal, file) {
-            Some(gone) => format!("{path}, in place of {gone}"),
-            None => path.clone(),
-        };
-        Some(Self { handle, path, place, before, seen: seen_in(journal, file) })
+        let (over, seen) = (overwritten_by_move(journal, file), seen_in(journal, file));
+        Some(Self { handle, path, over, before, seen })
     }
 
     /// The note on a file that had one text and has another. `moved`: the difference. `budget`: tokens of difference that may
@@ -161,13 +158,13 @@ impl Shown {
         is_by_other: bool,
         budget: &mut u64,
     ) -> String {
-        let Self { handle, path, place, before, seen } = self;
+        let Self { handle, path, over, before, seen } = self;
         let (handle, (added, removed)) = (*handle, moved.added_removed());
         if old == new {
             return forms::back_line(handle, path, *seen);
         }
         let head = if let Some(before) = before {
-            forms::moved_changed_line(handle, (before, place), *seen, added, removed)
+            forms::moved_changed_line(handle, (before, path, *over), *seen, (added, removed))
         } else {
             forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
         };
@@ -233,7 +230,7 @@ fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &
             rest += u64::from(line.starts_with('+') || line.starts_with('-'));
         } else {
             *budget -= cost;
-            shown.push((*line).to_owned());
+            shown.push(quote::file_line(line).into_owned());
         }
     }
     if rest > 0 {

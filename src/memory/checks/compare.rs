@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::memory::page::{Page, words};
 use crate::memory::parse::without_marker;
+use crate::object::quote;
 
 /// Keys that name what kind of thing an entry is, and not what it is about: two of them contradict nothing.
 const GENERAL_KEYS: [&str; 22] = [
@@ -88,8 +89,8 @@ pub(super) fn shown(page: &Page) -> String {
     let text = without_marker(&page.text);
     let line = text.lines().next().unwrap_or_default().trim_end();
     match line.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("\"{}…\"", &line[..end]),
-        None => format!("\"{line}\""),
+        Some((end, _)) => format!("\"{}…\"", quote::section(&line[..end])),
+        None => format!("\"{}\"", quote::section(line)),
     }
 }
 

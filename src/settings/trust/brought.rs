@@ -50,9 +50,7 @@ fn found_in(project: &Path) -> Vec<(String, Option<Hash>)> {
     let mut files = Vec::new();
     let Ok(project) = HeldFolder::open(project, Access::Shared) else { return files };
     let Some(pi) = opened(&project, ".pi", ".pi", &mut files) else { return files };
-    if let Some(hash) = hash_of(&pi, SETTINGS_FILE) {
-        files.push((SETTINGS_FILE.to_owned(), hash));
-    }
+    note(&pi, SETTINGS_FILE, SETTINGS_FILE, &mut files);
     let Some(memory) = opened(&pi, "memory", "memory", &mut files) else { return files };
     let mut open = vec![("memory".to_owned(), memory, 0)];
     while let Some((within, folder, depth)) = open.pop() {
@@ -70,7 +68,7 @@ fn found_in(project: &Path) -> Vec<(String, Option<Hash>)> {
                 }
             } else if is_at_top || (name.to_lowercase().ends_with(".md") && !name.starts_with('.'))
             {
-                files.push((path, hash_of(&folder, &name).flatten()));
+                note(&folder, &name, &path, &mut files);
             }
             if files.len() + open.len() > MAX_FILES {
                 files.push(("memory".to_owned(), None));
@@ -98,11 +96,12 @@ fn opened(
     }
 }
 
-/// The hash of a file; `None` where there is none, `Some(None)` where it cannot be told.
-fn hash_of(folder: &HeldFolder, name: &str) -> Option<Option<Hash>> {
-    match folder.read(name, MAX_BYTES) {
-        Ok(Held::Missing) => None,
-        Ok(Held::Bytes(bytes)) => Some(Some(Hash::of(&bytes))),
-        Ok(Held::TooLarge(_)) | Err(_) => Some(None),
-    }
+/// Notes a file, if it is there.
+fn note(folder: &HeldFolder, name: &str, path: &str, files: &mut Vec<(String, Option<Hash>)>) {
+    let hash = match folder.read(name, MAX_BYTES) {
+        Ok(Held::Missing) => return,
+        Ok(Held::Bytes(bytes)) => Some(Hash::of(&bytes)),
+        Ok(Held::TooLarge(_)) | Err(_) => None,
+    };
+    files.push((path.to_owned(), hash));
 }

@@ -1,6 +1,6 @@
 //! How an object was shown, call by call.
 
-use crate::object::{Handle, ObjectId, ObjectType};
+use crate::object::{Handle, ObjectId, ObjectType, quote};
 use crate::session::{IndexEntry, Session, Subject, Treatment};
 
 /// An object that the session met.
@@ -117,11 +117,13 @@ impl ObjectLine {
     pub(super) fn new(entry: &IndexEntry, state: &Session, shown: Vec<ShownRun>) -> Self {
         let (kind, name) = match &entry.subject {
             file @ Subject::File { .. } => {
-                (ObjectType::File, state.shown_path(file.agent_path()).to_owned())
+                let path = quote::name(state.shown_path(file.agent_path()));
+                (ObjectType::File, path.into_owned())
             }
             Subject::Toolcall { tool, .. } => {
                 let brief = state.brief(&entry.id);
-                (ObjectType::Toolcall, format!("{tool} {brief}").trim_end().to_owned())
+                let named = format!("{} {}", quote::name(tool), quote::line(brief));
+                (ObjectType::Toolcall, named.trim_end().to_owned())
             }
             Subject::Segment { turns: (first, last), .. } if first == last => {
                 (ObjectType::ChatSegment, format!("turn {first}"))
