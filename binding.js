@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, replayFile, replayReport, setAside, settingValues, storePath, tools, withoutSecrets } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, replayFile, replayReport, setAside, settingValues, storePath, tools, withoutSecrets, writePrivate } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
@@ -797,4 +797,5 @@ export { settingValues }
 export { storePath }
 export { tools }
 export { withoutSecrets }
+export { writePrivate }
 export const __napiBindingTarget = __napiLoadedBindingTarget

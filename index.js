@@ -26,4 +26,5 @@ export const {
   storePath,
   Tracking,
   withoutSecrets,
+  writePrivate,
 } = binding;
