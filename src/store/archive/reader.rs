@@ -235,6 +235,9 @@ impl<'a> Reader<'a> {
     /// Records which list a version continues, and how many items of its own must follow.
     fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
         let Some(items) = &line.items else { return Ok(None) };
+        if items.keep.checked_add(items.add).is_none() {
+            return Err(self.lines.malformed("counts more items than there can be"));
+        }
         let last = items.keep.checked_sub(1);
         let kept = last.and_then(|last| self.archive.running_hash(before?, last));
         if last.is_some() && kept.is_none() {
