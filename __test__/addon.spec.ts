@@ -41,6 +41,7 @@ describe("the exports", () => {
       "storePath",
       "tools",
       "withoutSecrets",
+      "writePrivate",
     ]);
   });
 

@@ -100,6 +100,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "storePath"
   | "tools"
   | "withoutSecrets"
+  | "writePrivate"
 >();
 
 // Functions.

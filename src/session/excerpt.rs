@@ -78,7 +78,7 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
                 Some(Piece::Shown { shown, chars }),
                 Piece::Shown { shown: next, chars: next_chars },
             ) if shown.last.saturating_add(1) == next.first && chars == next_chars => {
-                shown.last = next.last
+                shown.last = next.last;
             }
             (Some(Piece::Between { between }), Piece::Between { between: next })
                 if between.last.saturating_add(1) == next.first =>

@@ -95,7 +95,7 @@ pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     for range in sorted {
         match merged.last_mut() {
             Some(last) if range.first <= last.last.saturating_add(1) => {
-                last.last = last.last.max(range.last)
+                last.last = last.last.max(range.last);
             }
             _ => merged.push(range),
         }

@@ -182,7 +182,7 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, 
             notes.count("the compressed file is damaged, what comes before is read");
         }
         if plain.len() as u64 > limit {
-            let line = plain.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+            let line = memchr::memchr_iter(b'\n', &plain).count() as u64 + 1;
             return Err(Error::ArchiveExpands { what: "session file", line, limit });
         }
         Cow::Owned(plain)

@@ -395,3 +395,43 @@ impl Reader<'_> {
             .ok_or_else(|| self.wrong(name, format!("`{id}`")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_nobody_can_have_counted_to_are_refused() {
+        let step = next_step(&writer("s", u64::MAX, "n")).unwrap_err();
+        assert_eq!(step.code(), "XTDB_DOCUMENT");
+        assert_eq!(next_step(&writer("s", 6, "n")).unwrap(), 7);
+        let counted = |count: u64| {
+            let hash = "0".repeat(64);
+            let document =
+                json!({ "identity_hash": hash, "content_hash": hash, "item_count": count });
+            latest(document.as_object().unwrap(), TxId(i64::MAX))
+        };
+        assert_eq!(counted(MAX_ITEMS).unwrap().item_count, MAX_ITEMS);
+        for count in [MAX_ITEMS + 1, u64::MAX] {
+            assert_eq!(counted(count).unwrap_err().code(), "XTDB_DOCUMENT");
+        }
+    }
+
+    #[test]
+    fn a_payload_of_many_small_values_is_read_only_as_long_as_there_is_room() {
+        let payload = format!("{{\"a\":[{}0]}}", "{\"a\":1},".repeat(10_000));
+        let object = Envelope::unsourced(ObjectId::new("t"), ObjectType::Toolcall).unwrap();
+        let hash = "0".repeat(64);
+        let document = json!({
+            "xt/id": "t",
+            "type": "toolcall",
+            "identity_hash": object.identity_hash,
+            "content_hash": hash,
+            "payload": payload,
+        });
+        let tx = Tx { id: 1, time: crate::object::Timestamp(0) };
+        let read = |room: &Room| version(document.as_object().unwrap(), tx, "s", room);
+        assert_eq!(read(&Room::of(100_000)).unwrap_err().code(), "XTDB_DOCUMENT");
+        assert_eq!(read(&Room::for_answers()).unwrap().fields.len(), 1);
+    }
+}

@@ -275,9 +275,8 @@ impl<'de> Visitor<'de> for Operations<'_> {
             let mut json = serde_json::Deserializer::from_str(op.get());
             ops.push(match self.room.deserialize(&mut json) {
                 Ok(Value::Array(parts)) => logged_op(parts),
-                Ok(_) => LoggedOp::Other,
                 Err(error) if self.room.is_full() => return Err(A::Error::custom(error)),
-                Err(_) => LoggedOp::Other,
+                Ok(_) | Err(_) => LoggedOp::Other,
             });
         }
         Ok(ops)
