@@ -161,7 +161,8 @@ fn refusal(found: &Metadata) -> Option<Refusal> {
     private::is_of_another(found).then_some(Refusal::OfAnother)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
