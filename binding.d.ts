@@ -3166,3 +3166,11 @@ export interface VersionOrigin {
  * reports.
  */
 export declare function withoutSecrets(text: string): Promise<string>
+
+/**
+ * Writes a file that only its user may read, as `exportArchive` does: beside its place first, and then into it. What is there is
+ * replaced, a link too, and what a link leads to stays as it is.
+ *
+ * Rejects with `NOT_PRIVATE` for a file of another user, and with `FILE` if a FIFO, a folder or the like has the name.
+ */
+export declare function writePrivate(path: string, text: string): Promise<void>

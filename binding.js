@@ -774,6 +774,7 @@ if (
 }
 
 const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, replayFile, replayReport, setAside, settingValues, storePath, tools, withoutSecrets, writePrivate } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
@@ -800,4 +801,5 @@ export { tools }
 export { trustedProjects }
 export { trustProject }
 export { withoutSecrets }
+export { writePrivate }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -29,4 +29,5 @@ export const {
   trustedProjects,
   trustProject,
   withoutSecrets,
+  writePrivate,
 } = binding;

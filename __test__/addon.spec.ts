@@ -44,6 +44,7 @@ describe("the exports", () => {
       "trustProject",
       "trustedProjects",
       "withoutSecrets",
+      "writePrivate",
     ]);
   });
 

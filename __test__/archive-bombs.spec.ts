@@ -70,6 +70,18 @@ describe.skipIf(!existsSync("/proc/self/status"))("an archive of few bytes", () 
     await store.close();
   });
 
+  test("and many small values, plain or in its header, is refused in a bound of memory", () => {
+    const small = `[${'{"a":1},'.repeat(2_000_000)}0]`;
+    for (const lines of [
+      `${header.slice(0, -1)},"more":${small}}\n`,
+      `${header}\n{"kind":"version","fields":{"a":${small}}}\n`,
+    ]) {
+      const found = imported(desk(), Buffer.from(lines));
+      expect(found.code).toBe("MALFORMED_ARCHIVE");
+      expect(found.peak).toBeLessThan(2 * maxBytes);
+    }
+  });
+
   test("whose one document expands to 30 MB is taken in less than 256 MiB", async () => {
     const at = desk();
     const store = await openStore({ path: at.store });

@@ -245,9 +245,9 @@ describe("--html", () => {
     mkdirSync(join(at.folder, "folder"));
     writeFileSync(join(at.folder, "file.txt"), "mine");
     const before = readdirSync(at.folder);
-    expect(at.failure("open", "s", "--html", "folder")).toMatchObject({ status: 1, code: "EISDIR" });
-    expect(at.failure("open", "s", "--html", "no/such/page.html")).toMatchObject({ status: 1, code: "ENOENT" });
-    expect(at.failure("open", "s", "--html", "file.txt/page.html")).toMatchObject({ status: 1, code: "ENOTDIR" });
+    expect(at.failure("open", "s", "--html", "folder")).toMatchObject({ status: 1, code: "FILE" });
+    expect(at.failure("open", "s", "--html", "no/such/page.html")).toMatchObject({ status: 1, code: "FILE" });
+    expect(at.failure("open", "s", "--html", "file.txt/page.html")).toMatchObject({ status: 1, code: "FILE" });
     expect(readdirSync(at.folder)).toEqual(before);
     expect(readdirSync(join(at.folder, "folder"))).toEqual([]);
   });

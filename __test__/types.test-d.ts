@@ -103,6 +103,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "trustProject"
   | "trustedProjects"
   | "withoutSecrets"
+  | "writePrivate"
 >();
 
 // Functions.

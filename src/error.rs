@@ -85,11 +85,11 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A compressed archive expands to far more than its size. Nothing of it was imported.
-    #[error(
-        "the archive expands to more than {limit} bytes in line {line}, far more than its size"
-    )]
+    /// A compressed archive or session file expands to far more than its size. Nothing of it was taken.
+    #[error("the {what} expands to more than {limit} bytes in line {line}, far more than its size")]
     ArchiveExpands {
+        /// `archive` or `session file`.
+        what: &'static str,
         /// Line, from 1.
         line: u64,
         /// Bytes that are taken of an archive of this size.
@@ -422,7 +422,7 @@ impl Error {
             }
             Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
             Self::ArchiveExpands { .. } => {
-                "if you trust it, decompress it (`zstd -d`) and import that"
+                "if you trust it, decompress it (`zstd -d`, `gzip -d`) and take that"
             }
             Self::MalformedTranscript { .. } => {
                 "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode and OpenClaw, plain \

@@ -16,6 +16,7 @@ mod lineage;
 pub(crate) mod mount_table;
 mod names;
 mod network;
+pub(crate) mod output;
 pub(crate) mod private;
 mod put;
 mod query;
@@ -36,6 +37,7 @@ pub use archive::{
     OnProgress, PartedSession, Progress, Redacted, Scope, Stage, copied_from, redact_json,
     redact_text,
 };
+pub(crate) use archive::{MAX_WINDOW_LOG, max_expanded};
 pub use backend::Backend;
 pub(crate) use clock::system_time;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
@@ -45,6 +47,7 @@ pub use given_up::{GivenUp, Waited, waited};
 pub use lineage::MOVED_FROM;
 pub use names::{MAX_CANDIDATES, Named};
 pub(crate) use network::Mounts;
+pub use output::write_output;
 pub use put::NewVersion;
 pub use query::{Comparison, Condition, Glob, Literal, Order, Query, Test};
 pub(crate) use relations::slashed;

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { write, writeError, writeJson } from "../lib/output.js";
-import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
 import { transcripts } from "../lib/transcripts.js";
 
@@ -44,7 +43,7 @@ export const learn = {
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
     if (out !== undefined) {
-      await writePrivate(resolve(out), weights);
+      await addon.writePrivate(resolve(out), weights);
     }
     if (given.json) {
       await writeJson(learned);

@@ -6,7 +6,6 @@ import { piAgentDir } from "../../lib/places.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { version } from "../lib/help.js";
 import { write, writeError, writeJson } from "../lib/output.js";
-import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
 import { forNames, settingsFor, withStore } from "../lib/store.js";
 
@@ -93,6 +92,7 @@ async function writePage(given, answers, session, path) {
       }),
     ),
   );
+  const { writePrivate } = await import("../../index.js");
   await writePrivate(path, page);
   const bytes = Buffer.byteLength(page);
   await (given.json ? writeJson({ path, bytes, session }) : write(`wrote ${plural(bytes, "byte")} to ${path}\n`));

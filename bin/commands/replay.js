@@ -7,7 +7,6 @@ import { name as spelt } from "../../lib/terminal.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
-import { writePrivate } from "../lib/private-file.js";
 import { withProgress } from "../lib/progress.js";
 import { writeTable } from "../lib/table.js";
 import { transcripts } from "../lib/transcripts.js";
@@ -96,7 +95,7 @@ export const replay = {
     const html = text(given, "html");
     if (html !== undefined) {
       const { oneFile } = await import("../../inspector/server/one-file.js");
-      await writePrivate(resolve(html), await oneFile({ replays: report }));
+      await addon.writePrivate(resolve(html), await oneFile({ replays: report }));
     }
     if (given.json) {
       await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });

@@ -13,6 +13,17 @@ use super::maintenance::Maintenance;
 use crate::object::ObjectId;
 use crate::store::{self, ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
+/// Writes a file that only its user may read, as `exportArchive` does: beside its place first, and then into it. What is there is
+/// replaced, a link too, and what a link leads to stays as it is.
+///
+/// Rejects with `NOT_PRIVATE` for a file of another user, and with `FILE` if a FIFO, a folder or the like has the name.
+#[napi(ts_args_type = "path: string, text: string", ts_return_type = "Promise<void>")]
+pub fn write_private(path: Given<String>, text: Given<String>) -> AsyncTask<Blocking<()>> {
+    blocking(move || {
+        store::write_output(Path::new(&path.named("path")?), text.named("text")?.as_bytes())
+    })
+}
+
 /// What to write into an archive, and where.
 #[napi(object)]
 pub struct ExportArchiveOptions {

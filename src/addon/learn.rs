@@ -73,7 +73,7 @@ fn collected(paths: &[String], skipped: &mut Vec<Skipped>) -> Result<Samples> {
     for path in paths {
         match Transcript::read(Path::new(path)) {
             Ok(transcript) => samples.take(&transcript)?,
-            Err(error @ Error::MalformedTranscript { .. }) => {
+            Err(error @ (Error::MalformedTranscript { .. } | Error::ArchiveExpands { .. })) => {
                 skipped.push(Skipped { file: path.clone(), problem: error.message() });
             }
             Err(error) => return Err(error),

@@ -141,6 +141,14 @@ mod tests {
     }
 
     #[test]
+    fn of_one_word_of_fifty_megabytes_no_more_than_a_mebibyte_is_counted() {
+        let word = "x".repeat(50 << 20);
+        let counted: usize = windows(&word).map(|window| window.len()).sum();
+        assert!(counted <= EXACT_BYTES + 1_000, "{counted}");
+        assert!(count(&word) > 0);
+    }
+
+    #[test]
     fn sampling_is_close_for_texts_of_one_kind() {
         let line = |number: usize| {
             format!("  {number}: let é{} = compute(&input[{number}])?; // ☂\n", number % 97)

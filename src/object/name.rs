@@ -369,6 +369,17 @@ mod tests {
     }
 
     #[test]
+    fn numbers_at_the_end_of_their_range_name_a_transaction_or_nothing() {
+        let last = VersionSelector::Tx(TxId(i64::MAX));
+        assert_eq!(Name::parse("a@9223372036854775807").unwrap().version, last);
+        for text in ["9223372036854775808", "-9223372036854775808", "-18446744073709551616"] {
+            let parsed = VersionSelector::parse("at", text);
+            assert!(!matches!(parsed, Ok(VersionSelector::Tx(_))), "{text}");
+            let _ = Name::parse(&format!("a@{text}"));
+        }
+    }
+
+    #[test]
     fn nicknames_may_not_look_like_other_names() {
         assert!(Nickname::parse("main-loop").is_ok());
         for text in ["", "t17", "deadbeef", "a b", "a@1", "src/x", "0123456789abcdef"] {

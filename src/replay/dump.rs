@@ -1,6 +1,5 @@
 //! Writes the requests: one line `{"call":N,"messages":[…]}` for each call, gzipped, so that anyone can price them.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,27 +8,34 @@ use flate2::write::GzEncoder;
 
 use super::play::{Change, Sent};
 use crate::error::{Error, Result};
+use crate::store::output::Output;
 use crate::store::private;
 
 /// A dump that is being written.
 #[derive(Debug)]
 pub struct Dump {
     path: PathBuf,
-    out: GzEncoder<BufWriter<File>>,
+    out: GzEncoder<BufWriter<Output>>,
     /// The request as it was last sent.
     messages: Vec<Sent>,
 }
 
 impl Dump {
-    /// Begins `<name>.jsonl.gz` in a folder, for its user only. A missing folder is created; an existing file is replaced.
+    /// Begins `<name>.jsonl.gz` in a folder, for its user only. A missing folder is created; an existing file is replaced once this one
+    /// is finished.
     ///
     /// # Errors
-    /// `FILE` if it cannot be created.
+    /// `FILE` if it cannot be created, or if the name, which a stranger may have chosen, leads out of the folder; as
+    /// [`Output::create`].
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(format!("{name}.jsonl.gz"));
-        let made = private::create_folder(folder).and_then(|()| private::replace(&path));
-        let file = made.map_err(|source| failed(&path, source))?;
-        let out = GzEncoder::new(BufWriter::new(file), Compression::fast());
+        if name.contains(['/', '\\', '\0']) {
+            let problem = "it is named by a session whose name leads out of the folder";
+            return Err(failed(&path, io::Error::new(io::ErrorKind::InvalidInput, problem)));
+        }
+        private::create_folder(folder).map_err(|source| failed(&path, source))?;
+        let output = Output::create(&path)?;
+        let out = GzEncoder::new(BufWriter::new(output), Compression::fast());
         Ok(Self { path, out, messages: Vec::new() })
     }
 
@@ -52,8 +58,8 @@ impl Dump {
     /// `FILE` if it cannot be written.
     pub fn finish(self) -> Result<()> {
         let Self { path, out, .. } = self;
-        let finished = out.finish().and_then(|mut file| file.flush());
-        finished.map_err(|source| failed(&path, source))
+        let whole = out.finish().and_then(|file| file.into_inner().map_err(Into::into));
+        whole.map_err(|source| failed(&path, source))?.finish()
     }
 }
 

@@ -28,6 +28,7 @@ use self::lines::{Line, Lines};
 use self::message::Message;
 use self::notes::Notes;
 use crate::error::{Error, Result};
+use crate::object::Room;
 
 /// The program that wrote a session file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,30 +114,28 @@ impl Transcript {
     /// Reads a session file, plain or gzipped, or one session of a database: `FILE#SESSION`, see [`find`].
     ///
     /// # Errors
-    /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` with the line if it is not a session file.
+    /// `FILE` if it cannot be read, or is no regular file; `MALFORMED_TRANSCRIPT` with the line if it is not a session file, or would
+    /// take more memory than eight times its text and 32 MiB; `ARCHIVE_EXPANDS` if it is compressed and expands to more than an archive
+    /// may.
     pub fn read(path: &Path) -> Result<Self> {
         if let Some((file, session)) = find::in_database(path)? {
             let mut notes = Notes::default();
             let (format, parts) = database::read(&file, &session, &mut notes)?;
             return Ok(Self::new(session, format, parts, notes));
         }
-        let bytes = std::fs::read(path).map_err(|source| Error::File {
-            act: "read",
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::parse(path, &bytes)
+        Self::parse(path, &lines::bytes_of(path)?)
     }
 
     /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of the files beside it if OpenCode
     /// wrote it before 1.2.
     ///
     /// # Errors
-    /// `MALFORMED_TRANSCRIPT` with the line if they are not a session file.
+    /// As [`Self::read`], but for `FILE`.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut notes = Notes::default();
-        let text = lines::text_of(bytes, &mut notes);
-        let (format, lines) = recognised(&text, &mut notes).map_err(|(line, problem)| {
+        let text = lines::text_of(bytes, &mut notes)?;
+        let room = Room::for_file(text.len());
+        let (format, lines) = recognised(&text, &room, &mut notes).map_err(|(line, problem)| {
             Error::MalformedTranscript { path: path.to_owned(), line, problem }
         })?;
         let parts = match format {
@@ -159,7 +158,9 @@ impl Transcript {
             std::iter::once(head.as_str()).chain(messages.iter().map(String::as_str)).collect();
         let mut notes = Notes::default();
         let text = lines.join("\n");
-        let parts = neutral::read(Lines::parse(&text, &mut notes).found, &mut notes);
+        // They are our own.
+        let room = Room::of(usize::MAX);
+        let parts = neutral::read(Lines::parse(&text, &room, &mut notes).found, &mut notes);
         Self::new(name.to_owned(), Format::Neutral, parts, notes)
     }
 
@@ -192,15 +193,19 @@ struct Parts {
 /// The line to look at and what is wrong with it.
 fn recognised<'a>(
     text: &'a str,
+    room: &Room,
     notes: &mut Notes,
 ) -> std::result::Result<(Format, Vec<Line<'a>>), (u64, String)> {
     let mut of_lines = Notes::default();
-    let lines = Lines::parse(text, &mut of_lines);
+    let lines = Lines::parse(text, room, &mut of_lines);
+    if let Some(too_much) = lines.too_much(room) {
+        return Err(too_much);
+    }
     if let Some(format) = lines.found.iter().find_map(Format::of) {
         notes.append(of_lines);
         return Ok((format, lines.found));
     }
-    let Some(document) = lines.document(text, notes) else { return Err(lines.complaint()) };
+    let Some(document) = lines.document(text, room, notes) else { return Err(lines.complaint()) };
     let document = document?;
     match Format::of(&document) {
         Some(format) => Ok((format, vec![document])),

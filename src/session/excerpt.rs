@@ -77,9 +77,11 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
             (
                 Some(Piece::Shown { shown, chars }),
                 Piece::Shown { shown: next, chars: next_chars },
-            ) if shown.last + 1 == next.first && chars == next_chars => shown.last = next.last,
+            ) if shown.last.saturating_add(1) == next.first && chars == next_chars => {
+                shown.last = next.last;
+            }
             (Some(Piece::Between { between }), Piece::Between { between: next })
-                if between.last + 1 == next.first =>
+                if between.last.saturating_add(1) == next.first =>
             {
                 between.last = next.last;
             }
@@ -91,7 +93,7 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
                     first: next_first,
                     quoted: next_quoted,
                 },
-            ) if standing.last + 1 == next.first
+            ) if standing.last.saturating_add(1) == next.first
                 && at == next_at
                 && quoted == next_quoted
                 && *first + standing.len() == *next_first =>
@@ -107,7 +109,7 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
 /// Replaces line numbers counted from the end, which an earlier release stored, by real ones. `total`: lines of the output.
 pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     let known = |line: u64| {
-        if line < FROM_END { line } else { (total + 1).saturating_sub(u64::MAX - line) }
+        if line < FROM_END { line } else { total.saturating_add(1).saturating_sub(u64::MAX - line) }
     };
     let is_early = |piece: &Piece| piece.lines().last >= FROM_END;
     if !pieces.iter().any(is_early) {
@@ -121,7 +123,7 @@ pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
         // The head and tail of a short output may overlap.
         lines.first = known(lines.first).max(next);
         lines.last = known(lines.last).min(total);
-        next = next.max(lines.last + 1);
+        next = next.max(lines.last.saturating_add(1));
     }
     *pieces = join_pieces(std::mem::take(pieces));
 }

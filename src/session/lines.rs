@@ -38,7 +38,7 @@ impl fmt::Display for LineRange {
 impl LineRange {
     /// Number of lines.
     pub fn len(self) -> u64 {
-        (self.last + 1).saturating_sub(self.first)
+        self.last.saturating_add(1).saturating_sub(self.first)
     }
 
     /// Whether the range has no line.
@@ -67,7 +67,7 @@ impl LineRange {
             if both.first > next {
                 rest.push(Self { first: next, last: both.first - 1 });
             }
-            next = both.last + 1;
+            next = both.last.saturating_add(1);
         }
         if next <= self.last {
             rest.push(Self { first: next, last: self.last });
@@ -94,7 +94,9 @@ pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     let mut merged: Vec<LineRange> = Vec::with_capacity(sorted.len());
     for range in sorted {
         match merged.last_mut() {
-            Some(last) if range.first <= last.last + 1 => last.last = last.last.max(range.last),
+            Some(last) if range.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(range.last);
+            }
             _ => merged.push(range),
         }
     }

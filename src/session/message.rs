@@ -113,8 +113,8 @@ impl Cut {
         let Some(Gap { above, line, resumes }) = self.gap else {
             return self.shown.into_iter().collect();
         };
-        let head = LineRange { first: 1, last: line.saturating_sub(above + 1) };
-        let tail = LineRange { first: resumes + 1, last: self.lines };
+        let head = LineRange { first: 1, last: line.saturating_sub(above.saturating_add(1)) };
+        let tail = LineRange { first: resumes.saturating_add(1), last: self.lines };
         merge_ranges(&[head, tail])
     }
 

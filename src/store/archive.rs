@@ -32,6 +32,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectType, Origin};
 
+pub(crate) use lines::{MAX_WINDOW_LOG, max_expanded};
 pub(super) use of_store::{Taking, is_ahead};
 pub use parting::copied_from;
 pub use redact::{Redacted, redact_json, redact_text};

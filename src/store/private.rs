@@ -55,17 +55,35 @@ pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
     checked(options().read(true).open(path)?)
 }
 
+/// Opens a file of anybody for reading, if it is a regular one: nothing else is waited for, nor opened where that may have effects.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let refuse = || io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
+    if !fs::metadata(path)?.is_file() {
+        return Err(refuse());
+    }
+    let file = owner::open_without_waiting(path)?;
+    // Another may have taken its place.
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
+}
+
+/// Opens what is there for writing at its end, without waiting for anybody.
+pub(crate) fn open_to_append(path: &Path) -> io::Result<File> {
+    owner::open_to_append(path)
+}
+
+/// Whether it is a device of which bytes are not kept, such as a terminal or `/dev/null`.
+pub(crate) fn is_character_device(found: &Metadata) -> bool {
+    owner::is_character_device(found)
+}
+
+/// Whether it belongs to another user.
+pub(crate) fn is_of_another(found: &Metadata) -> bool {
+    owner::is_of_another(found)
+}
+
 /// Makes a file that is not there yet.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
-}
-
-/// Makes a file in the place of one that may be there, a link included. What a link leads to stays as it is.
-pub(crate) fn replace(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => create_new(path),
-    }
 }
 
 /// Makes a folder, and those above it, accessible to its user only, where they are missing.
@@ -106,8 +124,12 @@ fn problem_of_file(found: &Metadata) -> Option<&'static str> {
 
 #[cfg(unix)]
 mod owner {
-    use std::fs::{Metadata, OpenOptions};
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+    use std::path::Path;
+
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
     use super::Access;
 
@@ -118,8 +140,28 @@ mod owner {
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
 
+    pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+        File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+    }
+
+    pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = File::options().append(true).custom_flags(flags).open(path)?;
+        // Opening waits for nobody; writing waits for whoever reads.
+        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+        Ok(file)
+    }
+
+    pub(super) fn is_character_device(found: &Metadata) -> bool {
+        found.file_type().is_char_device()
+    }
+
+    pub(super) fn is_of_another(found: &Metadata) -> bool {
+        found.uid() != user()
+    }
+
     pub(super) fn problem_of_file(found: &Metadata) -> Option<&'static str> {
-        if found.uid() != user() {
+        if is_of_another(found) {
             Some("it belongs to another user")
         } else if found.mode() & 0o077 != 0 {
             Some("others may read or change it")
@@ -168,7 +210,9 @@ mod owner {
 
 #[cfg(not(unix))]
 mod owner {
-    use std::fs::{Metadata, OpenOptions};
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io;
+    use std::path::Path;
 
     use super::Access;
 
@@ -180,6 +224,22 @@ mod owner {
     }
 
     pub(super) fn restrict(_options: &mut OpenOptions) {}
+
+    pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+        File::options().append(true).open(path)
+    }
+
+    pub(super) fn is_character_device(_found: &Metadata) -> bool {
+        false
+    }
+
+    pub(super) fn is_of_another(_found: &Metadata) -> bool {
+        false
+    }
 
     pub(super) fn problem_of_file(_found: &Metadata) -> Option<&'static str> {
         None

@@ -111,11 +111,12 @@ pub(super) fn expect_newest(
     }
 }
 
-/// Number and time of the transaction after `newest`: the time never goes back, whatever the clock does.
-pub(super) fn next(newest: Option<(TxId, Timestamp)>, now: Timestamp) -> (TxId, Timestamp) {
+/// Number and time of the transaction after `newest`: the time never goes back, whatever the clock does. `None` after the last number
+/// that there is, which only somebody else can have written.
+pub(super) fn next(newest: Option<(TxId, Timestamp)>, now: Timestamp) -> Option<(TxId, Timestamp)> {
     match newest {
-        Some((tx_id, system_time)) => (TxId(tx_id.0 + 1), now.max(system_time)),
-        None => (TxId(1), now),
+        Some((tx_id, system_time)) => Some((TxId(tx_id.0.checked_add(1)?), now.max(system_time))),
+        None => Some((TxId(1), now)),
     }
 }
 

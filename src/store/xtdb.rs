@@ -32,6 +32,7 @@ pub use self::examine::{XtdbServer, examine as examine_xtdb};
 pub(crate) use self::logged::Logged;
 use super::{Backend, Item, Op, PlacedItem, Query, Receipt, Version};
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
 };
@@ -111,7 +112,7 @@ impl XtdbBackend {
         if newest < self.client.newest_seen().max(self.first.id) {
             return Ok(None);
         }
-        let mark = self.client.entity(STORE, At::Tx(self.first.id))?;
+        let mark = self.client.entity(STORE, At::Tx(self.first.id), &Room::for_answers())?;
         let store_id =
             mark.map(|mark| documents::field::<String>(&mark, "store_id")).transpose()?;
         Ok((store_id.as_ref() == Some(&self.store_id)).then_some(TxId(newest)))
@@ -171,7 +172,8 @@ fn open(client: &Client) -> Result<(String, Tx)> {
         return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
     }
     // The counts lag behind what was written a moment ago.
-    let others = client.query("{:find [e] :where [[e :xt/id]] :limit 1}", &[], At::Latest)?;
+    let query = "{:find [e] :where [[e :xt/id]] :limit 1}";
+    let others = client.query(query, &[], At::Latest, &Room::for_answers())?;
     // Ours is there where another was faster.
     let is_other = |id: &Value| id.as_str() != Some(STORE);
     if let Some(id) = others.into_iter().flatten().find(is_other) {
@@ -188,7 +190,9 @@ fn open(client: &Client) -> Result<(String, Tx)> {
 }
 
 fn marked(client: &Client) -> Result<Option<(String, Tx)>> {
-    let Some(mark) = client.entity(STORE, At::Latest)? else { return Ok(None) };
+    let Some(mark) = client.entity(STORE, At::Latest, &Room::for_answers())? else {
+        return Ok(None);
+    };
     let format: u64 = documents::field(&mark, "format")?;
     if format > FORMAT {
         let found =
@@ -230,11 +234,11 @@ impl Backend for XtdbBackend {
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
         let Some(at) = self.open()?.at(at)? else { return Ok(None) };
-        self.version(id, at)
+        self.version(id, at, &Room::for_answers())
     }
 
     fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
-        self.open()?.history_of(id)
+        self.open()?.history_in(id, &Room::for_answers())
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {
@@ -286,9 +290,9 @@ impl Backend for XtdbBackend {
     }
 
     fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
-        let mut versions = Vec::new();
+        let (mut versions, room) = (Vec::new(), Room::for_answers());
         for id in self.open()?.ids_of(kind, None)? {
-            versions.extend(self.history_of(&id)?.into_iter().skip(1));
+            versions.extend(self.history_in(&id, &room)?.into_iter().skip(1));
         }
         Ok(versions)
     }

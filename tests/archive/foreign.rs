@@ -9,7 +9,7 @@ use palimpsest::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload
 use palimpsest::store::{ExportOptions, ForgetOptions, ImportOptions, Imported, Scope};
 use serde_json::json;
 
-use crate::world::{World, malformed};
+use crate::world::{World, malformed, sealed};
 
 fn items(what: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| json!({ what: number }).to_string()).collect()
@@ -301,4 +301,36 @@ fn nicknames_are_given_many_in_a_transaction() {
     assert!(asked < 20, "the clock is asked once for each transaction: {asked}");
     let last = Nickname::parse("name2499").unwrap();
     assert_eq!(here.store.find_nickname(&last).unwrap(), Some(file));
+}
+
+#[test]
+fn numbers_at_the_end_of_their_range_are_taken_or_refused_and_no_more() {
+    let there = World::in_memory();
+    there.file("/a", "one\n");
+    there.session("s", &items("call", 3), Some((0, items("message", 4))));
+    let whole = String::from_utf8(there.export(Scope::Everything)).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let numbers = ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "-1"];
+    for key in ["tx", "tx_id", "time", "keep", "add", "version"] {
+        let mark = format!("\"{key}\":");
+        for number in numbers {
+            let changed: Vec<String> = lines
+                .iter()
+                .map(|line| {
+                    let mut parts = line.split(&mark);
+                    let mut changed = parts.next().unwrap().to_owned();
+                    for part in parts {
+                        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+                        changed.extend([&mark, number, rest]);
+                    }
+                    changed
+                })
+                .collect();
+            let here = World::in_memory();
+            // Whatever comes of it, it ends, and the store goes on.
+            let _ = here.try_import(&sealed(&changed));
+            here.file("/b", "two\n");
+            assert!(!here.versions().is_empty(), "{key} {number}");
+        }
+    }
 }

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
-
-use super::foreign::{self, Failure};
+use super::foreign::{self, Failure, Foreign};
 use super::notes::Notes;
 use super::{Format, Parts, openclaw, opencode};
 use crate::error::Result;
@@ -14,7 +12,7 @@ use crate::error::Result;
 /// # Errors
 /// As [`sessions`].
 pub(super) fn is_known(path: &Path) -> Result<bool> {
-    foreign::read(path, |connection| Ok(program(connection)?.is_some()))
+    foreign::read(path, |foreign| Ok(program(foreign)?.is_some()))
 }
 
 /// The names of the sessions in a database, in order, or of what `only` names of them; `None` if it is of something else.
@@ -22,9 +20,9 @@ pub(super) fn is_known(path: &Path) -> Result<bool> {
 /// # Errors
 /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if it is newer than its reader.
 pub(super) fn sessions(path: &Path, only: Option<&str>) -> Result<Option<Vec<String>>> {
-    foreign::read(path, |connection| match program(connection)? {
-        Some(Format::OpenClaw) => openclaw::database::sessions(connection, only).map(Some),
-        Some(_) if only.is_none() => opencode::database::sessions(connection).map(Some),
+    foreign::read(path, |foreign| match program(foreign)? {
+        Some(Format::OpenClaw) => openclaw::database::sessions(foreign, only).map(Some),
+        Some(_) if only.is_none() => opencode::database::sessions(foreign).map(Some),
         Some(_) => Ok(only.map(|name| vec![name.to_owned()])),
         None => Ok(None),
     })
@@ -35,13 +33,13 @@ pub(super) fn sessions(path: &Path, only: Option<&str>) -> Result<Option<Vec<Str
 /// # Errors
 /// As [`sessions`], and `MALFORMED_TRANSCRIPT` if it is not in there.
 pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format, Parts)> {
-    foreign::read(path, |connection| {
-        let Some(format) = program(connection)? else {
+    foreign::read(path, |foreign| {
+        let Some(format) = program(foreign)? else {
             return Err(Failure::Content(UNKNOWN.to_owned()));
         };
         let parts = match format {
-            Format::OpenClaw => openclaw::database::read(connection, name, notes)?,
-            _ => opencode::database::read(connection, name, notes)?,
+            Format::OpenClaw => openclaw::database::read(foreign, name, notes)?,
+            _ => opencode::database::read(foreign, name, notes)?,
         };
         let missing =
             || Failure::Content(format!("begins a database without the session `{name}`"));
@@ -53,9 +51,9 @@ pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format
 pub(super) const UNKNOWN: &str = "begins a database that is neither OpenCode's nor OpenClaw's";
 
 /// The program whose sessions are in a database.
-fn program(connection: &Connection) -> std::result::Result<Option<Format>, Failure> {
-    if opencode::database::is_ours(connection)? {
+fn program(foreign: &Foreign) -> std::result::Result<Option<Format>, Failure> {
+    if opencode::database::is_ours(foreign)? {
         return Ok(Some(Format::OpenCode));
     }
-    Ok(openclaw::database::is_ours(connection)?.then_some(Format::OpenClaw))
+    Ok(openclaw::database::is_ours(foreign)?.then_some(Format::OpenClaw))
 }

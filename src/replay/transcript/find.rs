@@ -1,7 +1,7 @@
 //! Where sessions are: files, folders of files, and databases that hold several. Must not read more of a file than it takes to know
 //! that it is a session.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,8 @@ use serde::Serialize;
 use super::notes::Notes;
 use super::{Format, database, foreign, lines, recognised};
 use crate::error::{Error, Result};
+use crate::object::Room;
+use crate::store::private;
 
 /// Folders of OpenCode's storage that stand beside the records of sessions, which lead to what is in them.
 const BESIDE_SESSIONS: [&str; 2] = ["message", "part"];
@@ -124,7 +126,7 @@ fn begins_as_database(file: &Path) -> Result<bool> {
         return Ok(false);
     }
     let mut start = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(64).read_to_end(&mut start));
+    let read = private::open_regular(file).and_then(|file| file.take(64).read_to_end(&mut start));
     read.map_err(|source| unreadable(file, source))?;
     Ok(foreign::is_database(&start))
 }
@@ -162,7 +164,7 @@ fn may_be_session(path: &Path) -> bool {
     }
     ending.is_some_and(|ending| ending == "json")
         && path.is_file()
-        && fs::read(path).is_ok_and(|bytes| is_document(&bytes))
+        && lines::bytes_of(path).is_ok_and(|bytes| is_document(&bytes))
 }
 
 /// Whether OpenClaw put a file beside its sessions, before 2026.8: a record of runs, or a copy of a session as it was before a
@@ -179,8 +181,9 @@ fn is_database_name(path: &Path) -> bool {
 /// Whether a JSON file is a session: many files have that ending.
 fn is_document(bytes: &[u8]) -> bool {
     let mut notes = Notes::default();
-    let text = lines::text_of(bytes, &mut notes);
-    let format = recognised(&text, &mut notes).map(|(format, _)| format);
+    let Ok(text) = lines::text_of(bytes, &mut notes) else { return false };
+    let room = Room::for_file(text.len());
+    let format = recognised(&text, &room, &mut notes).map(|(format, _)| format);
     matches!(format, Ok(Format::Gemini | Format::OpenCode))
 }
 

@@ -4,11 +4,15 @@
 
 use std::borrow::Cow;
 use std::io::Read;
+use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use serde_json::{Map, Value};
 
 use super::notes::Notes;
+use crate::error::{Error, Result};
+use crate::object::Room;
+use crate::store::{MAX_WINDOW_LOG, max_expanded, private};
 
 /// A file that begins like this is gzipped (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -50,18 +54,26 @@ pub(super) struct Lines<'a> {
     pub(super) found: Vec<Line<'a>>,
     /// The first line that is not: its number and what is wrong with it.
     bad: Option<(u64, String)>,
+    /// The line for which there was no room any more.
+    full: Option<u64>,
 }
 
 impl<'a> Lines<'a> {
     /// Reads the lines; those that are not JSON objects are left out.
-    pub(super) fn parse(text: &'a str, notes: &mut Notes) -> Self {
-        let mut lines = Self { found: Vec::new(), bad: None };
+    pub(super) fn parse(text: &'a str, room: &Room, notes: &mut Notes) -> Self {
+        let mut lines = Self { found: Vec::new(), bad: None, full: None };
         for (number, line) in (1..).zip(text.split('\n')) {
             let line = line.trim();
             if line.is_empty() {
                 continue;
             }
-            match object_of(line) {
+            let is_taken = room.take(2 * size_of::<Line<'_>>()).is_ok();
+            let object = object_of(line, room);
+            if !is_taken || room.is_full() {
+                lines.full = Some(number);
+                break;
+            }
+            match object {
                 Ok((object, as_given)) => {
                     if !as_given {
                         notes.count_at("lines with half a surrogate pair, mended", number);
@@ -86,15 +98,16 @@ impl<'a> Lines<'a> {
     pub(super) fn document(
         &self,
         text: &'a str,
+        room: &Room,
         notes: &mut Notes,
-    ) -> Option<Result<Line<'a>, (u64, String)>> {
+    ) -> Option<std::result::Result<Line<'a>, (u64, String)>> {
         let first = self.bad.as_ref().map(|(number, _)| *number)?;
         if !text.trim_start().starts_with('{')
             || self.found.first().is_some_and(|line| line.number < first)
         {
             return None;
         }
-        Some(match object_of(text) {
+        Some(match object_of(text, room) {
             Ok((object, as_given)) => {
                 if !as_given {
                     notes.count("half surrogate pairs, mended");
@@ -106,6 +119,11 @@ impl<'a> Lines<'a> {
                 Err((error.map_or(first, |error| error.line() as u64), problem))
             }
         })
+    }
+
+    /// The line for which there was no room any more, and that.
+    pub(super) fn too_much(&self, room: &Room) -> Option<(u64, String)> {
+        self.full.map(|line| (line, too_much(room)))
     }
 
     /// Why the file is not a session file: the line to look at and what is wrong with it.
@@ -125,19 +143,47 @@ pub(super) const UNKNOWN: &str = "belongs to no session format that is known";
 
 const NOT_OBJECTS: &str = "lines that are no JSON object left out";
 
+/// What is wrong where there is no room.
+pub(super) fn too_much(room: &Room) -> String {
+    format!("takes more than {} bytes of memory, with all before it", room.size())
+}
+
+/// The bytes of a file, if it is a regular one.
+///
+/// # Errors
+/// `FILE`.
+pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = private::open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|source| Error::File { act: "read", path: path.to_owned(), source })?;
+    Ok(bytes)
+}
+
 /// The text of a file, decompressed as far as possible. Bytes that are not UTF-8 become U+FFFD.
-pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Cow<'a, str> {
+///
+/// # Errors
+/// `ARCHIVE_EXPANDS` for one that expands to more than an archive may.
+pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, str>> {
     let decoder: Option<Box<dyn Read + '_>> = if bytes.starts_with(&GZIP) {
         Some(Box::new(MultiGzDecoder::new(bytes)))
     } else if bytes.starts_with(&ZSTD) {
-        zstd::Decoder::new(bytes).ok().map(|decoder| Box::new(decoder) as Box<dyn Read + '_>)
+        zstd::Decoder::new(bytes).ok().map(|mut decoder| {
+            // What it takes is known: an error would be one of reading.
+            let _ = decoder.window_log_max(MAX_WINDOW_LOG);
+            Box::new(decoder) as Box<dyn Read + '_>
+        })
     } else {
         None
     };
-    let bytes = if let Some(mut decoder) = decoder {
+    let bytes = if let Some(decoder) = decoder {
+        let limit = max_expanded(bytes.len() as u64);
         let mut plain = Vec::new();
-        if decoder.read_to_end(&mut plain).is_err() {
+        if decoder.take(limit + 1).read_to_end(&mut plain).is_err() {
             notes.count("the compressed file is damaged, what comes before is read");
+        }
+        if plain.len() as u64 > limit {
+            let line = memchr::memchr_iter(b'\n', &plain).count() as u64 + 1;
+            return Err(Error::ArchiveExpands { what: "session file", line, limit });
         }
         Cow::Owned(plain)
     } else {
@@ -146,14 +192,14 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Cow<'a, str> {
     let lossy = match bytes {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
         Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
-            Ok(text) => return Cow::Owned(text),
+            Ok(text) => return Ok(Cow::Owned(text)),
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         }),
     };
     if matches!(lossy, Cow::Owned(_)) {
         notes.count("bytes that are not UTF-8 replaced");
     }
-    lossy
+    Ok(lossy)
 }
 
 /// Where `line`, a part of `text`, ends in it.
@@ -163,13 +209,22 @@ fn line_end(text: &str, line: &str) -> usize {
 
 /// Parses an object, such as a line; also returns whether it is unchanged. JavaScript writes lone surrogates, which are not valid text, as
 /// escapes; these become U+FFFD.
-pub(super) fn object_of(line: &str) -> Result<(Map<String, Value>, bool), String> {
-    let error = match serde_json::from_str(line) {
+///
+/// # Errors
+/// What is wrong with it; also if there is no room for it, which is full then.
+pub(super) fn object_of(
+    line: &str,
+    room: &Room,
+) -> std::result::Result<(Map<String, Value>, bool), String> {
+    let error = match room.object(line) {
         Ok(object) => return Ok((object, true)),
         Err(error) => error,
     };
+    if room.is_full() {
+        return Err(too_much(room));
+    }
     let mended = without_lone_surrogates(line);
-    match mended.map(|mended| serde_json::from_str(&mended)) {
+    match mended.map(|mended| room.object(&mended)) {
         Some(Ok(object)) => Ok((object, false)),
         _ if error.is_data() => Err("is not a JSON object".to_owned()),
         _ => Err(format!("is not JSON: {}", without_place(&error))),
@@ -213,16 +268,49 @@ fn without_place(error: &serde_json::Error) -> String {
 mod tests {
     use super::*;
 
+    fn room() -> Room {
+        Room::for_file(0)
+    }
+
+    #[test]
+    fn many_small_values_are_read_only_as_long_as_there_is_room() {
+        let text = format!("{{}}\n{{\"a\":[{}0]}}\n", "{\"a\":1},".repeat(10_000));
+        let room = Room::of(100_000);
+        let lines = Lines::parse(&text, &room, &mut Notes::default());
+        assert_eq!(lines.found.len(), 1);
+        let (line, problem) = lines.too_much(&room).unwrap();
+        assert_eq!(line, 2);
+        assert!(problem.contains("more than 100000 bytes of memory"), "{problem}");
+        let room = Room::of(100_000);
+        let text = "{}\n".repeat(10_000);
+        let lines = Lines::parse(&text, &room, &mut Notes::default());
+        assert!(lines.found.len() < 1_000 && lines.too_much(&room).is_some());
+    }
+
+    #[test]
+    fn what_expands_without_end_is_refused_where_it_is_too_much() {
+        use std::io::Write as _;
+        let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        bomb.write_all(&vec![b'x'; 1 << 20]).unwrap();
+        let member = bomb.finish().unwrap();
+        let frame = zstd::encode_all(&vec![b'x'; 1 << 20][..], 1).unwrap();
+        for part in [member, frame] {
+            let error = text_of(&part.repeat(2_000), &mut Notes::default()).unwrap_err();
+            assert_eq!(error.code(), "ARCHIVE_EXPANDS");
+            assert!(error.to_string().contains("session file"), "{error}");
+        }
+    }
+
     fn notes_of(text: &str) -> (usize, Vec<String>) {
         let mut notes = Notes::default();
-        let found = Lines::parse(text, &mut notes).found.len();
+        let found = Lines::parse(text, &room(), &mut notes).found.len();
         (found, notes.into_lines())
     }
 
     #[test]
     fn blank_lines_are_passed_over_and_counted_in_the_numbers() {
         let mut notes = Notes::default();
-        let lines = Lines::parse("\n{\"a\":1}\r\n\n{\"b\":2}", &mut notes);
+        let lines = Lines::parse("\n{\"a\":1}\r\n\n{\"b\":2}", &room(), &mut notes);
         let numbers: Vec<u64> = lines.found.iter().map(|line| line.number).collect();
         assert_eq!(numbers, [2, 4]);
     }
@@ -247,7 +335,7 @@ mod tests {
     fn half_a_surrogate_pair_does_not_lose_the_line() {
         let mut notes = Notes::default();
         let text = r#"{"a":"x\ud83dy \ud83d\ude00 \\ud83d","b":"\udc00"}"#;
-        let lines = Lines::parse(text, &mut notes);
+        let lines = Lines::parse(text, &room(), &mut notes);
         assert_eq!(lines.found[0].text_at("a"), Some("x\u{fffd}y 😀 \\ud83d"));
         assert_eq!(lines.found[0].text_at("b"), Some("\u{fffd}"));
         assert_eq!(lines.found[0].text, None);
@@ -257,8 +345,8 @@ mod tests {
     fn an_object_over_several_lines_is_a_document() {
         let document = |text: &str| {
             let mut notes = Notes::default();
-            let lines = Lines::parse(text, &mut notes);
-            let found = lines.document(text, &mut notes);
+            let lines = Lines::parse(text, &room(), &mut notes);
+            let found = lines.document(text, &room(), &mut notes);
             found.map(|found| found.map(|line| line.object.len()))
         };
         assert_eq!(document("\n{\n \"a\": 1,\n \"b\": {}\n}\n"), Some(Ok(2)));
@@ -280,7 +368,7 @@ mod tests {
             ("{\"a\":1}\nx", (1, "belongs to no session format that is known")),
             ("x\n{\"a\":1}", (1, "is not JSON: expected value")),
         ] {
-            let (line, problem) = Lines::parse(text, &mut Notes::default()).complaint();
+            let (line, problem) = Lines::parse(text, &room(), &mut Notes::default()).complaint();
             assert_eq!((line, problem.as_str()), expected, "{text}");
         }
     }

@@ -16,11 +16,17 @@ use crate::object::Hash;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// Largest window of a frame, as a power of two: 32 MiB, which the decoder holds in memory. More take only `--ultra -21` and `--long`.
-const MAX_WINDOW_LOG: u32 = 25;
+pub(crate) const MAX_WINDOW_LOG: u32 = 25;
 /// Bytes to which a compressed archive may expand in any case, and by how many more for each byte of it. A text takes five times its
 /// size while it is checked and stored, so a small archive stays under 256 MiB with the program; text compresses to a tenth.
 const MAX_EXPANDED_BYTES: u64 = 32 << 20;
 const MAX_EXPANSION: u64 = 50;
+
+/// Bytes to which so many compressed ones may expand.
+pub(crate) fn max_expanded(compressed: u64) -> u64 {
+    compressed.saturating_mul(MAX_EXPANSION).saturating_add(MAX_EXPANDED_BYTES)
+}
+
 /// Capacity of a line that is kept for the next one.
 const KEPT_LINE_BYTES: usize = 1 << 20;
 
@@ -114,11 +120,11 @@ impl<'a> Lines<'a> {
     /// Refuses an archive that is far larger than what is read of it: whoever made it wants memory or time of ours.
     fn check_expansion(&self) -> Result<()> {
         let Some(read) = &self.compressed else { return Ok(()) };
-        let limit = MAX_EXPANDED_BYTES + MAX_EXPANSION * read.get();
+        let limit = max_expanded(read.get());
         if self.bytes + self.line.len() as u64 <= limit {
             return Ok(());
         }
-        Err(Error::ArchiveExpands { line: self.number, limit })
+        Err(Error::ArchiveExpands { what: "archive", line: self.number, limit })
     }
 
     /// The current line, without its line break.

@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::checked::{Archive, Lined, List, envelope};
 use super::format::{
@@ -16,7 +17,8 @@ use super::{IsExcluded, Progress, Stage};
 use crate::error::Result;
 use crate::object::item::partner;
 use crate::object::{
-    Hash, Nickname, ObjectId, ObjectType, RunningHash, Timestamp, canonical_json, payload_hash,
+    Hash, Nickname, ObjectId, ObjectType, Room, RunningHash, Timestamp, canonical_json,
+    payload_hash,
 };
 
 /// Lines between two reports of progress.
@@ -145,7 +147,7 @@ impl<'a> Reader<'a> {
     }
 
     fn version(&mut self) -> Result<()> {
-        let line: VersionLine = self.line()?;
+        let line: VersionLine = line_of(&self.lines)?;
         self.check_hashes(&line)?;
         let kind = self.check_identity(&line)?;
         let key = Key::of(&line.id, &line.content_hash, &line.origin);
@@ -235,6 +237,9 @@ impl<'a> Reader<'a> {
     /// Records which list a version continues, and how many items of its own must follow.
     fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
         let Some(items) = &line.items else { return Ok(None) };
+        if items.keep.checked_add(items.add).is_none() {
+            return Err(self.lines.malformed("counts more items than there can be"));
+        }
         let last = items.keep.checked_sub(1);
         let kept = last.and_then(|last| self.archive.running_hash(before?, last));
         if last.is_some() && kept.is_none() {
@@ -382,9 +387,27 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The object that a line is, as long as there is room for it: its values may be many and small.
+fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
+    let text = lines.text()?;
+    let room = Room::for_file(text.len());
+    let object = room.object(text);
+    if room.is_full() {
+        let problem = format!("takes more than {} bytes of memory", room.size());
+        return Err(lines.malformed(problem));
+    }
+    Ok(object)
+}
+
+/// A line that may hold anything in some of its fields.
+fn line_of<T: DeserializeOwned>(lines: &Lines<'_>) -> Result<T> {
+    let line = object(lines)?.and_then(|object| serde_json::from_value(Value::Object(object)));
+    line.map_err(|error| lines.malformed(format!("cannot be read: {error}")))
+}
+
 fn header(lines: &Lines<'_>) -> Result<Header> {
     let not_ours = || lines.malformed("is no header of an archive");
-    let value: serde_json::Value = serde_json::from_str(lines.text()?).map_err(|_| not_ours())?;
+    let value = Value::Object(object(lines)?.map_err(|_| not_ours())?);
     if value["kind"] != "header" || value["format"] != FORMAT {
         return Err(not_ours());
     }

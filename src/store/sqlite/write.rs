@@ -53,7 +53,9 @@ fn apply(
     now: Timestamp,
 ) -> Step<Receipt> {
     let newest = newest(transaction)?;
-    let (tx_id, system_time) = rules::next(newest, now);
+    let (tx_id, system_time) = rules::next(newest, now).ok_or_else(|| {
+        Failure::damaged("its last transaction has the last number that there is")
+    })?;
     transaction
         .prepare_cached("INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)")?
         .execute(named_params! { ":tx_id": tx_id.0, ":system_time": system_time.0 })?;

@@ -1,10 +1,11 @@
 //! A client for XTDB's own HTTP server, version 1. Calls block the caller; the network's work happens on one thread of the client's
 //! own, which starts with the first call. Must not know what the documents mean.
 //!
-//! Every answer is bounded in time and size. What only reads is repeated where that may help; a transaction never, unless the server
+//! Every answer is bounded in time and size, and what is kept of it by the [`Room`] of who asks. What only reads is repeated where that may help; a transaction never, unless the server
 //! cannot have seen it.
 
 mod answers;
+mod body;
 mod failure;
 mod found;
 mod http;
@@ -18,14 +19,16 @@ mod tls;
 mod token;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use self::body::Body;
 use self::failure::{Failure, unavailable};
 pub use self::http::url_problem;
 use self::http::{Http, Notation, Request};
@@ -37,6 +40,7 @@ pub(crate) use self::types::{
 };
 use super::edn;
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::Timestamp;
 
 /// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
@@ -90,7 +94,7 @@ impl Client {
         let mut request = Request::get("submit-tx", Notation::Json);
         request.body = Some((Notation::Json, body));
         let runtime = self.runtime().map_err(SubmitError::NotSent)?;
-        let reply = runtime.wait(self.http.send(&request)).map_err(|failure| {
+        let reply = self.http.send(&runtime, &request).map_err(|failure| {
             if failure.unsent {
                 SubmitError::NotSent(failure.error)
             } else {
@@ -112,11 +116,11 @@ impl Client {
 
     /// The committed transactions from one on, in order, among them those up to `last` at least. Waits until that is indexed.
     pub(crate) fn log_times(&self, first: i64, last: i64) -> Result<Vec<Tx>> {
-        let mut request = Request::get("tx-log", Notation::Edn);
+        let mut request = Request::get("tx-log", Notation::Edn).streamed();
         if first > 0 {
             request = request.with("after-tx-id", (first - 1).to_string());
         }
-        self.ask(&self.awaiting(request, last), answers::transactions)
+        self.ask_long(&self.awaiting(request, last), &Room::for_answers(), answers::transactions)
     }
 
     /// Waits until a transaction is indexed; the newest that is indexed then.
@@ -149,9 +153,9 @@ impl Client {
     }
 
     /// An entity; `None` if there is none.
-    pub(crate) fn entity(&self, id: &str, at: At) -> Result<Option<Document>> {
-        let request = Request::get("entity", Notation::Json).with("eid", id);
-        self.ask(&self.as_of(request, at), answers::entity)
+    pub(crate) fn entity(&self, id: &str, at: At, room: &Room) -> Result<Option<Document>> {
+        let request = Request::get("entity", Notation::Json).streamed().with("eid", id);
+        self.ask_long(&self.as_of(request, at), room, answers::entity)
     }
 
     /// Which transaction gave an entity its state; `None` if it never was, or was evicted.
@@ -163,9 +167,10 @@ impl Client {
     /// All versions of an entity, the oldest first; none if it never was, or was evicted.
     ///
     /// Times to the millisecond stand in EDN alone, and documents as they were put in JSON alone: both are asked for.
-    pub(crate) fn history(&self, id: &str) -> Result<Vec<Row>> {
+    pub(crate) fn history(&self, id: &str, room: &Room) -> Result<Vec<Row>> {
         let request = |accept| {
             Request::get("entity", accept)
+                .streamed()
                 .with("eid", id)
                 .with("history", "true")
                 .with("sort-order", "asc")
@@ -174,16 +179,20 @@ impl Client {
         };
         // An eviction between the two questions takes the documents away; the second time the history is gone, too.
         for _ in 0..2 {
-            let versions = self.ask(&self.up_to_date(request(Notation::Edn)), answers::versions)?;
+            let versions = self.up_to_date(request(Notation::Edn));
+            let versions = self.ask_long(&versions, room, answers::versions)?;
             if versions.is_empty() {
                 return Ok(Vec::new());
             }
             let with_documents = request(Notation::Json).with("with-docs", "true");
-            let documents = self.ask(&self.up_to_date(with_documents), answers::documents)?;
+            let with_documents = self.up_to_date(with_documents);
+            let documents = self.ask_long(&with_documents, room, answers::documents)?;
+            let documents: HashMap<_, _> =
+                documents.into_iter().map(|(hash, document)| (hash, Arc::new(document))).collect();
             let row = |version: answers::Version| {
                 let document = match version.content_hash {
                     None => None,
-                    Some(hash) => Some(documents.get(&hash)?.clone()),
+                    Some(hash) => Some(Arc::clone(documents.get(&hash)?)),
                 };
                 Some(Row { tx: version.tx, document })
             };
@@ -195,7 +204,13 @@ impl Client {
     }
 
     /// What a query finds. `query` is an EDN map; `args` are the values of its `:in`.
-    pub(crate) fn query(&self, query: &str, args: &[Value], at: At) -> Result<Vec<Vec<Value>>> {
+    pub(crate) fn query(
+        &self,
+        query: &str,
+        args: &[Value],
+        at: At,
+        room: &Room,
+    ) -> Result<Vec<Vec<Value>>> {
         let mut body = format!("{{:query {query}, :in-args [");
         for arg in args {
             edn::write_value(arg, &mut body).map_err(|edn::NotEdn { key }| {
@@ -207,9 +222,9 @@ impl Client {
             body.push(' ');
         }
         body.push_str("]}");
-        let mut request = Request::get("query", Notation::Json);
+        let mut request = Request::get("query", Notation::Json).streamed();
         request.body = Some((Notation::Edn, body.into_bytes()));
-        self.ask(&self.as_of(request, at), answers::tuples)
+        self.ask_long(&self.as_of(request, at), room, answers::tuples)
     }
 
     /// Hands the committed transactions after one to `take`, the oldest first, while they come in. `take` may end it early. It may
@@ -228,7 +243,22 @@ impl Client {
     }
 
     fn ask<T>(&self, request: &Request, read: fn(&str, &Reply) -> Result<T, Failure>) -> Result<T> {
-        let result = self.ask_plainly(request, read);
+        self.explained(request, self.ask_plainly(request, read))
+    }
+
+    /// Asks for what may be long.
+    fn ask_long<T>(
+        &self,
+        request: &Request,
+        room: &Room,
+        read: fn(&str, &Reply, &mut dyn BufRead, &Room) -> Result<T, Failure>,
+    ) -> Result<T> {
+        let read = |reply: &Reply, body: &mut Body<'_>| read(&self.http.url, reply, body, room);
+        self.explained(request, self.http.ask(&*self.runtime()?, request, read))
+    }
+
+    /// What has come of a request.
+    fn explained<T>(&self, request: &Request, result: Result<T>) -> Result<T> {
         match result {
             // It names an exception of no class of its own then.
             Err(Error::XtdbFailed { status: status @ 500.., .. })
@@ -256,7 +286,7 @@ impl Client {
         request: &Request,
         read: fn(&str, &Reply) -> Result<T, Failure>,
     ) -> Result<T> {
-        self.runtime()?.wait(self.http.ask(request, |reply| read(&self.http.url, reply)))
+        self.http.ask(&*self.runtime()?, request, |reply, _| read(&self.http.url, reply))
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {

@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Document, Tx};
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::{
     Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Payload, Redaction, RedactionReason,
     Source, TxId,
@@ -45,6 +46,9 @@ const MAX_ASKED_BYTES: usize = 200;
 
 /// Longest name of a field that can be asked for.
 const MAX_ASKED_NAME: usize = 64;
+
+/// Most items of an object: each is a document of its own, and is asked for and erased by its position.
+const MAX_ITEMS: u64 = 1 << 20;
 
 pub(super) fn content_id(hash: &Hash) -> String {
     format!("{OWN}content/{hash}")
@@ -237,12 +241,12 @@ pub(super) fn id_of(document: &Document) -> &str {
 ///
 /// # Errors
 /// `XTDB_DOCUMENT` if it is not one.
-pub(super) fn version(document: &Document, tx: Tx, store_id: &str) -> Result<Version> {
+pub(super) fn version(document: &Document, tx: Tx, store_id: &str, room: &Room) -> Result<Version> {
     let read = Reader { document };
     let envelope = read.envelope()?;
     let own = || Origin { store_id: store_id.to_owned(), tx_id: TxId(tx.id), time: tx.time };
-    let payload: String = read.require("payload")?;
-    let fields = serde_json::from_str(&payload).map_err(|error| read.wrong("payload", error))?;
+    let payload = read.text("payload").ok_or_else(|| read.broken("has no `payload`".to_owned()))?;
+    let fields = room.object(payload).map_err(|error| read.wrong("payload", error))?;
     let items_hash: Option<Hash> = read.optional("items_hash")?;
     Ok(Version {
         tx_id: TxId(tx.id),
@@ -252,9 +256,9 @@ pub(super) fn version(document: &Document, tx: Tx, store_id: &str) -> Result<Ver
         content_hash: read.require("content_hash")?,
         fields,
         content: read.content()?,
-        item_count: read.optional("item_count")?.unwrap_or(0),
+        item_count: read.item_count()?,
         items_hash,
-        additional: read.additional()?,
+        additional: read.additional(room)?,
         redacted: read.optional("redacted")?,
         envelope,
     })
@@ -268,9 +272,16 @@ pub(super) fn latest(document: &Document, tx_id: TxId) -> Result<rules::Latest> 
         identity_hash: read.require("identity_hash")?,
         content_hash: read.require("content_hash")?,
         source_hash: read.optional("source_hash")?,
-        item_count: read.optional("item_count")?.unwrap_or(0),
+        item_count: read.item_count()?,
         forgotten: read.optional("forgotten")?.unwrap_or(false),
     })
+}
+
+/// The step of a writer after the one that a document says.
+pub(super) fn next_step(writer: &Document) -> Result<u64> {
+    let read = Reader { document: writer };
+    let next = read.require::<u64>("step")?.checked_add(1);
+    next.ok_or_else(|| read.broken("has the last `step` that there is".to_owned()))
 }
 
 /// The running hash of the items that a document's object has.
@@ -314,6 +325,10 @@ impl Reader<'_> {
         T::deserialize(value).map(Some).map_err(|error| self.wrong(name, error))
     }
 
+    fn text(&self, name: &str) -> Option<&str> {
+        self.document.get(name)?.as_str()
+    }
+
     fn require<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
         self.optional(name)?.ok_or_else(|| self.broken(format!("has no `{name}`")))
     }
@@ -324,6 +339,15 @@ impl Reader<'_> {
 
     fn broken(&self, problem: String) -> Error {
         Error::XtdbDocument { id: id_of(self.document).to_owned(), problem }
+    }
+
+    fn item_count(&self) -> Result<u64> {
+        match self.optional("item_count")? {
+            Some(count) if count > MAX_ITEMS => {
+                Err(self.broken(format!("has an `item_count` above {MAX_ITEMS}")))
+            }
+            count => Ok(count.unwrap_or(0)),
+        }
     }
 
     /// The envelope, checked against its hash: somebody else may have written this.
@@ -357,13 +381,11 @@ impl Reader<'_> {
         self.optional::<String>("content")?.map(|id| self.hash("content", &id)).transpose()
     }
 
-    fn additional(&self) -> Result<BTreeMap<String, Hash>> {
-        let Some(text) = self.optional::<String>("additional")? else {
-            return Ok(BTreeMap::new());
-        };
-        let contents: BTreeMap<String, String> =
-            serde_json::from_str(&text).map_err(|error| self.wrong("additional", error))?;
-        contents.into_iter().map(|(name, id)| Ok((name, self.hash("additional", &id)?))).collect()
+    fn additional(&self, room: &Room) -> Result<BTreeMap<String, Hash>> {
+        let Some(text) = self.text("additional") else { return Ok(BTreeMap::new()) };
+        let contents = room.object(text).map_err(|error| self.wrong("additional", error))?;
+        let hash = |id: Value| self.hash("additional", id.as_str().unwrap_or_default());
+        contents.into_iter().map(|(name, id)| Ok((name, hash(id)?))).collect()
     }
 
     fn hash(&self, name: &str, id: &str) -> Result<Hash> {
@@ -371,5 +393,45 @@ impl Reader<'_> {
         let hash = id.strip_prefix(&prefix).map(Hash::from_stored);
         hash.filter(|hash| hash.to_bytes().is_some())
             .ok_or_else(|| self.wrong(name, format!("`{id}`")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_nobody_can_have_counted_to_are_refused() {
+        let step = next_step(&writer("s", u64::MAX, "n")).unwrap_err();
+        assert_eq!(step.code(), "XTDB_DOCUMENT");
+        assert_eq!(next_step(&writer("s", 6, "n")).unwrap(), 7);
+        let counted = |count: u64| {
+            let hash = "0".repeat(64);
+            let document =
+                json!({ "identity_hash": hash, "content_hash": hash, "item_count": count });
+            latest(document.as_object().unwrap(), TxId(i64::MAX))
+        };
+        assert_eq!(counted(MAX_ITEMS).unwrap().item_count, MAX_ITEMS);
+        for count in [MAX_ITEMS + 1, u64::MAX] {
+            assert_eq!(counted(count).unwrap_err().code(), "XTDB_DOCUMENT");
+        }
+    }
+
+    #[test]
+    fn a_payload_of_many_small_values_is_read_only_as_long_as_there_is_room() {
+        let payload = format!("{{\"a\":[{}0]}}", "{\"a\":1},".repeat(10_000));
+        let object = Envelope::unsourced(ObjectId::new("t"), ObjectType::Toolcall).unwrap();
+        let hash = "0".repeat(64);
+        let document = json!({
+            "xt/id": "t",
+            "type": "toolcall",
+            "identity_hash": object.identity_hash,
+            "content_hash": hash,
+            "payload": payload,
+        });
+        let tx = Tx { id: 1, time: crate::object::Timestamp(0) };
+        let read = |room: &Room| version(document.as_object().unwrap(), tx, "s", room);
+        assert_eq!(read(&Room::of(100_000)).unwrap_err().code(), "XTDB_DOCUMENT");
+        assert_eq!(read(&Room::for_answers()).unwrap().fields.len(), 1);
     }
 }

@@ -9,6 +9,7 @@ use super::client::At;
 use super::documents;
 use super::plan::Change;
 use crate::error::Result;
+use crate::object::Room;
 use crate::object::{Hash, ObjectId, ObjectType};
 use crate::store::Version;
 
@@ -25,7 +26,7 @@ impl XtdbBackend {
         let mut left = Vec::new();
         for version in objects {
             let id = &version.envelope.id;
-            let found = self.document(id, At::Latest)?;
+            let found = self.document(id, At::Latest, &Room::for_answers())?;
             if found.as_ref().is_some_and(|(_, document)| documents::is_forgotten(document)) {
                 continue;
             }
@@ -35,7 +36,11 @@ impl XtdbBackend {
             }
         }
         for hash in contents {
-            let found = self.client.entity(&documents::content_id(hash), At::Latest)?;
+            let found = self.client.entity(
+                &documents::content_id(hash),
+                At::Latest,
+                &Room::for_answers(),
+            )?;
             if !found.as_ref().is_some_and(documents::is_forgotten_content) {
                 evicted.push(documents::content_id(hash));
                 left.push(documents::forgotten_content(hash));
@@ -49,7 +54,7 @@ impl XtdbBackend {
     pub(crate) fn erase(&self, ids: &BTreeSet<ObjectId>) -> Result<()> {
         let mut evicted = Vec::new();
         for id in ids {
-            if self.document(id, At::Latest)?.is_some() {
+            if self.document(id, At::Latest, &Room::for_answers())?.is_some() {
                 evicted.extend(self.documents_of(id)?);
             }
         }
@@ -59,13 +64,15 @@ impl XtdbBackend {
     /// IDs of the documents of an object.
     fn documents_of(&self, id: &ObjectId) -> Result<Vec<String>> {
         let query = "{:find [x] :in [o] :where [[x :object o]]}";
-        let found = self.client.query(query, &[json!(id)], At::Latest)?;
+        let room = Room::for_answers();
+        let found = self.client.query(query, &[json!(id)], At::Latest, &room)?;
         let found = found.into_iter().filter_map(|row| match row.into_iter().next() {
             Some(Value::String(id)) => Some(id),
             _ => None,
         });
         let mut ids: BTreeSet<String> = found.collect();
-        let longest = self.history_of(id)?.into_iter().map(|version| version.item_count).max();
+        let longest =
+            self.history_in(id, &room)?.into_iter().map(|version| version.item_count).max();
         ids.extend((0..longest.unwrap_or(0)).map(|position| documents::item_id(id, position)));
         Ok(ids.into_iter().chain([id.as_str().to_owned()]).collect())
     }

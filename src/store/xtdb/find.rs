@@ -8,6 +8,7 @@ use super::XtdbBackend;
 use super::client::At;
 use super::documents;
 use crate::error::Result;
+use crate::object::Room;
 use crate::object::{FieldPath, Nickname, ObjectId, ObjectType, TxId};
 use crate::store::query::{Candidate, Field, FieldPaths};
 use crate::store::{Comparison, Condition, Literal, Query, Test, Version};
@@ -18,7 +19,7 @@ const VERSIONS_AT_ONCE: usize = 500;
 impl XtdbBackend {
     /// The IDs that a query of one column finds, in order.
     fn ids(&self, query: &str, args: &[Value], at: At) -> Result<Vec<ObjectId>> {
-        let rows = self.client.query(query, args, at)?;
+        let rows = self.client.query(query, args, at, &Room::for_answers())?;
         let texts = rows.into_iter().filter_map(|row| match row.into_iter().next() {
             Some(Value::String(id)) if !id.starts_with(documents::OWN) => Some(ObjectId::new(id)),
             _ => None,
@@ -49,7 +50,11 @@ impl XtdbBackend {
     }
 
     pub(super) fn owner(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
-        match self.client.entity(&documents::nickname_id(nickname), At::Latest)? {
+        match self.client.entity(
+            &documents::nickname_id(nickname),
+            At::Latest,
+            &Room::for_answers(),
+        )? {
             Some(document) => documents::field(&document, "object").map(Some),
             None => Ok(None),
         }
@@ -58,7 +63,7 @@ impl XtdbBackend {
     pub(super) fn nicknames_of(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
         let query = "{:find [n] :in [o] :where [[x :object o] [x :nickname n]]}";
         let mut names = Vec::new();
-        for row in self.client.query(query, &[json!(id)], At::Latest)? {
+        for row in self.client.query(query, &[json!(id)], At::Latest, &Room::for_answers())? {
             if let Some(Value::String(name)) = row.first() {
                 names.push(Nickname::parse(name)?);
             }

@@ -7,11 +7,12 @@ use super::XtdbBackend;
 use super::client::{LoggedOp, LoggedTx};
 use super::documents;
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::{Hash, ObjectId, TxId};
 use crate::store::Version;
 
-/// Bytes of text after which a part of the log ends.
-const LOGGED_TEXT_BYTES: usize = 16 << 20;
+/// Bytes of memory after which a part of the log ends.
+const PART_BYTES: usize = 32 << 20;
 
 impl XtdbBackend {
     /// The versions of transactions after one, whole transactions until there are `limit`; and the documents among them that are
@@ -37,7 +38,7 @@ impl XtdbBackend {
         let (mut taken, mut is_ended) = (after, false);
         self.client.log(Some(after.0.max(self.first.id)), &mut |tx| {
             logged.add(tx, &self.store_id);
-            if logged.versions.len() < limit && logged.text_bytes < LOGGED_TEXT_BYTES {
+            if logged.versions.len() < limit && logged.bytes < PART_BYTES {
                 return Ok(ControlFlow::Continue(()));
             }
             taken = logged.until;
@@ -63,7 +64,7 @@ pub(crate) struct Logged {
     pub(crate) broken: Vec<Error>,
     /// Contents that came with the versions.
     pub(crate) texts: HashMap<Hash, String>,
-    text_bytes: usize,
+    bytes: usize,
     /// The last transaction that was read.
     pub(crate) until: TxId,
 }
@@ -75,28 +76,30 @@ impl Logged {
             forgotten: Vec::new(),
             broken: Vec::new(),
             texts: HashMap::new(),
-            text_bytes: 0,
+            bytes: 0,
             until,
         }
     }
 
-    fn add(&mut self, LoggedTx { tx, ops }: LoggedTx, store_id: &str) {
+    fn add(&mut self, LoggedTx { tx, ops, bytes }: LoggedTx, store_id: &str) {
+        let room = Room::for_answers();
+        self.bytes += bytes;
         for op in ops {
             let LoggedOp::Put { document } = op else { continue };
             if let Some((hash, text)) = documents::read_content(&document) {
-                self.text_bytes += text.len();
                 self.texts.insert(hash, text);
             } else if documents::is_object(&document) {
                 if documents::is_forgotten(&document) {
                     self.forgotten.push(ObjectId::new(documents::id_of(&document)));
                     continue;
                 }
-                match documents::version(&document, tx, store_id) {
+                match documents::version(&document, tx, store_id, &room) {
                     Ok(version) => self.versions.push(version),
                     Err(error) => self.broken.push(error),
                 }
             }
         }
+        self.bytes += room.taken();
         self.until = TxId(tx.id);
     }
 }

@@ -6,6 +6,7 @@ use super::XtdbBackend;
 use super::client::{At, Document, TxOp};
 use super::documents;
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::{Hash, Nickname, ObjectId, Origin, RunningHash, TxId};
 use crate::store::{Expected, Op, Outcome, Put, rules};
 
@@ -272,7 +273,7 @@ impl<'b> Planner<'b> {
             return Ok(hash.clone());
         }
         let item = documents::item_id(id, position);
-        let document = self.backend.client.entity(&item, At::Latest)?;
+        let document = self.backend.client.entity(&item, At::Latest, &Room::for_answers())?;
         let gone = || Error::XtdbDocument { id: item.clone(), problem: "is gone".to_owned() };
         Ok(documents::read_item(&document.ok_or_else(gone)?)?.1.running_hash)
     }
@@ -340,7 +341,7 @@ impl<'b> Planner<'b> {
             return Ok(known.clone());
         }
         let id = documents::nickname_id(nickname);
-        let found = self.backend.client.entity(&id, At::Latest)?;
+        let found = self.backend.client.entity(&id, At::Latest, &Room::for_answers())?;
         self.nicknames.insert(nickname.as_str().to_owned(), found.clone());
         Ok(found)
     }
@@ -349,7 +350,7 @@ impl<'b> Planner<'b> {
         if let Some(known) = self.objects.get(id) {
             return Ok(known.clone());
         }
-        let found = self.backend.document(id, At::Latest)?;
+        let found = self.backend.document(id, At::Latest, &Room::for_answers())?;
         let found = found.map(|(tx, document)| Standing::new(document, tx.id)).transpose()?;
         self.objects.insert(id.clone(), found.clone());
         Ok(found)

@@ -10,6 +10,7 @@ use super::XtdbBackend;
 use super::client::{At, Document, Tx};
 use super::documents::{self, FORGOTTEN, KEPT};
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::{AsOf, Hash, ObjectId, Origin, Timestamp, TxId};
 use crate::store::{Item, PlacedItem, Version};
 
@@ -47,7 +48,12 @@ impl XtdbBackend {
     }
 
     /// An object's document, with the transaction that wrote it.
-    pub(super) fn document(&self, id: &ObjectId, at: At) -> Result<Option<(Tx, Document)>> {
+    pub(super) fn document(
+        &self,
+        id: &ObjectId,
+        at: At,
+        room: &Room,
+    ) -> Result<Option<(Tx, Document)>> {
         if id.as_str().is_empty() {
             return Ok(None);
         }
@@ -55,7 +61,7 @@ impl XtdbBackend {
         if found.is_deleted {
             return Ok(None);
         }
-        let document = self.client.entity(id.as_str(), At::Tx(found.tx.id))?;
+        let document = self.client.entity(id.as_str(), At::Tx(found.tx.id), room)?;
         Ok(document.map(|document| (found.tx, document)))
     }
 
@@ -65,7 +71,8 @@ impl XtdbBackend {
         ids: &[ObjectId],
         at: At,
     ) -> Result<Vec<Option<(Tx, Document)>>> {
-        side_by_side(ids, |id| self.document(id, at))
+        let room = Room::for_answers();
+        side_by_side(ids, |id| self.document(id, at, &room))
     }
 
     /// The latest documents of several objects by their IDs, in one question.
@@ -114,22 +121,23 @@ impl XtdbBackend {
 
     /// What a query finds about the documents that its one argument lists.
     fn ask_about(&self, query: &str, ids: &[String]) -> Result<Vec<Vec<Value>>> {
-        let mut found = Vec::new();
+        let (mut found, room) = (Vec::new(), Room::for_answers());
         for ids in ids.chunks(ASKED_AT_ONCE) {
             let ids = ids.iter().map(|id| id.as_str().into()).collect();
-            found.extend(self.client.query(query, &[Value::Array(ids)], At::Latest)?);
+            found.extend(self.client.query(query, &[Value::Array(ids)], At::Latest, &room)?);
         }
         Ok(found)
     }
 
-    pub(super) fn version(&self, id: &ObjectId, at: At) -> Result<Option<Version>> {
-        let Some((tx, document)) = self.document(id, at)? else { return Ok(None) };
-        documents::version(&document, tx, &self.store_id).map(Some)
+    pub(super) fn version(&self, id: &ObjectId, at: At, room: &Room) -> Result<Option<Version>> {
+        let Some((tx, document)) = self.document(id, at, room)? else { return Ok(None) };
+        documents::version(&document, tx, &self.store_id, room).map(Some)
     }
 
     /// The versions of several objects, in their order.
     pub(super) fn versions(&self, ids: &[ObjectId], at: At) -> Result<Vec<Version>> {
-        Ok(side_by_side(ids, |id| self.version(id, at))?.into_iter().flatten().collect())
+        let room = Room::for_answers();
+        Ok(side_by_side(ids, |id| self.version(id, at, &room))?.into_iter().flatten().collect())
     }
 
     /// The histories of those of these objects that are there.
@@ -138,18 +146,20 @@ impl XtdbBackend {
         let found = self.ask_about(query, &texts(ids.iter()))?;
         let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(ObjectId::new);
         let there: Vec<ObjectId> = found.into_iter().filter_map(text).collect();
-        let histories = side_by_side(&there, |id| self.history_of(id))?;
+        let room = Room::for_answers();
+        let histories = side_by_side(&there, |id| self.history_in(id, &room))?;
         Ok(there.into_iter().zip(histories).collect())
     }
 
-    pub(super) fn history_of(&self, id: &ObjectId) -> Result<Vec<Version>> {
+    /// All versions of an object, the latest first, as long as there is room for them.
+    pub(super) fn history_in(&self, id: &ObjectId, room: &Room) -> Result<Vec<Version>> {
         if id.as_str().is_empty() {
             return Ok(Vec::new());
         }
         let mut versions = Vec::new();
-        for row in self.client.history(id.as_str())?.into_iter().rev() {
+        for row in self.client.history(id.as_str(), room)?.into_iter().rev() {
             if let Some(document) = row.document {
-                versions.push(documents::version(&document, row.tx, &self.store_id)?);
+                versions.push(documents::version(&document, row.tx, &self.store_id, room)?);
             }
         }
         // Whoever reads them here knows them, and may put them again.
@@ -169,14 +179,14 @@ impl XtdbBackend {
         origin: &Origin,
     ) -> Result<Vec<Version>> {
         if origin.store_id == self.store_id {
-            let own = self.version_at(id, origin.tx_id)?;
+            let own = self.version_at(id, origin.tx_id, &Room::for_answers())?;
             return Ok(own.into_iter().collect());
         }
-        let mut found = Vec::new();
+        let (mut found, room) = (Vec::new(), Room::for_answers());
         let mark = documents::origin_id(id, origin);
-        for row in self.client.history(&mark)?.into_iter().rev() {
+        for row in self.client.history(&mark, &room)?.into_iter().rev() {
             if row.document.is_some() {
-                found.extend(self.version_at(id, TxId(row.tx.id))?);
+                found.extend(self.version_at(id, TxId(row.tx.id), &room)?);
             }
         }
         let mut missed = self.missed();
@@ -222,9 +232,9 @@ impl XtdbBackend {
     }
 
     /// The version that a transaction wrote, if it wrote one of the object.
-    fn version_at(&self, id: &ObjectId, tx_id: TxId) -> Result<Option<Version>> {
+    fn version_at(&self, id: &ObjectId, tx_id: TxId, room: &Room) -> Result<Option<Version>> {
         let Some(at) = self.at(AsOf::Tx(tx_id))? else { return Ok(None) };
-        Ok(self.version(id, at)?.filter(|version| version.tx_id == tx_id))
+        Ok(self.version(id, at, room)?.filter(|version| version.tx_id == tx_id))
     }
 
     pub(super) fn text(&self, hash: &Hash) -> Result<Option<String>> {
@@ -234,31 +244,38 @@ impl XtdbBackend {
         if let Some(text) = self.at_hand().get(hash) {
             return Ok(Some(text.clone()));
         }
-        match self.client.entity(&documents::content_id(hash), At::Latest)? {
+        match self.client.entity(&documents::content_id(hash), At::Latest, &Room::for_answers())? {
             Some(document) => documents::optional(&document, "text"),
             None => Ok(None),
         }
     }
 
     pub(super) fn items_of(&self, id: &ObjectId, at: At, range: Range<u64>) -> Result<Vec<Item>> {
-        let Some(version) = self.version(id, at)? else { return Ok(Vec::new()) };
+        let room = Room::for_answers();
+        let Some(version) = self.version(id, at, &room)? else { return Ok(Vec::new()) };
         let end = range.end.min(version.item_count);
         let mut items = Vec::new();
         let mut next = range.start;
         while next < end {
             let until = end.min(next + ITEMS_AT_ONCE);
-            items.extend(self.some_items(id, At::Tx(version.tx_id.0), next..until)?);
+            items.extend(self.some_items(id, At::Tx(version.tx_id.0), next..until, &room)?);
             next = until;
         }
         Ok(items)
     }
 
-    fn some_items(&self, id: &ObjectId, at: At, range: Range<u64>) -> Result<Vec<Item>> {
+    fn some_items(
+        &self,
+        id: &ObjectId,
+        at: At,
+        range: Range<u64>,
+        room: &Room,
+    ) -> Result<Vec<Item>> {
         let ids: Vec<Value> =
             range.clone().map(|position| documents::item_id(id, position).into()).collect();
         let query = "{:find [(pull i [*])] :in [[i ...]] :where [[i :running_hash]]}";
         let mut found = HashMap::new();
-        for row in self.client.query(query, &[Value::Array(ids)], at)? {
+        for row in self.client.query(query, &[Value::Array(ids)], at, room)? {
             let [Value::Object(document)] = &row[..] else { continue };
             let (position, item) = documents::read_item(document)?;
             found.insert(position, item);
@@ -271,11 +288,13 @@ impl XtdbBackend {
     }
 
     pub(super) fn items_ever(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
-        let longest = self.history_of(id)?.into_iter().map(|version| version.item_count).max();
+        let room = Room::for_answers();
+        let longest =
+            self.history_in(id, &room)?.into_iter().map(|version| version.item_count).max();
         let mut items = Vec::new();
         for position in range.start..range.end.min(longest.unwrap_or(0)) {
             let from = items.len();
-            for row in self.client.history(&documents::item_id(id, position))? {
+            for row in self.client.history(&documents::item_id(id, position), &room)? {
                 let tx_id = TxId(row.tx.id);
                 if let Some(PlacedItem { until: until @ None, .. }) =
                     items.get_mut(from..).and_then(<[_]>::last_mut)
@@ -286,6 +305,10 @@ impl XtdbBackend {
                     let (_, item) = documents::read_item(&document)?;
                     items.push(PlacedItem { position, from: tx_id, until: None, item });
                 }
+            }
+            if items.len() == from {
+                // Nothing ever stood there, nor behind it: whoever wrote the number of items wrote too large a one.
+                break;
             }
         }
         Ok(items)

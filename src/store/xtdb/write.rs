@@ -16,6 +16,7 @@ use super::client::{At, Document, SubmitError, TxOp};
 use super::documents;
 use super::plan::{Change, Planned, Planner, number};
 use crate::error::{Error, Result};
+use crate::object::Room;
 use crate::object::{Timestamp, TxId};
 use crate::store::{Op, Outcome, Receipt, rules};
 
@@ -133,10 +134,10 @@ impl XtdbBackend {
     pub(super) fn submit(&self, writer: &mut Option<Document>, changes: &[Change]) -> Result<i64> {
         let id = documents::writer_id(&self.writer_id);
         if writer.is_none() {
-            *writer = self.client.entity(&id, At::Latest)?;
+            *writer = self.client.entity(&id, At::Latest, &Room::for_answers())?;
         }
         let step = match writer {
-            Some(before) => documents::field::<u64>(before, "step")? + 1,
+            Some(before) => documents::next_step(before)?,
             None => 1,
         };
         let nonce = Uuid::now_v7().to_string();
@@ -157,9 +158,10 @@ impl XtdbBackend {
         let newest = self.client.latest_submitted().ok()??;
         self.client.await_tx(newest).ok()?;
         self.client.saw(newest);
-        let rows = self.client.history(&documents::writer_id(&self.writer_id)).ok()?;
+        let writer = documents::writer_id(&self.writer_id);
+        let rows = self.client.history(&writer, &Room::for_answers()).ok()?;
         let carries = |document: &Document| document.get("nonce").is_some_and(|n| n == nonce);
-        let found = rows.into_iter().rev().find(|row| row.document.as_ref().is_some_and(carries));
+        let found = rows.into_iter().rev().find(|row| row.document.as_deref().is_some_and(carries));
         found.map(|row| row.tx.id)
     }
 

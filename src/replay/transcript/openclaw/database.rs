@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use serde_json::Value;
 
 use super::Session;
 use crate::replay::transcript::Parts;
-use crate::replay::transcript::foreign::{Failure, columns};
+use crate::replay::transcript::foreign::{Failure, Foreign, check};
 use crate::replay::transcript::lines::{Line, object_of};
 use crate::replay::transcript::notes::Notes;
 
@@ -23,9 +23,9 @@ const COMPRESSED: [&str; 3] = ["event_zstd", "event_utf8_bytes", "navigation_jso
 const MAX_ENTRY_BYTES: usize = 4 << 20;
 
 /// Whether it is the database of an agent that keeps its sessions in there.
-pub(in crate::replay::transcript) fn is_ours(connection: &Connection) -> Result<bool, Failure> {
-    let Some(schema) = schema(connection)? else { return Ok(false) };
-    let columns = columns(connection, TABLE)?;
+pub(in crate::replay::transcript) fn is_ours(foreign: &Foreign) -> Result<bool, Failure> {
+    let Some(schema) = schema(foreign)? else { return Ok(false) };
+    let columns = foreign.columns(TABLE)?;
     let has = |name: &&str| columns.iter().any(|column| column == name);
     let is_known = |column: &String| NEEDED.iter().chain(&COMPRESSED).any(|name| name == column);
     let can_be_read = NEEDED.iter().all(has);
@@ -39,32 +39,32 @@ pub(in crate::replay::transcript) fn is_ours(connection: &Connection) -> Result<
 }
 
 /// The version of an agent's schema; `None` if it is no agent's database.
-fn schema(connection: &Connection) -> Result<Option<i64>, Failure> {
-    let columns = columns(connection, "schema_meta")?;
+fn schema(foreign: &Foreign) -> Result<Option<i64>, Failure> {
+    let columns = foreign.columns("schema_meta")?;
     if !["role", "schema_version"].iter().all(|name| columns.iter().any(|column| column == name)) {
         return Ok(None);
     }
     let query = "select max(schema_version) from schema_meta where role = 'agent'";
-    Ok(connection.query_row(query, [], |row| row.get(0))?)
+    Ok(foreign.connection.query_row(query, [], |row| row.get(0))?)
 }
 
 /// The names of the conversations, by the time of their sessions; of the session that `only` names if it names one. Left out are those
 /// in which the model said nothing, and sessions whose messages all stand in another one as well: a person went back in it, which
 /// OpenClaw does in a copy, or made a copy and did not go on with that.
 pub(in crate::replay::transcript) fn sessions(
-    connection: &Connection,
+    foreign: &Foreign,
     only: Option<&str>,
 ) -> Result<Vec<String>, Failure> {
     let ids = match only {
-        None => ids(connection)?,
-        Some(name) if has_session(connection, name)? => vec![name.to_owned()],
+        None => ids(foreign)?,
+        Some(name) if has_session(foreign, name)? => vec![name.to_owned()],
         // One conversation, or nothing that there is, which reading it tells.
         Some(name) => return Ok(vec![name.to_owned()]),
     };
     let mut found = Vec::with_capacity(ids.len());
     let mut copies = Copies::default();
     for id in ids {
-        let session = session(connection, &id, &mut Notes::default())?;
+        let session = session(foreign, &id, &mut Notes::default())?;
         copies.add(&session);
         found.push(names(&id, session.conversations().len()));
     }
@@ -74,15 +74,15 @@ pub(in crate::replay::transcript) fn sessions(
 
 /// Reads a conversation by its name; `None` if there is none.
 pub(in crate::replay::transcript) fn read(
-    connection: &Connection,
+    foreign: &Foreign,
     name: &str,
     notes: &mut Notes,
 ) -> Result<Option<Parts>, Failure> {
-    let Some((id, number)) = named(connection, name)? else { return Ok(None) };
-    if schema(connection)?.is_some_and(|schema| schema > NEWEST_SCHEMA) {
+    let Some((id, number)) = named(foreign, name)? else { return Ok(None) };
+    if schema(foreign)?.is_some_and(|schema| schema > NEWEST_SCHEMA) {
         notes.count("databases of a newer schema than this program knows");
     }
-    let session = session(connection, id, notes)?;
+    let session = session(foreign, id, notes)?;
     let mut stretches = session.conversations();
     if stretches.is_empty() {
         stretches.push(session.all());
@@ -99,15 +99,15 @@ pub(in crate::replay::transcript) fn read(
 
 /// The session that a name says, and the number of the conversation.
 fn named<'a>(
-    connection: &Connection,
+    foreign: &Foreign,
     name: &'a str,
 ) -> Result<Option<(&'a str, Option<usize>)>, Failure> {
-    if has_session(connection, name)? {
+    if has_session(foreign, name)? {
         return Ok(Some((name, None)));
     }
     let parts = name.rsplit_once('.').and_then(|(id, number)| Some((id, number.parse().ok()?)));
     match parts {
-        Some((id, number)) if has_session(connection, id)? => Ok(Some((id, Some(number)))),
+        Some((id, number)) if has_session(foreign, id)? => Ok(Some((id, Some(number)))),
         _ => Ok(None),
     }
 }
@@ -120,42 +120,41 @@ fn names(id: &str, count: usize) -> Vec<String> {
     }
 }
 
-fn ids(connection: &Connection) -> Result<Vec<String>, Failure> {
+fn ids(foreign: &Foreign) -> Result<Vec<String>, Failure> {
     let query =
         "select session_id from transcript_events group by session_id order by min(created_at), 1";
-    let mut rows = connection.prepare(query)?;
+    let mut rows = foreign.connection.prepare(query)?;
     let ids = rows.query_map([], |row| row.get(0))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
-fn has_session(connection: &Connection, id: &str) -> Result<bool, Failure> {
+fn has_session(foreign: &Foreign, id: &str) -> Result<bool, Failure> {
     let query = "select 1 from transcript_events where session_id = ?1 limit 1";
-    Ok(connection.query_row(query, [id], |_| Ok(())).optional()?.is_some())
+    Ok(foreign.connection.query_row(query, [id], |_| Ok(())).optional()?.is_some())
 }
 
 /// The entries of a session.
-fn session(
-    connection: &Connection,
-    id: &str,
-    notes: &mut Notes,
-) -> Result<Session<'static>, Failure> {
-    let columns = columns(connection, TABLE)?;
+fn session(foreign: &Foreign, id: &str, notes: &mut Notes) -> Result<Session<'static>, Failure> {
+    let columns = foreign.columns(TABLE)?;
     let is_compressed = columns.iter().any(|column| column == COMPRESSED[0]);
-    let mut rows = connection.prepare(if is_compressed {
+    let mut rows = foreign.connection.prepare(if is_compressed {
         "select event_json, event_zstd, event_utf8_bytes from transcript_events where session_id = ?1 order by seq"
     } else {
         "select event_json, null, null from transcript_events where session_id = ?1 order by seq"
     })?;
     let mut rows = rows.query([id])?;
-    let mut lines = Vec::new();
+    let (mut lines, mut room) = (Vec::new(), foreign.room());
     let mut number = 0;
     while let Some(row) = rows.next()? {
         number += 1;
-        let Some(text) = entry(row)? else {
+        let Some(text) = entry(foreign, row)? else {
             notes.count_at("entries that cannot be decompressed left out", number);
             continue;
         };
-        match object_of(&text) {
+        room.add_file(text.len());
+        let read = object_of(&text, &room);
+        check(&room)?;
+        match read {
             Ok((object, _)) => lines.push(Line { number, text: None, object }),
             Err(_) => notes.count_at("rows that are no JSON object left out", number),
         }
@@ -164,14 +163,15 @@ fn session(
 }
 
 /// The JSON of a row; `None` if it is damaged.
-fn entry(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
+fn entry(foreign: &Foreign, row: &Row<'_>) -> Result<Option<String>, Failure> {
     if let Some(text) = row.get::<_, Option<String>>(0)? {
         return Ok(Some(text));
     }
     let (frame, size): (Option<Vec<u8>>, Option<i64>) = (row.get(1)?, row.get(2)?);
     let size = size.and_then(|size| usize::try_from(size).ok());
     let size = size.unwrap_or(MAX_ENTRY_BYTES).min(MAX_ENTRY_BYTES);
-    let bytes = frame.and_then(|frame| zstd::bulk::decompress(&frame, size).ok());
+    let Some(frame) = frame else { return Ok(None) };
+    let bytes = foreign.expanded(&frame, size)?;
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 

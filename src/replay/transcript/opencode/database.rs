@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde_json::{Map, Value};
 
 use super::{Entry, Found};
+use crate::object::Room;
 use crate::replay::transcript::Parts;
-use crate::replay::transcript::foreign::{Failure, columns};
+use crate::replay::transcript::foreign::{Failure, Foreign, check};
 use crate::replay::transcript::lines::object_of;
 use crate::replay::transcript::notes::Notes;
 
 /// Whether it has the tables of OpenCode.
-pub(in crate::replay::transcript) fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+pub(in crate::replay::transcript) fn is_ours(foreign: &Foreign) -> rusqlite::Result<bool> {
     let has = |table: &str, names: &[&str]| -> rusqlite::Result<bool> {
-        let columns = columns(connection, table)?;
+        let columns = foreign.columns(table)?;
         Ok(names.iter().all(|name| columns.iter().any(|column| column == name)))
     };
     Ok(has("session", &["id"])?
@@ -23,42 +24,42 @@ pub(in crate::replay::transcript) fn is_ours(connection: &Connection) -> rusqlit
 }
 
 /// The IDs of the sessions, the oldest first.
-pub(in crate::replay::transcript) fn sessions(
-    connection: &Connection,
-) -> Result<Vec<String>, Failure> {
-    let mut rows = connection.prepare("select id from session order by time_created, id")?;
+pub(in crate::replay::transcript) fn sessions(foreign: &Foreign) -> Result<Vec<String>, Failure> {
+    let mut rows =
+        foreign.connection.prepare("select id from session order by time_created, id")?;
     let ids = rows.query_map([], |row| row.get(0))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Reads a session; `None` if there is none with this ID.
 pub(in crate::replay::transcript) fn read(
-    connection: &Connection,
+    foreign: &Foreign,
     session: &str,
     notes: &mut Notes,
 ) -> Result<Option<Parts>, Failure> {
-    Ok(session_in(connection, session, notes)?.map(|found| found.into_parts(notes)))
+    Ok(session_in(foreign, session, notes)?.map(|found| found.into_parts(notes)))
 }
 
 fn session_in(
-    connection: &Connection,
+    foreign: &Foreign,
     session: &str,
     notes: &mut Notes,
-) -> rusqlite::Result<Option<Found>> {
+) -> Result<Option<Found>, Failure> {
+    let room = foreign.room();
     let query = "select directory, revert from session where id = ?1";
-    let told = connection.query_row(query, [session], |row| {
+    let told = foreign.connection.query_row(query, [session], |row| {
         Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?))
     });
     let Some((cwd, revert)) = told.optional()? else { return Ok(None) };
-    let revert = revert.and_then(|text| serde_json::from_str(&text).ok());
-    let mut parts = parts_of(connection, session, notes)?;
+    let revert = revert.and_then(|text| room.object(&text).ok()).map(Value::Object);
+    let mut parts = parts_of(foreign, session, &room, notes)?;
     let query = "select id, data from message where session_id = ?1 order by time_created, id";
-    let mut rows = connection.prepare(query)?;
+    let mut rows = foreign.connection.prepare(query)?;
     let mut rows = rows.query([session])?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
-        if let Some(info) = object(&id, &row.get::<_, String>(1)?, notes) {
+        if let Some(info) = object(&room, &id, &row.get::<_, String>(1)?, notes)? {
             messages.push(Entry { info, parts: parts.remove(&id).unwrap_or_default() });
         }
     }
@@ -67,17 +68,18 @@ fn session_in(
 
 /// The parts of each message, in order.
 fn parts_of(
-    connection: &Connection,
+    foreign: &Foreign,
     session: &str,
+    room: &Room,
     notes: &mut Notes,
-) -> rusqlite::Result<HashMap<String, Vec<Map<String, Value>>>> {
+) -> Result<HashMap<String, Vec<Map<String, Value>>>, Failure> {
     let query = "select message_id, id, data from part where session_id = ?1 order by id";
-    let mut rows = connection.prepare(query)?;
+    let mut rows = foreign.connection.prepare(query)?;
     let mut rows = rows.query([session])?;
     let mut parts: HashMap<String, Vec<Map<String, Value>>> = HashMap::new();
     while let Some(row) = rows.next()? {
         let (message, id): (String, String) = (row.get(0)?, row.get(1)?);
-        if let Some(part) = object(&id, &row.get::<_, String>(2)?, notes) {
+        if let Some(part) = object(room, &id, &row.get::<_, String>(2)?, notes)? {
             parts.entry(message).or_default().push(part);
         }
     }
@@ -85,11 +87,18 @@ fn parts_of(
 }
 
 /// The object of a row, with its ID, which stands in a column.
-fn object(id: &str, data: &str, notes: &mut Notes) -> Option<Map<String, Value>> {
-    let Ok((mut object, _)) = object_of(data) else {
+fn object(
+    room: &Room,
+    id: &str,
+    data: &str,
+    notes: &mut Notes,
+) -> Result<Option<Map<String, Value>>, Failure> {
+    let read = object_of(data, room);
+    check(room)?;
+    let Ok((mut object, _)) = read else {
         notes.count("rows that are no JSON object left out");
-        return None;
+        return Ok(None);
     };
     object.insert("id".to_owned(), id.into());
-    Some(object)
+    Ok(Some(object))
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{Entry, Found, text};
-use crate::replay::transcript::lines::object_of;
+use crate::object::Room;
+use crate::replay::transcript::lines::{bytes_of, object_of};
 use crate::replay::transcript::message::time_of;
 use crate::replay::transcript::notes::Notes;
 
@@ -50,8 +51,9 @@ fn objects(folder: &Path, notes: &mut Notes) -> Vec<Map<String, Value>> {
     files.sort();
     let mut found = Vec::with_capacity(files.len());
     for file in files {
-        let text = fs::read(&file).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        match text.and_then(|text| object_of(&text).ok()) {
+        let bytes = bytes_of(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        match object_of(&text, &Room::for_file(text.len())).ok() {
             Some((object, _)) => found.push(object),
             None => notes.count("files that are no JSON object left out"),
         }

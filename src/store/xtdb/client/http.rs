@@ -1,5 +1,6 @@
 //! Sends requests and takes answers: connections, time-outs, retries, limits. Must not know what an answer says.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,14 +11,20 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::ClientOptions;
+use super::body::Body;
 use super::failure::{self, Again, Failure};
 use super::reply::Reply;
+use super::runtime::Runtime;
 use super::tls;
 use super::token::Token;
 use crate::error::{Error, Result};
 
-/// Largest body of an answer.
-const MAX_BODY: usize = 512 << 20;
+/// Most bytes of an answer, and of a transaction in the log: a text stands twice in memory while it is read.
+const MAX_BODY: usize = 64 << 20;
+/// Most bytes of an answer that is read whole: those say a few words.
+pub(super) const MAX_SHORT: usize = 1 << 20;
+/// Bytes that are read of an answer with another status than asked for; then the connection is closed.
+pub(super) const MAX_ERROR: usize = 16 << 10;
 /// How often a request is sent at most, where repeating is safe.
 const MAX_TRIES: u32 = 4;
 /// The longest wait before the second try; doubles with each.
@@ -26,7 +33,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// A connection that nothing used for so long is closed; balancers in between drop them after a minute without a word.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 /// Bytes in a second below which a line is too slow to wait for.
-const SLOWEST_LINE: u64 = 32 << 10;
+pub(super) const SLOWEST_LINE: u32 = 32 << 10;
 /// The server takes addresses of 8 KB, headers included.
 const MAX_ADDRESS: usize = 7_000;
 
@@ -58,11 +65,27 @@ pub(super) struct Request {
     pub(super) awaits: bool,
     /// Whether the server makes all of a long answer before it begins with it.
     pub(super) is_long: bool,
+    /// Whether the answer may be long, and is read as a stream.
+    pub(super) is_streamed: bool,
 }
 
 impl Request {
     pub(super) fn get(path: &'static str, accept: Notation) -> Self {
-        Self { path, parameters: Vec::new(), accept, body: None, awaits: false, is_long: false }
+        Self {
+            path,
+            parameters: Vec::new(),
+            accept,
+            body: None,
+            awaits: false,
+            is_long: false,
+            is_streamed: false,
+        }
+    }
+
+    /// With an answer that may be long.
+    pub(super) fn streamed(mut self) -> Self {
+        self.is_streamed = true;
+        self
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -119,20 +142,19 @@ impl Http {
 
     /// Asks, again where that may help, until `read` makes something of the answer. For what changes nothing at the server.
     ///
-    /// `read` is given the answer whatever its status.
-    pub(super) async fn ask<T>(
+    /// `read` is given the answer whatever its status: with its text, or, if it is what was asked for and may be long, with a body to
+    /// read.
+    pub(super) fn ask<T>(
         &self,
+        runtime: &Runtime,
         request: &Request,
-        read: impl Fn(&Reply) -> Result<T, Failure>,
+        read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
     ) -> Result<T> {
         let start = Instant::now();
         let mut tries = 1;
         loop {
-            let failure = match self.exchange(request).await {
-                Ok(reply) => match read(&reply) {
-                    Ok(result) => return Ok(result),
-                    Err(failure) => failure,
-                },
+            let failure = match self.answered(runtime, request, &read) {
+                Ok(result) => return Ok(result),
                 Err(failure) => failure,
             };
             if failure.again != Again::Never {
@@ -148,17 +170,35 @@ impl Http {
                 return Err(failure.error);
             }
             if failure.again == Again::Later || tries > 1 {
-                sleep(wait(tries)).await;
+                runtime.wait(async { sleep(wait(tries)).await });
             }
             tries += 1;
         }
     }
 
+    /// One request, and what `read` makes of the answer.
+    fn answered<T>(
+        &self,
+        runtime: &Runtime,
+        request: &Request,
+        read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let _permit = runtime.wait(self.permit(&self.permits, self.head_limit(request)))?;
+        let response = runtime.wait(self.open(request))?;
+        let come = Cell::new(0);
+        let mut reply = self.head(&response);
+        let mut body = Body::new(runtime, self, response, &come, self.request_timeout);
+        if !(request.is_streamed && reply.is_wanted()) {
+            body.text(&mut reply)?;
+        }
+        read(&reply, &mut body).map_err(|failure| body.failure.take().unwrap_or(failure))
+    }
+
     /// Sends once, again only while the server cannot have seen it.
-    pub(super) async fn send(&self, request: &Request) -> Result<Reply, Failure> {
+    pub(super) fn send(&self, runtime: &Runtime, request: &Request) -> Result<Reply, Failure> {
         let mut tries = 1;
         loop {
-            let failure = match self.exchange(request).await {
+            let failure = match self.answered(runtime, request, |reply, _| Ok(reply.clone())) {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
@@ -168,20 +208,9 @@ impl Http {
             if !failure.unsent || failure.again == Again::Never || tries == MAX_TRIES {
                 return Err(failure);
             }
-            sleep(wait(tries)).await;
+            runtime.wait(async { sleep(wait(tries)).await });
             tries += 1;
         }
-    }
-
-    /// One request and the whole answer, on one of the connections that there may be.
-    async fn exchange(&self, request: &Request) -> Result<Reply, Failure> {
-        let _permit = self.permit(&self.permits, self.head_limit(request)).await?;
-        let response = self.open(request).await?;
-        let limit = self.request_timeout * 10;
-        let whole = timeout(limit, self.body(response)).await;
-        whole.unwrap_or_else(|_| {
-            Err(Failure::never(failure::timeout(&self.url, limit.as_secs_f64())))
-        })
     }
 
     /// One request, until the answer begins.
@@ -218,27 +247,18 @@ impl Http {
     }
 
     /// The next part of a body; `None` at its end.
-    pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Vec<u8>>, Failure> {
-        match timeout(self.request_timeout, response.chunk()).await {
+    pub(super) async fn chunk(
+        &self,
+        response: &mut Response,
+        limit: Duration,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        match timeout(limit.min(self.request_timeout), response.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk.map(|chunk| chunk.to_vec())),
             Ok(Err(error)) => Err(failure::of_transport(&self.url, error)),
             Err(_) => {
                 Err(Failure::never(failure::timeout(&self.url, self.request_timeout.as_secs_f64())))
             }
         }
-    }
-
-    /// Reads an answer to its end.
-    pub(super) async fn body(&self, mut response: Response) -> Result<Reply, Failure> {
-        let mut reply = self.head(&response);
-        while let Some(chunk) = self.chunk(&mut response).await? {
-            if reply.body.len() + chunk.len() > self.max_body {
-                let problem = format!("is longer than {} bytes", self.max_body);
-                return Err(Failure::never(failure::unreadable(&self.url, problem)));
-            }
-            reply.body.extend_from_slice(&chunk);
-        }
-        Ok(reply)
     }
 
     /// Status and headers of an answer, without its body.
@@ -280,16 +300,26 @@ impl Http {
         url.set_path(path);
         let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
         let asked = pool.execute(reqwest::Request::new(Method::GET, url));
-        let response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
-        timeout(self.connect_timeout, self.body(response)).await.ok()?.ok()
+        let mut response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
+        let mut reply = self.head(&response);
+        let whole = timeout(self.connect_timeout, async {
+            while let Some(chunk) = self.chunk(&mut response, self.connect_timeout).await.ok()? {
+                reply.body.extend(chunk);
+                if reply.body.len() > MAX_ERROR {
+                    break;
+                }
+            }
+            Some(reply)
+        });
+        whole.await.ok()?
     }
 
     /// How long the server may take until it answers, what is sent included.
-    fn head_limit(&self, request: &Request) -> Duration {
+    pub(super) fn head_limit(&self, request: &Request) -> Duration {
         let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
         let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
         let begins = self.request_timeout * if request.is_long { 10 } else { 1 };
-        begins + awaits + Duration::from_secs(sent / SLOWEST_LINE)
+        begins + awaits + Duration::from_secs(sent) / SLOWEST_LINE
     }
 
     fn build_request(&self, request: &Request) -> Result<reqwest::Request> {

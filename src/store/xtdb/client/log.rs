@@ -1,14 +1,12 @@
-//! The transaction log, read while it comes in: one transaction in memory at a time.
+//! The transaction log, read while it comes in: one transaction in memory at a time, which is bounded as a whole answer is.
 //!
 //! It is asked for twice at once. Operations come as JSON, which says documents as they were put; times to the millisecond stand in EDN
 //! alone, which comes without operations.
 
 use std::cell::Cell;
 use std::fmt;
-use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
-use reqwest::Response;
 use serde::Deserializer;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,11 +14,13 @@ use tokio::time::sleep;
 
 use super::super::edn;
 use super::answers;
+use super::body::Body;
 use super::failure::{self, Again, Failure};
 use super::http::{Http, Notation, Request, wait};
 use super::runtime::Runtime;
 use super::{LoggedTx, Tx};
 use crate::error::Result;
+use crate::object::Room;
 
 /// How often the log is taken up again without a transaction in between.
 const MAX_TRIES: u32 = 4;
@@ -70,10 +70,10 @@ fn pass(
         }
     };
     let come = Cell::new(0);
-    let times = Body::open(runtime, http, &request(Notation::Edn), &come)?;
+    let times = open(runtime, http, &request(Notation::Edn), &come)?;
     let mut with_ops = request(Notation::Json).with("with-ops?", "true");
     with_ops.is_long = true;
-    let mut ops = Body::open(runtime, http, &with_ops, &come)?;
+    let mut ops = open(runtime, http, &with_ops, &come)?;
     let mut times = edn::Reader::new(times);
     if let Err(problem) = times.enter() {
         return Err(of_times(&mut times, &problem));
@@ -138,7 +138,8 @@ impl<'de> Visitor<'de> for Transactions<'_> {
 impl Transactions<'_> {
     fn transaction(&mut self, told: &RawValue) -> Result<ControlFlow<()>, Failure> {
         self.come.set(0);
-        let (id, ops) = answers::logged_ops(self.url, told).map_err(Failure::never)?;
+        let room = Room::for_answers();
+        let (id, ops) = answers::logged_ops(self.url, told, &room).map_err(Failure::never)?;
         // What was logged since the times were asked for comes the next time.
         let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
         if tx.id != id || self.seen.is_some_and(|seen| id <= seen) {
@@ -146,7 +147,8 @@ impl Transactions<'_> {
             let error = failure::unreadable(self.url, problem);
             return Err(Failure { error, again: Again::AtOnce, unsent: false });
         }
-        let next = (self.take)(LoggedTx { tx, ops }).map_err(Failure::never)?;
+        let next =
+            (self.take)(LoggedTx { tx, ops, bytes: room.taken() }).map_err(Failure::never)?;
         *self.seen = Some(id);
         Ok(next)
     }
@@ -172,72 +174,19 @@ fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &edn::Problem) -> Failur
     })
 }
 
-/// The body of an answer as a stream, for a reader on the caller's thread.
-struct Body<'a> {
+/// The body of an answer to a request.
+fn open<'a>(
     runtime: &'a Runtime,
     http: &'a Http,
-    response: Response,
-    chunk: Vec<u8>,
-    at: usize,
-    /// Bytes since the last transaction; of both streams.
+    request: &Request,
     come: &'a Cell<usize>,
-    /// Why reading failed.
-    failure: Option<Failure>,
-}
-
-impl<'a> Body<'a> {
-    fn open(
-        runtime: &'a Runtime,
-        http: &'a Http,
-        request: &Request,
-        come: &'a Cell<usize>,
-    ) -> Result<Self, Failure> {
-        let response = runtime.wait(http.open(request))?;
-        if answers::expect(&http.url, &http.head(&response), 200).is_err() {
-            let reply = runtime.wait(http.body(response))?;
-            return Err(failure::of_status(&http.url, &reply));
-        }
-        Ok(Self { runtime, http, response, chunk: Vec::new(), at: 0, come, failure: None })
+) -> Result<Body<'a>, Failure> {
+    let response = runtime.wait(http.open(request))?;
+    let mut reply = http.head(&response);
+    let mut body = Body::new(runtime, http, response, come, http.head_limit(request));
+    if answers::expect(&http.url, &reply, 200).is_err() {
+        body.text(&mut reply)?;
+        return Err(failure::of_status(&http.url, &reply));
     }
-}
-
-impl Body<'_> {
-    fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        let chunk = self.runtime.wait(self.http.chunk(&mut self.response))?;
-        self.come.set(self.come.get() + chunk.as_ref().map_or(0, Vec::len));
-        if self.come.get() > self.http.max_body {
-            let problem = format!("has a transaction of more than {} bytes", self.http.max_body);
-            return Err(Failure::never(failure::unreadable(&self.http.url, problem)));
-        }
-        Ok(chunk)
-    }
-}
-
-impl BufRead for Body<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.at == self.chunk.len() {
-            match self.next_chunk() {
-                Ok(Some(chunk)) => (self.chunk, self.at) = (chunk, 0),
-                Ok(None) => break,
-                Err(failure) => {
-                    let told = io::Error::other(failure.error.to_string());
-                    self.failure = Some(failure);
-                    return Err(told);
-                }
-            }
-        }
-        Ok(&self.chunk[self.at..])
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.at = (self.at + amount).min(self.chunk.len());
-    }
-}
-
-impl Read for Body<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let taken = self.fill_buf()?.read(into)?;
-        self.consume(taken);
-        Ok(taken)
-    }
+    Ok(body)
 }

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use super::super::edn::{self, Edn};
+use super::http::MAX_ERROR;
 use super::token::Token;
 
 /// Characters of what a server said that go into a message.
 const MAX_SAID: usize = 300;
 
-/// An answer, whole.
-#[derive(Debug)]
+/// An answer: status and headers, and its text if that was read: the whole of a short answer, the beginning of one that says what is
+/// wrong.
+#[derive(Debug, Clone)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
@@ -34,6 +36,11 @@ impl Reply {
         }
     }
 
+    /// Whether it is what was asked for, by its status and kind.
+    pub(super) fn is_wanted(&self) -> bool {
+        matches!(self.status, 200..=299) && !self.is_html()
+    }
+
     pub(super) fn is_html(&self) -> bool {
         self.content_type.as_deref().is_some_and(|kind| kind.contains("html"))
     }
@@ -44,7 +51,7 @@ impl Reply {
 
     /// What the server said in words: a message of its own, or a short plain text.
     pub(super) fn said(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.body);
+        let text = String::from_utf8_lossy(&self.body[..self.body.len().min(MAX_ERROR)]);
         let said = match serde_json::from_str(&text) {
             Ok(Value::Object(said)) => ["message", "xtdb.error/message", "error", "class"]
                 .iter()

@@ -1,5 +1,6 @@
 //! The client against servers that fail in every way, against recorded answers of the genuine server, and against a real node.
 
+mod bounds;
 mod faults;
 mod foreign;
 mod log;

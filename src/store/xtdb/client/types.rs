@@ -1,6 +1,7 @@
 //! What a client is given and gives back. Plain data.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -21,7 +22,8 @@ pub(crate) struct ClientOptions {
     pub(crate) token: Option<Token>,
     /// Certificate authorities in PEM form, besides the system's.
     pub(crate) ca_file: Option<PathBuf>,
-    /// How long an answer may take to begin, and to go on.
+    /// How long an answer may take to begin; and how long it may then let wait for it in all, beside what its bytes take at 32 KiB a
+    /// second.
     pub(crate) request_timeout: Duration,
     /// How long connecting may take.
     pub(crate) connect_timeout: Duration,
@@ -86,8 +88,8 @@ pub(crate) struct EntityTx {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) tx: Tx,
-    /// `None` if it was deleted.
-    pub(crate) document: Option<Document>,
+    /// `None` if it was deleted. Versions that are alike share it.
+    pub(crate) document: Option<Arc<Document>>,
 }
 
 /// One operation of a transaction.
@@ -108,6 +110,8 @@ pub(crate) enum TxOp<'a> {
 pub(crate) struct LoggedTx {
     pub(crate) tx: Tx,
     pub(crate) ops: Vec<LoggedOp>,
+    /// Bytes of memory that it takes.
+    pub(crate) bytes: usize,
 }
 
 /// One operation as the log has it. Only a put says its ID in clear; the others have the ID's hash, in hexadecimal digits.
@@ -130,9 +134,7 @@ pub(crate) enum LoggedOp {
         id_hash: String,
     },
     /// Nothing of ours: a transaction function, a document with an ID that is no text, or one nested too deep.
-    Other {
-        what: String,
-    },
+    Other,
 }
 
 /// Why a transaction was not taken.

@@ -8,6 +8,8 @@ use crate::object::Timestamp;
 
 /// Deepest nesting that is read, on the stack of any thread. What the server says of transactions has four levels.
 const MAX_DEPTH: usize = 100;
+/// Most members and entries that are kept of a form: a small one takes fifty times its text.
+const MAX_KEPT: usize = 100_000;
 
 /// Why a text cannot be read.
 #[derive(Debug)]
@@ -30,6 +32,10 @@ type Read<T> = Result<T, Problem>;
 pub(crate) struct Reader<R> {
     source: R,
     at: u64,
+    /// How deep a value may stand in a form for its own members to be kept; those of deeper ones are read and dropped.
+    keeps: usize,
+    /// Members that were kept of the form.
+    kept: usize,
 }
 
 /// Reads a text that is one form and nothing else.
@@ -42,7 +48,7 @@ pub(crate) fn read_all(text: &[u8]) -> Read<Edn> {
 
 impl<R: BufRead> Reader<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, at: 0 }
+        Self { source, at: 0, keeps: MAX_DEPTH, kept: 0 }
     }
 
     /// Where the bytes come from, for what it has to say.
@@ -52,7 +58,8 @@ impl<R: BufRead> Reader<R> {
 
     /// The next form.
     pub(crate) fn form(&mut self) -> Read<Edn> {
-        self.form_at(0)
+        (self.keeps, self.kept) = (MAX_DEPTH, 0);
+        self.form_in(0)
     }
 
     /// Expects that nothing but white space follows.
@@ -72,16 +79,18 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next member of the list entered; `None` at its end.
+    /// The next member of the list entered; `None` at its end. Lists and maps within it come without their members: a transaction says
+    /// each of its operations.
     pub(crate) fn member(&mut self) -> Read<Option<Edn>> {
+        (self.keeps, self.kept) = (1, 0);
         match self.after_space()? {
             None => Err(Problem::CutOff),
             Some(b')' | b']') => self.skip().map(|()| None),
-            Some(_) => self.form_at(1).map(Some),
+            Some(_) => self.form_in(1).map(Some),
         }
     }
 
-    fn form_at(&mut self, depth: usize) -> Read<Edn> {
+    fn form_in(&mut self, depth: usize) -> Read<Edn> {
         if depth > MAX_DEPTH {
             return Err(self.malformed("values nested too deep".to_owned()));
         }
@@ -124,7 +133,7 @@ impl<R: BufRead> Reader<R> {
             }
             byte if byte.is_ascii_alphabetic() => {
                 let tag = self.token()?;
-                let value = self.form_at(depth + 1)?;
+                let value = self.form_in(depth + 1)?;
                 self.tagged(tag, value)
             }
             byte => Err(self.malformed(format!("{} after `#`", shown(byte)))),
@@ -151,7 +160,12 @@ impl<R: BufRead> Reader<R> {
                     self.skip()?;
                     return Ok(members);
                 }
-                Some(_) => members.push(self.form_at(depth + 1)?),
+                Some(_) => {
+                    let member = self.form_in(depth + 1)?;
+                    if self.is_kept(depth)? {
+                        members.push(member);
+                    }
+                }
             }
         }
     }
@@ -164,9 +178,11 @@ impl<R: BufRead> Reader<R> {
             return Ok(entries);
         }
         loop {
-            let key = in_namespace(self.form_at(depth + 1)?, namespace);
-            let value = self.form_at(depth + 1)?;
-            entries.push((key, value));
+            let key = in_namespace(self.form_in(depth + 1)?, namespace);
+            let value = self.form_in(depth + 1)?;
+            if self.is_kept(depth)? {
+                entries.push((key, value));
+            }
             match self.after_space()?.ok_or(Problem::CutOff)? {
                 b',' => self.skip()?,
                 b'}' => {
@@ -341,6 +357,18 @@ impl<R: BufRead> Reader<R> {
         self.source.consume(1);
         self.at += 1;
         Ok(())
+    }
+
+    /// Whether a member of a value at this depth is kept.
+    fn is_kept(&mut self, depth: usize) -> Read<bool> {
+        if depth > self.keeps {
+            return Ok(false);
+        }
+        self.kept += 1;
+        if self.kept > MAX_KEPT {
+            return Err(self.malformed(format!("a value of more than {MAX_KEPT} members")));
+        }
+        Ok(true)
     }
 
     fn utf8(&self, bytes: Vec<u8>) -> Read<String> {

@@ -144,7 +144,9 @@ fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be
     assert!(error.to_string().contains("is cut off"), "{error}");
 
     let server = Server::start(vec![Act::json(200, "[[\"t000\"],[\"t0")]);
-    let error = client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap_err();
+    let error = client(&server.url())
+        .query("{:find [e]}", &[], At::Latest, &Room::for_answers())
+        .unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
     assert!(error.to_string().contains("is cut off"), "{error}");
 }
@@ -153,7 +155,9 @@ fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be
 fn an_empty_answer_to_a_query_is_a_failure_and_not_an_empty_result() {
     let empty = Act::SendAndClose(answer(200, "application/json;charset=utf-8", ""));
     let server = Server::start(vec![empty.clone()]);
-    let error = client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap_err();
+    let error = client(&server.url())
+        .query("{:find [e]}", &[], At::Latest, &Room::for_answers())
+        .unwrap_err();
     assert_eq!(error.code(), "XTDB_FAILED");
     assert!(!error.is_transient(), "the same query fails again");
     assert_eq!(server.seen().len(), 2, "it costs as much each time");
@@ -163,19 +167,19 @@ fn an_empty_answer_to_a_query_is_a_failure_and_not_an_empty_result() {
     let accepted = Act::json(202, r#"{"txId":6}"#);
     let server = Server::start(vec![silently.clone(), silently, accepted]);
     let client_of_it = client(&server.url());
-    client_of_it.query("{:find [e]}", &[], At::Latest).unwrap_err();
+    client_of_it.query("{:find [e]}", &[], At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!(client_of_it.submit(&[TxOp::Delete("a".to_owned())]).unwrap(), 6);
     let connections: Vec<_> = server.seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 1, 2]);
 
     let server = Server::start(vec![empty.clone(), Act::json(200, "[]")]);
     assert_eq!(
-        client(&server.url()).query("{:find [e]}", &[], At::Latest).unwrap(),
+        client(&server.url()).query("{:find [e]}", &[], At::Latest, &Room::for_answers()).unwrap(),
         [[Value::Null; 0]; 0]
     );
 
     let server = Server::start(vec![empty]);
-    let error = client(&server.url()).entity("a", At::Latest).unwrap_err();
+    let error = client(&server.url()).entity("a", At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
     assert!(error.to_string().contains("is empty"), "{error}");
 }
@@ -186,9 +190,9 @@ fn a_body_without_end_is_not_read_to_its_end() {
         Server::start(vec![Act::json(200, &format!("{{\"a\":\"{}\"}}", "x".repeat(5_000)))]);
     let mut client = client(&server.url());
     client.http.max_body = 1_000;
-    let error = client.entity("a", At::Latest).unwrap_err();
+    let error = client.entity("a", At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
-    assert!(error.to_string().contains("is longer than 1000 bytes"), "{error}");
+    assert!(error.to_string().contains("more than 1000 bytes"), "{error}");
     assert_eq!(server.seen().len(), 1);
 }
 
@@ -214,7 +218,7 @@ fn failures_of_the_server_say_what_it_says() {
     let error = client.committed(9).unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", true));
     assert!(error.to_string().contains("`java.lang.Exception`"), "{error}");
-    let error = client.query("{}", &[], At::Latest).unwrap_err();
+    let error = client.query("{}", &[], At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!((error.code(), error.is_transient()), ("XTDB_FAILED", false));
     assert!(error.to_string().contains("Query didn't match"), "{error}");
     let error = client.latest_submitted().unwrap_err();
@@ -231,12 +235,13 @@ fn a_node_that_lags_and_a_balancer_without_a_node_are_asked_again() {
     let found = Act::json(200, r#"{"xt/id":"a","n":1}"#);
     for again in [Act::json(400, lags), Act::answer(503, "text/html", "<h1>no server</h1>")] {
         let server = Server::start(vec![again.clone(), again.clone(), found.clone()]);
-        let entity = client(&server.url()).entity("a", At::Tx(3)).unwrap().unwrap();
+        let entity =
+            client(&server.url()).entity("a", At::Tx(3), &Room::for_answers()).unwrap().unwrap();
         assert_eq!(entity["n"], 1);
         assert_eq!(server.seen().len(), 3);
 
         let server = Server::start(vec![again]);
-        let error = client(&server.url()).entity("a", At::Tx(3)).unwrap_err();
+        let error = client(&server.url()).entity("a", At::Tx(3), &Room::for_answers()).unwrap_err();
         assert_eq!(error.code(), "XTDB_UNAVAILABLE");
         assert_eq!(server.seen().len(), 4);
     }
@@ -302,13 +307,17 @@ fn ids_and_arguments_arrive_as_they_are() {
         }
     });
     let client = client(&server.url());
-    assert_eq!(client.entity("a b+c%&é#/?\n😀", At::Latest).unwrap(), None);
+    assert_eq!(client.entity("a b+c%&é#/?\n😀", At::Latest, &Room::for_answers()).unwrap(), None);
     assert_eq!(
         server.seen()[0].line,
         "GET /_xtdb/entity?eid=a%20b%2Bc%25%26%C3%A9%23%2F%3F%0A%F0%9F%98%80&valid-time=9999-12-31T23%3A59%3A59Z HTTP/1.1"
     );
-    let found =
-        client.query("{:find [n t] :in [k]}", &[json!("q\"\\é"), json!([1, null])], At::Tx(5));
+    let found = client.query(
+        "{:find [n t] :in [k]}",
+        &[json!("q\"\\é"), json!([1, null])],
+        At::Tx(5),
+        &Room::for_answers(),
+    );
     assert_eq!(found.unwrap(), [[json!(1), json!("é")]]);
     let asked = &server.seen()[1];
     assert!(asked.line.contains("&tx-id=5&await-tx-id=5&await-tx-timeout=200 "), "{asked:?}");
@@ -318,9 +327,10 @@ fn ids_and_arguments_arrive_as_they_are() {
         String::from_utf8(asked.body.clone()).unwrap(),
         "{:query {:find [n t] :in [k]}, :in-args [\"q\\\"\\\\é\" [1 nil] ]}"
     );
-    let error = client.query("{}", &[json!({ "a b": 1 })], At::Latest).unwrap_err();
+    let error =
+        client.query("{}", &[json!({ "a b": 1 })], At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!(error.code(), "INVALID_ARGUMENT");
-    let error = client.entity(&"x".repeat(8_000), At::Latest).unwrap_err();
+    let error = client.entity(&"x".repeat(8_000), At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!(error.code(), "INVALID_ARGUMENT");
     assert_eq!(server.seen().len(), 2);
 }

@@ -44,7 +44,7 @@ fn other_programs_are_named_by_what_they_answer() {
 fn a_redirect_is_named_and_not_followed() {
     let redirect = "HTTP/1.1 302 Found\r\nServer: nginx/1.2\r\nLocation: https://login.example/\r\nContent-Length: 0\r\n\r\n";
     let server = Server::start(vec![Act::Send(redirect.into())]);
-    let error = client(&server.url()).entity("a", At::Latest).unwrap_err();
+    let error = client(&server.url()).entity("a", At::Latest, &Room::for_answers()).unwrap_err();
     assert_foreign(&error, "from `nginx/1.2` with status 302");
     assert_foreign(&error, "leads to `https://login.example/`");
     assert_eq!(server.seen().len(), 1);
@@ -59,7 +59,11 @@ fn a_404_of_another_program_is_not_taken_for_an_entity_that_is_not_there() {
     ] {
         let server = Server::start(vec![Act::answer(404, kind, body)]);
         let client = client(&server.url());
-        assert_eq!(client.entity("a", At::Latest).unwrap_err().code(), "XTDB_FOREIGN", "{body}");
+        assert_eq!(
+            client.entity("a", At::Latest, &Room::for_answers()).unwrap_err().code(),
+            "XTDB_FOREIGN",
+            "{body}"
+        );
         assert_eq!(client.latest_completed().unwrap_err().code(), "XTDB_FOREIGN", "{body}");
     }
     let server =

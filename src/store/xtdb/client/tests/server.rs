@@ -23,6 +23,8 @@ pub(crate) enum Act {
     Drip(Vec<u8>, Duration),
     /// Waits before it sends.
     Late(Duration, Vec<u8>),
+    /// Sends bytes, then others again and again, so often, until the client has gone.
+    Flood(Vec<u8>, Vec<u8>, usize),
     /// Says nothing more, and keeps the connection.
     Silence,
 }
@@ -95,6 +97,8 @@ struct Shared {
     seen: Mutex<Vec<Seen>>,
     busy: AtomicUsize,
     busiest: AtomicUsize,
+    /// Bytes that clients took of dripping and flooding answers.
+    taken: AtomicUsize,
     is_over: AtomicBool,
 }
 
@@ -113,6 +117,7 @@ impl Server {
             seen: Mutex::default(),
             busy: AtomicUsize::new(0),
             busiest: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
         });
         let shared_too = Arc::clone(&shared);
@@ -127,6 +132,11 @@ impl Server {
     /// The requests that came.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// How many bytes clients took of answers that drip or flood, with what stands in the system's buffers.
+    pub(crate) fn taken(&self) -> usize {
+        self.shared.taken.load(Ordering::SeqCst)
     }
 
     /// How many requests it worked on at once, at most.
@@ -184,6 +194,15 @@ impl Shared {
         }
     }
 
+    /// Sends and counts; whether it may go on.
+    fn goes_on(&self, writer: &mut TcpStream, bytes: &[u8]) -> bool {
+        let is_taken = !self.is_over.load(Ordering::SeqCst) && writer.write_all(bytes).is_ok();
+        if is_taken {
+            self.taken.fetch_add(bytes.len(), Ordering::SeqCst);
+        }
+        is_taken
+    }
+
     /// Whether the connection stays.
     fn act(&self, act: Act, writer: &mut TcpStream) -> bool {
         match act {
@@ -194,8 +213,11 @@ impl Shared {
             }
             Act::Drip(bytes, pause) => bytes.iter().all(|byte| {
                 thread::sleep(pause);
-                !self.is_over.load(Ordering::SeqCst) && writer.write_all(&[*byte]).is_ok()
+                self.goes_on(writer, &[*byte])
             }),
+            Act::Flood(head, piece, times) => {
+                writer.write_all(&head).is_ok() && (0..times).all(|_| self.goes_on(writer, &piece))
+            }
             Act::Late(pause, bytes) => {
                 thread::sleep(pause);
                 writer.write_all(&bytes).is_ok()

@@ -1,0 +1,109 @@
+//! The body of an answer as a stream, for a reader on the caller's thread: bounded in bytes, and in the time that is spent waiting for
+//! it. Must not know what it says.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+use std::time::Duration;
+
+use reqwest::Response;
+use tokio::time::Instant;
+
+use super::failure::{self, Failure};
+use super::http::{Http, MAX_ERROR, MAX_SHORT, SLOWEST_LINE};
+use super::reply::Reply;
+use super::runtime::Runtime;
+
+/// What a part of a body costs beside its bytes: a server may send them one by one.
+const PART: usize = 256;
+
+/// A body that is being read.
+pub(super) struct Body<'a> {
+    runtime: &'a Runtime,
+    pub(super) http: &'a Http,
+    response: Response,
+    chunk: Vec<u8>,
+    at: usize,
+    /// Bytes that came, of all bodies that share this; whoever has made something of them may empty it.
+    come: &'a Cell<usize>,
+    /// How long may be waited for it, beside what its bytes take on the slowest line.
+    patience: Duration,
+    waited: Duration,
+    /// Why reading failed.
+    pub(super) failure: Option<Failure>,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new(
+        runtime: &'a Runtime,
+        http: &'a Http,
+        response: Response,
+        come: &'a Cell<usize>,
+        patience: Duration,
+    ) -> Self {
+        let (chunk, at, waited) = (Vec::new(), 0, Duration::ZERO);
+        Self { runtime, http, response, chunk, at, come, patience, waited, failure: None }
+    }
+
+    /// Reads it into an answer: all of it if that is what was asked for, else the beginning, and gives up the rest.
+    pub(super) fn text(&mut self, reply: &mut Reply) -> Result<(), Failure> {
+        let most = if reply.is_wanted() { MAX_SHORT } else { MAX_ERROR };
+        while let Some(chunk) = self.next_chunk()? {
+            reply.body.extend_from_slice(&chunk);
+            if self.come.get() > most {
+                if reply.is_wanted() {
+                    return Err(too_long(&self.http.url, most));
+                }
+                reply.body.truncate(most);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let start = Instant::now();
+        let left = self.patience.saturating_sub(self.waited);
+        let chunk = self.runtime.wait(self.http.chunk(&mut self.response, left))?;
+        self.waited += start.elapsed();
+        let length = chunk.as_ref().map_or(0, Vec::len);
+        self.patience += Duration::from_secs(length as u64) / SLOWEST_LINE;
+        self.come.set(self.come.get() + length + PART);
+        if self.come.get() > self.http.max_body {
+            return Err(too_long(&self.http.url, self.http.max_body));
+        }
+        Ok(chunk)
+    }
+}
+
+fn too_long(url: &str, most: usize) -> Failure {
+    Failure::never(failure::unreadable(url, format!("has more than {most} bytes without an end")))
+}
+
+impl BufRead for Body<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while self.at == self.chunk.len() {
+            match self.next_chunk() {
+                Ok(Some(chunk)) => (self.chunk, self.at) = (chunk, 0),
+                Ok(None) => break,
+                Err(failure) => {
+                    let told = io::Error::other(failure.error.to_string());
+                    self.failure = Some(failure);
+                    return Err(told);
+                }
+            }
+        }
+        Ok(&self.chunk[self.at..])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.at = (self.at + amount).min(self.chunk.len());
+    }
+}
+
+impl Read for Body<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let taken = self.fill_buf()?.read(into)?;
+        self.consume(taken);
+        Ok(taken)
+    }
+}
