@@ -136,7 +136,10 @@ impl Places {
         let named = Path::new(&pin.path);
         let is_own = pin.path.starts_with('~') || named.is_absolute();
         match (&self.project, is_own, scope) {
-            (_, true, Scope::Project) | (_, false, Scope::Global) | (None, false, _) => None,
+            (_, _, Scope::Conversation)
+            | (_, true, Scope::Project)
+            | (_, false, Scope::Global)
+            | (None, false, _) => None,
             (_, true, _) => Some(absolute_path(&pin.path, Path::new("/"))),
             (Some(project), false, _) => {
                 (!named.components().any(is_parent)).then(|| project.join(named))
@@ -203,7 +206,8 @@ impl Places {
     /// Whether a page of a scope may have a file looked at. What comes with a clone sees nothing but the clone.
     fn is_allowed(&self, scope: Scope, path: &Path) -> bool {
         let Some(project) = self.project.as_deref().filter(|_| scope == Scope::Project) else {
-            return scope != Scope::Project;
+            // What others wrote into a conversation's memory has no file looked at.
+            return matches!(scope, Scope::Global | Scope::Local);
         };
         match (source::canonicalize(project), source::canonicalize(path)) {
             (Ok(project), Ok(path)) => path.starts_with(project),

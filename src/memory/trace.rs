@@ -167,9 +167,9 @@ impl Traces {
     }
 }
 
-/// The folder that traces are written to: the project's if there is one, else the user's. `None` where neither was made.
+/// The folder that traces are written to: the project's if there is one, else the user's; of a conversation its own. `None` where neither was made.
 fn folder(folders: &Folders) -> Option<MemoryFolder> {
-    let scopes = [Scope::Project, Scope::Global];
+    let scopes = [Scope::Project, Scope::Global, Scope::Conversation];
     let found = scopes.into_iter().find_map(|scope| {
         let path = folders.folder(scope)?;
         source::try_exists(path).is_ok_and(|exists| exists).then_some((scope, path))

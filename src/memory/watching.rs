@@ -190,7 +190,7 @@ impl Memory {
     /// The session ends, after its last flush: what was staged and has neither been written nor refused or held with a reason is a flush
     /// miss.
     pub fn ended(&mut self) {
-        let folders = [Scope::Global, Scope::Project]
+        let folders = Scope::WITH_FOLDER
             .into_iter()
             .filter_map(|scope| Some(MemoryFolder::new(scope, self.folders().folder(scope)?)));
         let (mut staged, mut lost) = (Vec::new(), Vec::new());

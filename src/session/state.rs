@@ -76,6 +76,7 @@ const LATE_STEPS: u32 = 10;
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     opened: Option<Opened>,
+    is_confined: bool,
     chat: Chat,
     index: SessionIndex,
     sets: Sets,
@@ -122,6 +123,7 @@ impl Session {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Opened(opened) => self.open(opened),
+            Event::Confined { confined } => self.is_confined = *confined,
             Event::File(file) => self.file(file),
             Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),

@@ -169,7 +169,7 @@ impl Book {
         let (mut warnings, mut is_done) = (Vec::new(), true);
         for (scope, path) in chapters(folders) {
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
-            match chapter.write(scope, path, is_shared || scope == Scope::Global) {
+            match chapter.write(scope, path, is_shared || scope != Scope::Project) {
                 Ok(is_written) => {
                     is_done &= is_written;
                     warnings.extend(chapter.exposed.clone());
@@ -327,7 +327,7 @@ impl Chapter {
     /// What `page-facts.jsonl` should say.
     fn all_shared(&self) -> impl Iterator<Item = Fact> {
         self.facts.values().filter_map(|fact| match fact.scope {
-            Scope::Global => Some(fact.clone()),
+            Scope::Global | Scope::Conversation => Some(fact.clone()),
             Scope::Project => Some(fact.shared()),
             Scope::Local => None,
         })
@@ -394,8 +394,7 @@ fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<Pin> {
 
 /// The folders that have facts, each once, with the scope of what git has of them.
 fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, &Path)> {
-    let scopes = [Scope::Global, Scope::Project].into_iter();
-    scopes.filter_map(|scope| Some((scope, folders.folder(scope)?)))
+    Scope::WITH_FOLDER.into_iter().filter_map(|scope| Some((scope, folders.folder(scope)?)))
 }
 
 fn stamps(folder: &Path) -> [Option<FileStamp>; 2] {
