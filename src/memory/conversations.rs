@@ -77,11 +77,11 @@ impl Memory {
     pub fn conversation(&self, name: &str) -> Result<Conversation> {
         let mut found = self.conversations();
         let is_exact = |one: &Conversation| one.name == name || one.id == name;
-        if !found.iter().any(is_exact) {
+        if found.iter().any(is_exact) {
+            found.retain(is_exact);
+        } else {
             let end = format!(":{name}");
             found.retain(|one| !name.is_empty() && one.name.ends_with(&end));
-        } else {
-            found.retain(is_exact);
         }
         match found.len() {
             0 => Err(Error::UnknownName { name: name.to_owned() }),
@@ -139,7 +139,7 @@ mod tests {
         let memory = Memory::new(Folders::of_conversation(folder.path(), "group"));
         memory.make_conversation().unwrap();
         let made = memory.folders().folder(Scope::Conversation).unwrap();
-        let mode = fs::metadata(made).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
+        let permissions = fs::metadata(made).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, 0o700);
     }
 }

@@ -180,8 +180,7 @@ impl Session {
                 self.asked.retain(|_| !asked);
             }
             Event::MemoryChanged { text, file, call } => {
-                let (text, file, call) = (text.clone(), file.clone(), call.clone());
-                self.memory.changed(MemoryChange { text, file, call });
+                self.remember_change(text, file, call.as_ref());
             }
             Event::MemoryRendered => self.memory.rendered(&mut self.notes),
             Event::Epoch {
@@ -222,6 +221,11 @@ impl Session {
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
+    }
+
+    fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
+        let (text, file, call) = (text.to_owned(), file.to_owned(), call.cloned());
+        self.memory.changed(MemoryChange { text, file, call });
     }
 
     fn edit_message(
