@@ -299,6 +299,19 @@ test("what a group learns stays the group's, until the owner takes it over by na
   expect((await memory.pages()).map(({ text }) => text).join("\n")).toContain("Deploys: on Monday");
 });
 
+test("the owner turns it off in a group from their own chat, and on again", async () => {
+  const inPrivate = (line: string) => typed(onTelegram(owner, "111"), "own", own, line);
+  const inGroup = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
+  expect(await inPrivate("off nowhere")).toContain("No chat is called");
+  expect(await inPrivate(`off ${group}`)).toBe(`Palimpsest is off in \`${group}\`, from its next turn on.`);
+  plugin.begin("group", group, []);
+  await plugin.sessions.close("group");
+  expect(await inGroup("status")).toBe("Palimpsest is off in this session.");
+  expect(await inGroup("on")).toBe("`/palimpsest on` is the owner's.");
+  expect(await inPrivate("on telegram:group:-1001")).toContain("is on in");
+  expect(await inGroup("status")).toMatch(/^window/m);
+});
+
 test("a fork of the owner's session for a group begins without what that one left", async () => {
   plugin.sessions.willFork(["forked"], "own");
   const request = await turn("forked", group);

@@ -96,8 +96,8 @@ export const parts = new Map(
         summary: "show, search and check memory; `memory help` lists its parts",
         run: memory,
       },
-      off: { usage: "", summary: "turn it off in this session", run: off },
-      on: { usage: "", summary: "turn it on in this session", run: on },
+      off: { usage: "[CHAT]", summary: "turn it off in this session, or in another chat", run: off },
+      on: { usage: "[CHAT]", summary: "turn it on in this session, or in another chat", run: on },
     }),
   ),
 );
@@ -259,8 +259,11 @@ async function settings({ plugin }, filter) {
   return settingsText(await plugin.sessions.settingValues(), filter);
 }
 
-/** @param {Around} around */
-async function off({ plugin, who, asked, current }) {
+/** @param {Around} around @param {string} chat */
+async function off({ plugin, who, asked, current }, chat) {
+  if (chat !== "") {
+    return turnOther(plugin, chat, true);
+  }
   if (current === undefined) {
     return offText(plugin, who, asked);
   }
@@ -269,14 +272,34 @@ async function off({ plugin, who, asked, current }) {
   return `Palimpsest is off in this session: the model gets OpenClaw's own messages. \`${command} on\` turns it on again.`;
 }
 
-/** @param {Around} around */
-async function on({ plugin, who, asked, current }) {
+/** @param {Around} around @param {string} chat */
+async function on({ plugin, who, asked, current }, chat) {
+  if (chat !== "") {
+    return turnOther(plugin, chat, false);
+  }
   if (current !== undefined) {
     return "Palimpsest is on in this session.";
   }
-  await plugin.sessions.choose(who.sessionId, { off: false });
+  for (const chosen of [who.sessionId, who.sessionKey ?? who.sessionId]) {
+    await plugin.sessions.choose(chosen, { off: false });
+  }
   const again = await plugin.sessions.of(who);
   return again === undefined ? offText(plugin, who, asked) : "Palimpsest is on again in this session.";
+}
+
+/** Turns it off or on in another chat, such as a group, where the owner may not. @param {Plugin} plugin @param {string} chat @param {boolean} off */
+async function turnOther(plugin, chat, off) {
+  const [key, ...others] = plugin.keysOf(chat);
+  if (key === undefined || others.length > 0) {
+    const which = key === undefined ? "" : ` It may be ${[key, ...others].map((one) => `\`${one}\``).join(" or ")}.`;
+    return `No chat is called \`${chat}\`: give the key of its session, such as \`agent:main:telegram:group:-1001\`.${which}`;
+  }
+  const sessionId = plugin.sessionOf(key);
+  await plugin.sessions.choose(key, { off });
+  if (sessionId !== undefined) {
+    await (off ? plugin.sessions.close(sessionId) : plugin.sessions.choose(sessionId, { off }));
+  }
+  return `Palimpsest is ${off ? "off" : "on"} in \`${key}\`, from its next turn on.`;
 }
 
 /** @param {Around} around @param {string} typed */

@@ -75,6 +75,12 @@ export class Plugin {
     return this.#sessionOf.get(sessionKey);
   }
 
+  /** The keys of the conversations that a name means: its key, or the end of it after a `:`. @param {string} name */
+  keysOf(name) {
+    const known = [...this.#sessionOf.keys()].filter((key) => key === name || key.endsWith(`:${name}`));
+    return known.length === 0 && name.startsWith("agent:") ? [name] : known;
+  }
+
   /**
    * An attempt of a turn begins.
    * @param {string} sessionId

@@ -77,7 +77,7 @@ export class Current {
 }
 
 /**
- * What a person chose for a session, and who else than an owner wrote in one that counts as the owner's, as `Authority.strangerIn` says it.
+ * What a person chose for a session, by its ID, or for a conversation, by its key; and who else than an owner wrote in one that counts as the owner's, as `Authority.strangerIn` says it.
  * @typedef {{ off?: boolean, memoryOff?: boolean, strangers?: string[] }} Choice
  */
 
@@ -200,7 +200,7 @@ export class Sessions {
     this.#off.delete(sessionId);
     this.#folders.set(sessionId, who.cwd);
     try {
-      if ((await this.choiceOf(sessionId)).off) {
+      if ((await this.choiceOf(sessionId)).off || (await this.choiceOf(who.sessionKey ?? "")).off) {
         this.#off.set(sessionId, turnedOff);
         return undefined;
       }
