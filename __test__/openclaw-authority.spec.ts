@@ -193,6 +193,8 @@ test("the owner in a conversation of their own has everything", async () => {
 test("members see the figures and objects of their conversation, as it met them", async () => {
   const said = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
   expect(await said("status")).toMatch(/^window/m);
+  expect(await said("status")).not.toContain("notice");
+  expect(await typed(onTelegram(owner, "group:-1001"), "group", group, "status")).toContain("not yours alone");
   expect(await said("objects")).toContain("plan.md");
   expect(await said("show plan.md")).toBe("the plan is public now");
   expect(await said("history plan.md")).toMatch(/^latest[^\n]*$/);

@@ -45,6 +45,9 @@ import { turnedOff } from "./sessions.js";
 
 const command = "/palimpsest";
 
+/** Why the owner has less here than elsewhere. */
+const notAlone = "this conversation is not yours alone: your memory and your other sessions are not for it";
+
 /** By name, in the order of the help. @type {ReadonlyMap<string, Part>} */
 export const parts = new Map(
   Object.entries(
@@ -248,7 +251,7 @@ async function status({ plugin, who, asked, current }) {
   const report = contextReport(figures, await session.ledger(), window);
   if (!isOwners(asked)) {
     // Where things are kept, and what failed elsewhere, is nothing of the conversation's.
-    return report;
+    return asked.sender === "owner" ? `${report}\nnotice    ${notAlone}` : report;
   }
   const shared = await sharingSection(session);
   return [report, `store     ${store.path}`, ...shared, ...notices.map((notice) => `notice    ${notice}`)].join("\n");
