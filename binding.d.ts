@@ -440,8 +440,19 @@ export interface LearnedHazards {
   skipped: { file: string; problem: string }[];
 }
 
-/** Whose memory it is: the user's in all projects, the project's in its repository, or the user's in this project. */
-export type MemoryScope = "global" | "project" | "local";
+/** A conversation with others that has memory of its own. */
+export interface MemoryConversation {
+  /** Name of its folder: 16 hexadecimal digits. */
+  id: string;
+  /** The name by which the host knows it; empty if its folder does not say it. */
+  name: string;
+}
+
+/**
+ * Whose memory it is: the user's in all projects, the project's in its repository, the user's in this project, or that of one conversation
+ * with others.
+ */
+export type MemoryScope = "global" | "project" | "local" | "conversation";
 
 /** Something that was found about memory. `words`: a sentence without a period, never with a secret. */
 export interface MemoryFinding {
@@ -791,6 +802,14 @@ export declare class Memory {
    * Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
    */
   importFrom(options?: MemoryImportOptions | null): Promise<MemoryImport>
+  /** The conversations with others, such as groups, that have memory of their own, by name. Only memory of the user's own lists them. */
+  conversations(): Promise<Array<MemoryConversation>>
+  /**
+   * Takes over what a conversation with others remembers, as `importFrom` does it.
+   *
+   * `conversation`: its name, the end of it after a `:`, or its ID. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and as `importFrom`.
+   */
+  takeFrom(conversation: string, options?: MemoryTakeOptions | null): Promise<MemoryImport>
   /** The model that the user named in `captureModel` to propose entries; null: nothing is to be proposed. */
   captureModel(): Promise<MemoryCaptureModel | null>
   /**
@@ -875,6 +894,8 @@ export declare class Session {
   explainFailedEdit(args: unknown): Promise<string | null>
   /** See `Session.recordFailedCall` of `index.d.ts`. */
   recordFailedCall(reason: string): void
+  /** See `Session.met` of `index.d.ts`. */
+  met(name: string): Promise<MetObject>
   /** See `Session.leavePool` of `index.d.ts`. */
   leavePool(name: string): Promise<string>
   /** See `Session.enterPool` of `index.d.ts`. */
@@ -1931,10 +1952,10 @@ export interface MemoryOptions {
    */
   trusted?: boolean
   /**
-   * Whether others than the user read the conversation, as in a group: then there is neither global memory nor `MEMORY.local.md`.
-   * Default: false.
+   * Name of a conversation in which others than the user take part, such as a group's. Then there is its own memory alone, in a folder
+   * of the harness's own folder: neither global memory, nor the project's, nor `MEMORY.local.md`. The scope is `conversation`.
    */
-  shared?: boolean
+  conversation?: string
 }
 
 /** A page of memory: an entry of an index, or a section of a topic file that an index leads to. */
@@ -1973,6 +1994,14 @@ export interface MemorySection {
   pageTokens: number
   /** The pages that stand in it, in their order; none where `pageTableInjection` is off. */
   resident: Array<ResidentPage>
+}
+
+/** What to take over, see `Memory.takeFrom`. */
+export interface MemoryTakeOptions {
+  /** Where it goes. Default: into local memory, which is the user's own in the project. */
+  scope?: MemoryScope
+  /** Whether to stage what is to be taken. Default: false. */
+  apply?: boolean
 }
 
 /** What a person should know of a memory file. */
@@ -2015,6 +2044,14 @@ export interface MessageAbout {
   withheld: "excluded" | "forgotten" | "redacted" | null | null
   /** For a withheld message, the SHA-256 of its JSON as it went out, if that is known. */
   digest: string | null
+}
+
+/** An object as a session met it. */
+export interface MetObject {
+  /** Its ID in the store. */
+  id: string
+  /** `contentHash` of each version that the session met, oldest first. */
+  versions: Array<string>
 }
 
 /**
@@ -2604,6 +2641,12 @@ export interface SessionOptions {
    * and `activate` answers with both. Not in the layout `pools`. Default: false, and images stay.
    */
   images?: boolean
+  /**
+   * Whether others than the user take part, as in a group: names then mean what the session itself met, in the versions that it met, and
+   * of files those whose text the model saw; it goes on with no other session, and a fork of a session that is not confined starts
+   * without what that one left. Default: as the session, or the one that it is a fork of, was.
+   */
+  confined?: boolean
 }
 
 /** The sets of a session. Pool, active and pinned set list handles of the index. */

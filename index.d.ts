@@ -190,6 +190,14 @@ export declare class Session {
   memoryChanged(memory: Memory, toolCallId?: string): Promise<void>;
 
   /**
+   * The object of a name among those that the session itself met, and the versions of it that it met: what those may see who may see
+   * nothing else of the store. Of a file the model saw text.
+   *
+   * `name`: a handle, path or ID. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `CLOSED` and with what the store reports.
+   */
+  met(name: string): Promise<MetObject>;
+
+  /**
    * Takes an object out of the metadata pool, which deactivates it: it is in the session index only, its line leaves the request of the
    * layout `pools`, and in `log` its reference line loses nickname and fields at the next collapse. Reading or activating it brings it
    * back. Resolves to a sentence for the person or the model.

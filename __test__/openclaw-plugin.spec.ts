@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSession, openStore, settingValues } from "../index.js";
+import { Authority } from "../openclaw-plugin/authority.js";
 import { runCommand } from "../openclaw-plugin/command.js";
 import { Failures } from "../openclaw-plugin/failures.js";
-import { isShared } from "../openclaw-plugin/memory.js";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
@@ -13,6 +13,7 @@ import { Calls, Heard, toHost, toSession, withoutCommands } from "../openclaw-pl
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
 import { root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
+import { madeUpHost, operator } from "./openclaw-made-up.ts";
 
 const read = (name: string) => readFileSync(join(root, name), "utf8");
 
@@ -156,7 +157,7 @@ test("sessions that were idle for long close, and go on as they were", async () 
   const told: string[] = [];
   const logger = { warn: (message: string) => void told.push(message) };
   const failures = new Failures(join(folder, "palimpsest"), logger, async (text) => text);
-  const sessions = new Sessions(join(folder, "palimpsest"), failures);
+  const sessions = new Sessions(join(folder, "palimpsest"), failures, new Authority());
   sessions.configure({ store: "store.sqlite", track: false });
   const who = (at: number) => ({ sessionId: `s${at}`, sessionKey: `agent:main:${at}`, cwd: folder });
   const first = await sessions.of(who(0));
@@ -193,7 +194,8 @@ test("`/palimpsest` says how a shared store stands, whose files are beside OpenC
   const who = { sessionId: "s", sessionKey: "agent:main:main", cwd: folder };
   const current = await plugin.sessions.of(who);
   await current?.session.transformContext([user("hello", 1)]);
-  const answer = () => runCommand(plugin, { ...who, args: "status", isAuthorizedSender: true });
+  plugin.authority.configure(...madeUpHost());
+  const answer = () => runCommand(plugin, { ...who, ...operator, args: "status" });
   await expect
     .poll(answer, { timeout: 20_000, interval: 500 })
     .toMatch(/^ {10}not working for \d+ s: .*token.* \(NOT_PRIVATE\)$/m);
@@ -211,7 +213,8 @@ test("`/palimpsest open` says what to run on the gateway's machine, with the ses
   const plugin = new Plugin(join(folder, "palimpsest"), console);
   plugin.sessions.configure({ store: "store.sqlite", track: false });
   const who = { sessionId: "s", sessionKey: "agent:main:main", cwd: folder };
-  const answer = () => runCommand(plugin, { ...who, args: "open", isAuthorizedSender: true });
+  plugin.authority.configure(...madeUpHost());
+  const answer = () => runCommand(plugin, { ...who, ...operator, args: "open" });
   const store = `'${join(folder, "store.sqlite").replace("'", `'\\''`)}'`;
   const first = "To see it in a browser, run on the gateway's machine: ";
   expect(await answer()).toBe(`${first}\`palimpsest open --store ${store}\``);
@@ -221,15 +224,19 @@ test("`/palimpsest open` says what to run on the gateway's machine, with the ses
   await plugin.sessions.closeAll();
 });
 
-test("a sub-agent of a chat of the user's own may have what is theirs, one of a group not", () => {
-  const sessions = new Sessions(temporaryFolder(), new Failures("", console, async (text) => text));
+test("a sub-agent has the conversation of the one that it works for", async () => {
+  const sessions = new Sessions(temporaryFolder(), new Failures("", console, async (text) => text), new Authority());
+  const group = "agent:main:telegram:group:5";
   sessions.willSpawn("agent:main:subagent:1", "agent:main:main");
-  sessions.willSpawn("agent:main:subagent:2", "agent:main:telegram:group:5");
-  sessions.willSpawn("agent:main:subagent:3", "agent:main:subagent:1");
-  const shared = [1, 2, 3, 4].map((at) => sessions.isShared(`agent:main:subagent:${at}`));
-  expect(shared).toEqual([false, true, false, true]);
+  sessions.willSpawn("agent:main:subagent:2", group);
+  sessions.willSpawn("agent:main:subagent:3", "agent:main:subagent:2");
+  const whose = (at: number) => sessions.whose(`s${at}`, `agent:main:subagent:${at}`);
+  expect(await whose(1)).toEqual({ conversation: "owner", name: "agent:main:main" });
+  expect(await whose(2)).toEqual({ conversation: "group", name: group });
+  expect(await whose(3)).toEqual({ conversation: "group", name: group });
+  expect(await whose(4)).toEqual({ conversation: "mixed", name: "agent:main:subagent:4" });
   sessions.forgetChild("agent:main:subagent:1");
-  expect(sessions.isShared("agent:main:subagent:1")).toBe(true);
+  expect((await whose(1)).conversation).toBe("mixed");
 });
 
 test("wrong settings turn a session off, and say so once", async () => {
@@ -237,7 +244,7 @@ test("wrong settings turn a session off, and say so once", async () => {
   const told: string[] = [];
   const logger = { warn: (message: string) => void told.push(message) };
   const failures = new Failures(folder, logger, async (text) => text);
-  const sessions = new Sessions(folder, failures);
+  const sessions = new Sessions(folder, failures, new Authority());
   sessions.configure({ store: join(folder, "store.sqlite"), prices: "nonsense" });
   const who = { sessionId: "s", cwd: folder };
   expect([await sessions.of(who), await sessions.of(who)]).toEqual([undefined, undefined]);
@@ -293,15 +300,4 @@ test("what a model costs is from the configuration, or from what answers cost", 
   rates.learn({ ...answer, usage: { input: 0, cacheRead: 2_000, cost: { cacheRead: 0.0006 } } });
   expect(modelOf("m", "cloud", config, rates)?.cost).toEqual({ input: 3, cacheRead: 0.3, cacheWrite: 3 });
   expect(modelOf(undefined, "cloud", config, rates)).toBeUndefined();
-});
-
-test.each([
-  ["agent:main:main", false],
-  ["agent:main:telegram:direct:1", false],
-  ["agent:main:telegram:group:-100", true],
-  ["agent:main:slack:channel:c1:thread:5", true],
-  ["agent:main:subagent:1", true],
-  [undefined, false],
-])("whether others read a session: %s", (key, shared) => {
-  expect(isShared(key)).toBe(shared);
 });

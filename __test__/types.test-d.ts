@@ -194,6 +194,7 @@ expectTypeOf<keyof Session>().toEqualTypeOf<
   | "memorySection"
   | "memoryChanged"
   | "leavePool"
+  | "met"
   | "enterPool"
   | "recordToolCall"
   | "showResult"
@@ -232,6 +233,7 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   settings?: Partial<Settings>;
   parentSessionId?: string;
   images?: boolean;
+  confined?: boolean;
 }>();
 expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | null>();
 

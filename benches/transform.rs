@@ -65,6 +65,7 @@ impl Host {
             counter: Counter::default(),
             files: Files::default(),
             images: false,
+            confined: None,
         };
         let live = LiveSession::open(open(folder.path()), options).expect("the store is new");
         let call = CallInfo { context_window: Some(CONTEXT_WINDOW), ..CallInfo::default() };

@@ -15,6 +15,7 @@ import { trustedText } from "./trust.js";
  * @property {string} command how the command is typed: `/memory`, `palimpsest memory`
  * @property {import("../index.js").Store} [store] where past sessions are
  * @property {string} [session] ID of the open session
+ * @property {boolean} [isConfined] whether others than the user read the answer
  * @property {boolean} [off] whether the person turned memory off in this session
  *
  * @typedef {object} Answer
@@ -25,6 +26,8 @@ import { trustedText } from "./trust.js";
  * @typedef {object} Part
  * @property {string} usage what it takes; what is needed stands in capitals
  * @property {string} summary
+ * @property {import("./authority.js").May} [may] who else than the user, in a conversation of their own, may use it: authority.js
+ * @property {import("./authority.js").Declared["options"]} [options] among its words
  * @property {number} indent columns at the start of a line of its answer that hold the line's heading
  * @property {(around: Surroundings) => Promise<[value: string, description: string][]>} [completes] what may stand first behind its name
  * @property {(around: Surroundings, given: string) => Promise<Answer>} run
@@ -33,88 +36,127 @@ import { trustedText } from "./trust.js";
 /** The scopes of memory. @type {MemoryScope[]} */
 export const scopes = ["global", "project", "local"];
 
-/** The options that `recall` and `import` take among their words. */
-const recallOptions = ["--sessions", "--files", ...scopes.map((scope) => `--${scope}`)];
+/** The options that `recall` takes among its words. @type {ReadonlyMap<string, { description: string, may?: import("./authority.js").May }>} */
+const recallOptions = new Map([
+  ["--sessions", { description: "past sessions too" }],
+  ["--files", { description: "whole files", may: "read" }],
+  ...scopes.map((scope) => /** @type {const} */ ([`--${scope}`, { description: `only ${scope} memory` }])),
+]);
+
+/** The option of those that show first what they would take. */
+const applyOption = new Map([["--apply", {}]]);
+/** The option of `trust`. */
+const removeOption = new Map([["--remove", {}]]);
 
 /** By name, in the order of the help. @type {ReadonlyMap<string, Part>} */
 export const memoryParts = new Map(
-  Object.entries({
-    overview: {
-      usage: "",
-      summary: "what there is, what the model has of it, and what is wrong",
-      indent: 10,
-      run: overview,
-    },
-    pages: { usage: "", summary: "list the pages, and how much of each the model has", indent: 0, run: pages },
-    recall: {
-      usage: "TEXT",
-      summary: "search memory and its archive; `--sessions` past sessions too",
-      indent: 6,
-      completes: async () => recallOptions.map((option) => [option, recallOption(option)]),
-      run: recall,
-    },
-    remember: {
-      usage: `${scopes.join("|")} TEXT`,
-      summary: "stage an entry, which the next flush writes",
-      indent: 0,
-      completes: async () => scopes.map((scope) => [scope, scopeWords[scope]]),
-      run: remember,
-    },
-    waiting: { usage: "", summary: "list what waits for a flush, or for your word", indent: 0, run: waiting },
-    accept: {
-      usage: "ID",
-      summary: "accept a proposal, which the next flush writes",
-      indent: 0,
-      completes: (around) => operations(around, ["proposed"]),
-      run: (around, id) => decide(around, id, true),
-    },
-    withdraw: {
-      usage: "ID",
-      summary: "turn a proposal down, or take back what waits",
-      indent: 0,
-      completes: (around) => operations(around, ["proposed", "staged", "held"]),
-      run: (around, id) => decide(around, id, false),
-    },
-    flush: { usage: "", summary: "check what waits, and write it", indent: 0, run: flush },
-    verify: {
-      usage: "",
-      summary: "make the page tables anew; list what is invalid, and pages whose cited files changed",
-      indent: 0,
-      run: verify,
-    },
-    confirm: {
-      usage: "ID",
-      summary: "say that a page is right: it counts as written today",
-      indent: 0,
-      completes: pageIds,
-      run: confirm,
-    },
-    stale: { usage: "", summary: "suggest pages to look at; changes nothing", indent: 0, run: stale },
-    import: {
-      usage: "[claude|notes|PATH] [SCOPE] [--apply]",
-      summary: "show what another program remembers; `--apply` stages it",
-      indent: 0,
-      completes: async () => [
-        ["claude", "Claude Code's memory of this project"],
-        ["notes", "CLAUDE.md and the like"],
-        ["--apply", "stage it, and not only show it"],
-      ],
-      run: importFrom,
-    },
-    trust: {
-      usage: "[--remove]",
-      summary: "say that you trust the project's memory and settings, or take it back",
-      indent: 0,
-      completes: async () => [["--remove", "take it back: you are asked again"]],
-      run: trust,
-    },
-    faults: { usage: "", summary: "count the memory faults", indent: 0, run: faults },
-    traces: { usage: "", summary: "list the newest decisions about memory", indent: 0, run: traces },
-    trace: { usage: "ID", summary: "show one of them whole", indent: 0, completes: traceIds, run: trace },
-  }),
+  Object.entries(
+    /** @type {Record<string, Part>} */ ({
+      overview: {
+        usage: "",
+        summary: "what there is, what the model has of it, and what is wrong",
+        indent: 10,
+        run: overview,
+      },
+      pages: {
+        may: "read",
+        usage: "",
+        summary: "list the pages, and how much of each the model has",
+        indent: 0,
+        run: pages,
+      },
+      recall: {
+        may: "read",
+        options: recallOptions,
+        usage: "TEXT",
+        summary: "search memory and its archive; `--sessions` past sessions too",
+        indent: 6,
+        completes: async () => [...recallOptions].map(([option, { description }]) => [option, description]),
+        run: recall,
+      },
+      remember: {
+        may: "change",
+        usage: `${scopes.join("|")} TEXT`,
+        summary: "stage an entry, which the next flush writes",
+        indent: 0,
+        completes: async () => scopes.map((scope) => [scope, scopeWords[scope]]),
+        run: remember,
+      },
+      waiting: {
+        may: "change",
+        usage: "",
+        summary: "list what waits for a flush, or for your word",
+        indent: 0,
+        run: waiting,
+      },
+      accept: {
+        may: "change",
+        usage: "ID",
+        summary: "accept a proposal, which the next flush writes",
+        indent: 0,
+        completes: (around) => operations(around, ["proposed"]),
+        run: (around, id) => decide(around, id, true),
+      },
+      withdraw: {
+        may: "change",
+        usage: "ID",
+        summary: "turn a proposal down, or take back what waits",
+        indent: 0,
+        completes: (around) => operations(around, ["proposed", "staged", "held"]),
+        run: (around, id) => decide(around, id, false),
+      },
+      flush: { may: "change", usage: "", summary: "check what waits, and write it", indent: 0, run: flush },
+      verify: {
+        usage: "",
+        summary: "make the page tables anew; list what is invalid, and pages whose cited files changed",
+        indent: 0,
+        run: verify,
+      },
+      confirm: {
+        may: "change",
+        usage: "ID",
+        summary: "say that a page is right: it counts as written today",
+        indent: 0,
+        completes: pageIds,
+        run: confirm,
+      },
+      stale: { usage: "", summary: "suggest pages to look at; changes nothing", indent: 0, run: stale },
+      import: {
+        options: applyOption,
+        usage: "[claude|notes|PATH] [SCOPE] [--apply]",
+        summary: "show what another program remembers; `--apply` stages it",
+        indent: 0,
+        completes: async () => [
+          ["claude", "Claude Code's memory of this project"],
+          ["notes", "CLAUDE.md and the like"],
+          ["--apply", "stage it, and not only show it"],
+        ],
+        run: importFrom,
+      },
+      take: {
+        options: applyOption,
+        usage: "[CONVERSATION] [SCOPE] [--apply]",
+        summary: "show what a conversation with others remembers; `--apply` stages it; without a name, list them",
+        indent: 0,
+        completes: async ({ memory }) => (await memory.conversations()).map(({ id, name }) => [name || id, id]),
+        run: take,
+      },
+      trust: {
+        options: removeOption,
+        usage: "[--remove]",
+        summary: "say that you trust the project's memory and settings, or take it back",
+        indent: 0,
+        completes: async () => [["--remove", "take it back: you are asked again"]],
+        run: trust,
+      },
+      faults: { usage: "", summary: "count the memory faults", indent: 0, run: faults },
+      traces: { usage: "", summary: "list the newest decisions about memory", indent: 0, run: traces },
+      trace: { usage: "ID", summary: "show one of them whole", indent: 0, completes: traceIds, run: trace },
+    }),
+  ),
 );
 
-/** @type {Record<MemoryScope, string>} */
+/** @type {Record<string, string>} */
 const scopeWords = {
   global: "yours, in all projects",
   project: "the project's, in its repository",
@@ -162,18 +204,12 @@ async function pages({ memory }) {
   return { value, text: pagesText(value, settings) };
 }
 
-/** @param {string} option */
-function recallOption(option) {
-  const [, scope] = /^--(\w+)$/.exec(option) ?? [];
-  return { "--sessions": "past sessions too", "--files": "whole files" }[option] ?? `only ${scope} memory`;
-}
-
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
-async function recall({ memory, store, session }, given) {
+async function recall({ memory, store, session, isConfined = false }, given) {
   // A word that begins with two dashes excludes nothing: those that are options are taken as such.
   const words = given.split(/\s+/);
-  const options = words.filter((word) => recallOptions.includes(word));
-  const query = words.filter((word) => !recallOptions.includes(word)).join(" ");
+  const options = words.filter((word) => recallOptions.has(word));
+  const query = words.filter((word) => !recallOptions.has(word)).join(" ");
   const value = await memory.recall(
     query,
     {
@@ -184,7 +220,9 @@ async function recall({ memory, store, session }, given) {
     },
     store,
   );
-  return { value, text: recallText(value), failed: !["ok", "no_match"].includes(value.reason) };
+  // A problem names the place of what was not searched.
+  const said = isConfined ? { ...value, problems: [] } : value;
+  return { value, text: recallText(said), failed: !["ok", "no_match"].includes(value.reason) };
 }
 
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
@@ -233,13 +271,7 @@ async function stale({ memory, command }) {
 
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
 async function importFrom({ memory, command }, given) {
-  const words = given.split(/\s+/).filter((word) => word !== "");
-  const apply = words.includes("--apply");
-  const scope = /** @type {MemoryScope | undefined} */ (words.find((word) => scopes.some((known) => known === word)));
-  const [from = "claude", ...rest] = words.filter((word) => word !== "--apply" && word !== scope);
-  if (rest.length > 0) {
-    throw Object.assign(new Error(`\`${rest[0]}\` is one word too many`), { code: "INVALID_ARGUMENT" });
-  }
+  const { scope, apply, from = "claude" } = wantedOf(given);
   const source = from === "claude" || from === "notes" ? { from } : { path: from };
   const value = await memory.importFrom({ .../** @type {object} */ (source), scope, apply });
   return { value, text: importText(value, apply, command) };
@@ -252,6 +284,34 @@ async function trust({ say }, given) {
   }
   const value = await say(given === "" ? true : null);
   return { value, text: trustedText(value) };
+}
+
+/** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
+async function take({ memory, command }, given) {
+  const { scope, apply, from } = wantedOf(given);
+  if (from === undefined) {
+    const value = await memory.conversations();
+    const names = value.map(({ id, name }) => `${id}  ${name}`);
+    const none = "No conversation with others has memory of its own.";
+    return {
+      value,
+      text: names.length === 0 ? none : [...names, `\`${command} take NAME\` shows what one remembers.`].join("\n"),
+    };
+  }
+  const value = await memory.takeFrom(from, { scope, apply });
+  return { value, text: importText(value, apply, command) };
+}
+
+/** `[FROM] [SCOPE] [--apply]` @param {string} given */
+function wantedOf(given) {
+  const words = given.split(/\s+/).filter((word) => word !== "");
+  const apply = words.includes("--apply");
+  const scope = /** @type {MemoryScope | undefined} */ (words.find((word) => scopes.some((known) => known === word)));
+  const [from, ...rest] = words.filter((word) => word !== "--apply" && word !== scope);
+  if (rest.length > 0) {
+    throw Object.assign(new Error(`\`${rest[0]}\` is one word too many`), { code: "INVALID_ARGUMENT" });
+  }
+  return { scope, apply, from };
 }
 
 /** @param {Surroundings} around @returns {Promise<Answer>} */

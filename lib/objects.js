@@ -16,7 +16,7 @@ import { cameWith, counted, cut, shortCount } from "./words.js";
  * @property {string} cwd the working folder, from which paths are shown and taken
  * @property {string} host its name
  * @property {string} command the person's command: `/context`
- * @property {boolean} [isShared] whether others read the answer: then only what the session met is shown
+ * @property {boolean} [isConfined] whether others than the user read the answer: then it shows what the session met, as it met it
  */
 
 /** Objects, versions and messages that are listed: a terminal shows no more at a time. */
@@ -24,6 +24,8 @@ const listed = 30;
 /** Lines of a content that are shown, and characters of each. */
 const shownLines = 60;
 const shownCharacters = 200;
+/** `NAME@12`, `NAME@-1`. */
+const versioned = /^(.+)@(-?\d+)$/s;
 /** Characters of what a completion says of an object. */
 const shownDescription = 120;
 
@@ -51,7 +53,7 @@ export async function objectsText({ session, store, cwd }, filter) {
  * @param {string} name a handle, path, nickname or ID, also of a version (`f3@-1`)
  */
 export async function contentText(opened, name) {
-  const id = await idOf(opened, name);
+  const id = await versionOf(opened, name);
   const content = await opened.store.content(id);
   if (content === null) {
     return `\`${name}\` has no text: ${size(await opened.store.get(id))}`;
@@ -59,13 +61,14 @@ export async function contentText(opened, name) {
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
   const rest = lines.length - shown.length;
-  const more = `… ${counted(rest, "more line")}: \`palimpsest show ${name} --session ${opened.session.id}\` prints all`;
+  const all = opened.isConfined ? "" : `: \`palimpsest show ${name} --session ${opened.session.id}\` prints all`;
+  const more = `… ${counted(rest, "more line")}${all}`;
   return [...shown, ...(rest > 0 ? [more] : [])].join("\n");
 }
 
 /** The versions of an object, newest first. @param {Opened} opened @param {string} name */
 export async function historyText(opened, name) {
-  const versions = await opened.store.history(await idOf(opened, name));
+  const versions = await versionsOf(opened, name);
   const rows = versions.slice(0, listed).map((version, at) => {
     const moved = version.id === versions[0].id ? "" : `  as ${spelt(version.source?.path ?? version.id)}`;
     return `${at === 0 ? "latest" : `@-${at}`.padEnd(6)}  ${version.systemTime}  ${size(version)}${moved}`;
@@ -75,10 +78,10 @@ export async function historyText(opened, name) {
 }
 
 /** How the last call showed an object, or all that it did not show as the host had it, and why. @param {Opened} opened @param {string} name */
-export async function whyText({ session, store, host }, name) {
+export async function whyText({ session, store, host, isConfined }, name) {
   const { about, call, failedOpen } = await store.recordedCall(session.id);
   if (failedOpen !== null) {
-    return `Call ${call} went out with ${host}'s own messages: ${line(failedOpen)}`;
+    return `Call ${call} went out with ${host}'s own messages${isConfined ? "." : `: ${line(failedOpen)}`}`;
   }
   const found = about.filter(({ handle, fileHandle, path, shown, notes, folds }) =>
     name === ""
@@ -135,12 +138,43 @@ function statesOf({ active, pinned }, handle) {
 }
 
 /** The full ID of the object of a name, with the version that it names. @param {Opened} opened @param {string} name */
-async function idOf({ session, store, cwd, isShared }, name) {
+async function versionOf(opened, name) {
+  if (!opened.isConfined) {
+    return idOf(opened, name);
+  }
+  const [, plain = name, at] = versioned.exec(name) ?? [];
+  const versions = await versionsOf(opened, plain);
+  const found = at?.startsWith("-")
+    ? versions[-Number(at)]
+    : versions.find(({ txId }) => at === undefined || txId === Number(at));
+  if (found === undefined) {
+    throw unmet(name);
+  }
+  return `${found.id}@${found.txId}`;
+}
+
+/** The versions of an object that are to be shown, newest first. @param {Opened} opened @param {string} name */
+async function versionsOf(opened, name) {
+  if (!opened.isConfined) {
+    return opened.store.history(await idOf(opened, name));
+  }
+  const { id, versions } = await opened.session.met(name);
+  const known = (await opened.store.history(id)).filter(({ contentHash }) => versions.includes(contentHash));
+  if (known.length === 0) {
+    throw unmet(name);
+  }
+  return known;
+}
+
+/** @param {string} name */
+function unmet(name) {
+  return Object.assign(new Error(`this session has met no \`${name}\``), { code: "UNKNOWN_NAME" });
+}
+
+/** @param {Opened} opened @param {string} name */
+async function idOf({ session, store, cwd }, name) {
   const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
   const known = (await session.sets()).index.find(({ handle, path }) => handle === plain || path === plain);
-  if (known === undefined && isShared) {
-    throw Object.assign(new Error(`this session has met no \`${name}\``), { code: "UNKNOWN_NAME" });
-  }
   return known === undefined ? store.find(name, { cwd }) : `${known.id}${version}`;
 }
 

@@ -174,6 +174,11 @@ export class Session {
     await this.#queue.run(() => this.#native.memoryChanged(memory, toolCallId));
   }
 
+  /** @type {api.Session["met"]} */
+  async met(name) {
+    return this.#queue.run(() => this.#native.met(name));
+  }
+
   /** @type {api.Session["leavePool"]} */
   async leavePool(name) {
     return this.#queue.run(() => this.#native.leavePool(name));

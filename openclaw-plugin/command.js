@@ -1,8 +1,9 @@
 // The command `/palimpsest`, in every channel: what it takes and answers, as plain text. What it says of a session is in lib/, for all
 // hosts. Decides nothing about contexts.
 import { tools } from "../index.js";
+import { isAllowed, isOwners, refusedOption } from "../lib/authority.js";
 import { continued } from "../lib/continue.js";
-import { describe } from "../lib/failures.js";
+import { describe, isFailure } from "../lib/failures.js";
 import { isIncomplete, memoryParts } from "../lib/memory-command.js";
 import {
   activated,
@@ -18,9 +19,11 @@ import { openElsewhere } from "../lib/open-elsewhere.js";
 import { contextReport, settingsText, sharingSection } from "../lib/report.js";
 import { harmless, name as spelt } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
+import { isFromGroup } from "./authority.js";
 import { turnedOff } from "./sessions.js";
 
 /**
+ * @import { Asked, Declared, May } from "../lib/authority.js"
  * @import { Changeable } from "../lib/objects.js"
  * @import { CommandContext } from "./host.d.ts"
  * @import { Plugin } from "./plugin.js"
@@ -29,89 +32,172 @@ import { turnedOff } from "./sessions.js";
  * @typedef {object} Around what a part may know
  * @property {Plugin} plugin
  * @property {Who} who
+ * @property {Asked} asked whose the conversation is, and who writes
  * @property {Current | undefined} current undefined where Palimpsest is off
  *
  * @typedef {object} Part
  * @property {string} usage what it takes; what is needed stands in capitals
  * @property {string} summary
+ * @property {May} [may] who else than the owner, in a conversation of their own, may use it: lib/authority.js
+ * @property {Declared["options"]} [options]
  * @property {(around: Around, given: string) => Promise<string>} run
  */
 
 const command = "/palimpsest";
 
-/** @type {ReadonlyMap<string, Part>} */
-const parts = new Map(
-  Object.entries({
-    status: { usage: "", summary: "what is in the window, what it costs and saves", run: status },
-    objects: {
-      usage: "[FILTER]",
-      summary: "list the files and outputs that the session met",
-      run: opened(objectsText),
-    },
-    show: {
-      usage: "NAME",
-      summary: "show the text of one, also an earlier version (`f3@-1`)",
-      run: opened(contentText),
-    },
-    history: { usage: "NAME", summary: "list the versions of one", run: opened(historyText) },
-    why: { usage: "[NAME]", summary: "how the last call showed it, and why", run: opened(whyText) },
-    open: { usage: "", summary: "say how to see in a browser what the model saw", run: opened(whereToOpen) },
-    activate: {
-      usage: "NAME [LINES] [/PATTERN/]",
-      summary: "show its text to the model with the next message",
-      run: opened(activated),
-    },
-    deactivate: {
-      usage: "NAME",
-      summary: "let its text leave the window with the next epoch",
-      run: opened(deactivated),
-    },
-    pin: { usage: "NAME", summary: "keep its text in the window until it is unpinned", run: opened(pinned) },
-    unpin: { usage: "NAME", summary: "lift its pin; its text stays for now", run: opened(unpinned) },
-    continue: {
-      usage: "NAME [FILE]",
-      summary: "go on, in a new session, with another one, of Pi too; FILE: the store or archive that has it",
-      run: continueHere,
-    },
-    settings: { usage: "[FILTER]", summary: "list the settings, and who set them", run: settings },
-    memory: { usage: "[PART]", summary: "show, search and check memory; `memory help` lists its parts", run: memory },
-    off: { usage: "", summary: "turn it off in this session", run: off },
-    on: { usage: "", summary: "turn it on in this session", run: on },
-  }),
+/** Why the owner has less here than elsewhere. */
+const notAlone = "this conversation is not yours alone: your memory and your other sessions are not for it";
+
+/** By name, in the order of the help. @type {ReadonlyMap<string, Part>} */
+export const parts = new Map(
+  Object.entries(
+    /** @type {Record<string, Part>} */ ({
+      status: { may: "read", usage: "", summary: "what is in the window, what it costs and saves", run: status },
+      objects: {
+        may: "read",
+        usage: "[FILTER]",
+        summary: "list the files and outputs that the session met",
+        run: opened(objectsText),
+      },
+      show: {
+        may: "read",
+        usage: "NAME",
+        summary: "show the text of one, also an earlier version (`f3@-1`)",
+        run: opened(contentText),
+      },
+      history: { may: "read", usage: "NAME", summary: "list the versions of one", run: opened(historyText) },
+      why: { may: "read", usage: "[NAME]", summary: "how the last call showed it, and why", run: opened(whyText) },
+      open: { usage: "", summary: "say how to see in a browser what the model saw", run: opened(whereToOpen) },
+      activate: {
+        may: "change",
+        usage: "NAME [LINES] [/PATTERN/]",
+        summary: "show its text to the model with the next message",
+        run: opened(activated),
+      },
+      deactivate: {
+        may: "change",
+        usage: "NAME",
+        summary: "let its text leave the window with the next epoch",
+        run: opened(deactivated),
+      },
+      pin: {
+        may: "change",
+        usage: "NAME",
+        summary: "keep its text in the window until it is unpinned",
+        run: opened(pinned),
+      },
+      unpin: { may: "change", usage: "NAME", summary: "lift its pin; its text stays for now", run: opened(unpinned) },
+      continue: {
+        usage: "NAME [FILE]",
+        summary: "go on, in a new session, with another one, of Pi too; FILE: the store or archive that has it",
+        run: opened(continued),
+      },
+      settings: { usage: "[FILTER]", summary: "list the settings, and who set them", run: settings },
+      memory: {
+        may: "read",
+        usage: "[PART]",
+        summary: "show, search and check memory; `memory help` lists its parts",
+        run: memory,
+      },
+      off: { usage: "[CHAT]", summary: "turn it off in this session, or in another chat", run: off },
+      on: { usage: "[CHAT]", summary: "turn it on in this session, or in another chat", run: on },
+    }),
+  ),
 );
+
+/** Parts of `memory` that are about the session, beside those of every host. @type {ReadonlyMap<string, Declared>} */
+export const memorySwitches = new Map([
+  ["off", {}],
+  ["on", {}],
+]);
+
+/** Errors whose words say nothing but what was typed and what the session met. */
+const ownWords = new Set([
+  "AMBIGUOUS_NAME",
+  "FORGOTTEN",
+  "INVALID_ARGUMENT",
+  "NOT_ACTIVATABLE",
+  "NOT_FOUND",
+  "NO_OPERATION",
+  "NO_PAGE",
+  "NO_ROOM",
+  "SECRET",
+  "UNKNOWN_NAME",
+]);
 
 /** Answers the command. Never rejects. @param {Plugin} plugin @param {CommandContext} ctx @returns {Promise<string>} */
 export async function runCommand(plugin, ctx) {
+  /** @type {Asked} */
+  let asked = { conversation: "mixed", sender: "stranger" };
   try {
     const { sessionId, sessionKey, agentId } = ctx;
     if (sessionId === undefined) {
       return "There is no session here yet: say something first.";
     }
-    const who = { sessionId, sessionKey, cwd: plugin.workspaceOf(sessionId, agentId) };
+    asked = await askedBy(plugin, ctx, sessionId);
+    if (asked.sender === "stranger" || (asked.sender === "member" && !isAllowed(asked, "read"))) {
+      return "What Palimpsest does here is for the owner alone.";
+    }
     const [, name = "status", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(ctx.args ?? "") ?? [];
     const part = parts.get(name);
     if (part === undefined) {
-      return (name === "help" ? "" : `\`${command} ${name}\` is not known. `) + help();
+      return harmless((name === "help" ? "" : `\`${command} ${name}\` is not known. `) + help(asked));
+    }
+    const refused = refusal(asked, `${command} ${name}`, part, name === "memory" ? "" : given);
+    if (refused !== undefined) {
+      return harmless(refused);
     }
     if (given === "" && /^[A-Z]/.test(part.usage)) {
       return `Which one? \`${command} ${name} ${part.usage}\``;
     }
-    return harmless(await part.run({ plugin, who, current: await plugin.sessions.of(who) }, given));
+    const who = { sessionId, sessionKey, cwd: plugin.workspaceOf(sessionId, agentId) };
+    return harmless(await part.run({ plugin, who, asked, current: await plugin.sessions.of(who) }, given));
   } catch (error) {
-    return describe(error);
+    return isOwners(asked) ? describe(error) : failed(plugin, error);
   }
 }
 
-function help() {
-  const lines = [...parts].map(([name, { usage, summary }]) => `- ${`${name} ${usage}`.trim()}: ${summary}`);
+/** @param {Plugin} plugin @param {CommandContext} ctx @param {string} sessionId @returns {Promise<Asked>} */
+async function askedBy({ sessions, authority }, ctx, sessionId) {
+  const { conversation } = await sessions.whose(sessionId, ctx.sessionKey);
+  // The host may have been told to lead a group into the session of somebody alone: then others read the answer.
+  const isElsewhere = conversation !== "group" && isFromGroup(ctx);
+  return { conversation, sender: isElsewhere ? "stranger" : authority.senderOf(ctx) };
+}
+
+/** Why somebody may not use a part with what was typed behind it. @param {Asked} asked @param {string} typed @param {Declared} part @param {string} given */
+function refusal(asked, typed, part, given) {
+  if (!isAllowed(asked, part.may)) {
+    return asked.sender === "owner"
+      ? `\`${typed}\` is for a conversation of your own: this one is not yours alone.`
+      : `\`${typed}\` is the owner's.`;
+  }
+  const option = refusedOption(asked, part, given);
+  return option === undefined ? undefined : `\`${option}\` is for the owner, in a conversation of their own.`;
+}
+
+/** What those hear of an error who may not see what is the owner's: of ours nothing but that it is there. @param {Plugin} plugin @param {unknown} error */
+async function failed({ failures }, error) {
+  const { code } = /** @type {{ code?: string }} */ (error ?? {});
+  if (!isFailure(error) && ownWords.has(code ?? "")) {
+    return harmless(/** @type {Error} */ (error).message);
+  }
+  await failures.report("a command did not work", error);
+  return "That did not work. The owner finds the reason in the log.";
+}
+
+/** @param {Asked} asked */
+function help(asked) {
+  const allowed = [...parts].filter(([, part]) => isAllowed(asked, part.may));
+  const lines = allowed.map(([name, { usage, summary }]) => `- ${`${name} ${usage}`.trim()}: ${summary}`);
   return [`After \`${command}\` there are:`, ...lines].join("\n");
 }
 
 /** A part that is answered in an open session. @param {(current: Changeable, given: string) => Promise<string>} answer @returns {Part["run"]} */
 function opened(answer) {
-  return async ({ plugin, who, current }, given) => {
+  return async ({ plugin, who, asked, current }, given) => {
     if (current === undefined) {
-      return offText(plugin, who);
+      return offText(plugin, who, asked);
     }
     const { layout } = await plugin.sessions.settings();
     const { session, store } = current;
@@ -121,7 +207,7 @@ function opened(answer) {
       cwd: who.cwd,
       host: "OpenClaw",
       command,
-      isShared: plugin.sessions.isShared(who.sessionKey),
+      isConfined: !isOwners(asked),
     };
     return answer({ ...about, layout, tools: tools() }, given);
   };
@@ -132,24 +218,20 @@ function whereToOpen({ store, session }) {
   return openElsewhere(store, session.id, "To see it in a browser, run on the gateway's machine");
 }
 
-/** @param {Around} around @param {string} given */
-async function continueHere(around, given) {
-  return around.plugin.sessions.isShared(around.who.sessionKey)
-    ? "Not here: others read this chat, and would read that session."
-    : opened(continued)(around, given);
-}
-
-/** @param {Plugin} plugin @param {Who} who */
-function offText({ sessions }, { sessionId }) {
+/** @param {Plugin} plugin @param {Who} who @param {Asked} asked */
+function offText({ sessions }, { sessionId }, asked) {
+  if (!isOwners(asked)) {
+    return "Palimpsest is off in this session.";
+  }
   const why = sessions.whyOff(sessionId) ?? "it could not be opened";
   const first = why === turnedOff ? "" : "put that right, then ";
   return `Palimpsest is off in this session: ${why}\nTo turn it on: ${first}\`${command} on\``;
 }
 
 /** @param {Around} around */
-async function status({ plugin, who, current }) {
+async function status({ plugin, who, asked, current }) {
   if (current === undefined) {
-    return offText(plugin, who);
+    return offText(plugin, who, asked);
   }
   const { session, store, room } = current;
   const figures = session.status();
@@ -167,6 +249,10 @@ async function status({ plugin, who, current }) {
   const parts = isMeasured ? { ...recorded, prompt: room.promptTokens } : undefined;
   const window = { host: "OpenClaw", contextWindow: room.whole, layout, parts };
   const report = contextReport(figures, await session.ledger(), window);
+  if (!isOwners(asked)) {
+    // Where things are kept, and what failed elsewhere, is nothing of the conversation's.
+    return asked.sender === "owner" ? `${report}\nnotice    ${notAlone}` : report;
+  }
   const shared = await sharingSection(session);
   return [report, `store     ${store.path}`, ...shared, ...notices.map((notice) => `notice    ${notice}`)].join("\n");
 }
@@ -176,45 +262,67 @@ async function settings({ plugin }, filter) {
   return settingsText(await plugin.sessions.settingValues(), filter);
 }
 
-/** @param {Around} around */
-async function off({ plugin, who, current }) {
+/** @param {Around} around @param {string} chat */
+async function off({ plugin, who, asked, current }, chat) {
+  if (chat !== "") {
+    return turnOther(plugin, chat, true);
+  }
   if (current === undefined) {
-    return offText(plugin, who);
+    return offText(plugin, who, asked);
   }
   await plugin.sessions.choose(who.sessionId, { off: true });
   await plugin.sessions.close(who.sessionId);
   return `Palimpsest is off in this session: the model gets OpenClaw's own messages. \`${command} on\` turns it on again.`;
 }
 
-/** @param {Around} around */
-async function on({ plugin, who, current }) {
+/** @param {Around} around @param {string} chat */
+async function on({ plugin, who, asked, current }, chat) {
+  if (chat !== "") {
+    return turnOther(plugin, chat, false);
+  }
   if (current !== undefined) {
     return "Palimpsest is on in this session.";
   }
-  await plugin.sessions.choose(who.sessionId, { off: false });
+  for (const chosen of [who.sessionId, who.sessionKey ?? who.sessionId]) {
+    await plugin.sessions.choose(chosen, { off: false });
+  }
   const again = await plugin.sessions.of(who);
-  return again === undefined ? offText(plugin, who) : "Palimpsest is on again in this session.";
+  return again === undefined ? offText(plugin, who, asked) : "Palimpsest is on again in this session.";
+}
+
+/** Turns it off or on in another chat, such as a group, where the owner may not. @param {Plugin} plugin @param {string} chat @param {boolean} off */
+async function turnOther(plugin, chat, off) {
+  const [key, ...others] = plugin.keysOf(chat);
+  if (key === undefined || others.length > 0) {
+    const which = key === undefined ? "" : ` It may be ${[key, ...others].map((one) => `\`${one}\``).join(" or ")}.`;
+    return `No chat is called \`${chat}\`: give the key of its session, such as \`agent:main:telegram:group:-1001\`.${which}`;
+  }
+  const sessionId = plugin.sessionOf(key);
+  await plugin.sessions.choose(key, { off });
+  if (sessionId !== undefined) {
+    await (off ? plugin.sessions.close(sessionId) : plugin.sessions.choose(sessionId, { off }));
+  }
+  return `Palimpsest is ${off ? "off" : "on"} in \`${key}\`, from its next turn on.`;
 }
 
 /** @param {Around} around @param {string} typed */
-async function memory({ plugin, who, current }, typed) {
+async function memory({ plugin, who, asked, current }, typed) {
   if (current === undefined) {
-    return offText(plugin, who);
+    return offText(plugin, who, asked);
   }
   const [, name = "overview", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(typed) ?? [];
   const typedAs = `${command} memory`;
-  if (name === "off" || name === "on") {
-    return turnMemory(plugin, who, current, name === "on");
-  }
   const part = memoryParts.get(name);
+  const declared = part ?? memorySwitches.get(name);
+  if (declared === undefined) {
+    return (name === "help" ? "" : `\`${typedAs} ${name}\` is not known. `) + memoryHelp(asked, typedAs);
+  }
+  const refused = refusal(asked, `${typedAs} ${name}`, declared, given);
+  if (refused !== undefined) {
+    return refused;
+  }
   if (part === undefined) {
-    const lines = [...memoryParts].map(([known, { usage, summary }]) => `- ${`${known} ${usage}`.trim()}: ${summary}`);
-    const unknown = name === "help" ? "" : `\`${typedAs} ${name}\` is not known. `;
-    return [
-      `${unknown}After \`${typedAs}\` there are:`,
-      ...lines,
-      "- off, on: keep memory out of this session's prompt, or not",
-    ].join("\n");
+    return turnMemory(plugin, who, current, name === "on");
   }
   if (isIncomplete(part, given)) {
     return `Which one? \`${typedAs} ${name} ${part.usage}\``;
@@ -225,11 +333,22 @@ async function memory({ plugin, who, current }, typed) {
     say: current.memory.say,
     command: typedAs,
     // What was said in other chats is not for those who read this one.
-    store: plugin.sessions.isShared(who.sessionKey) ? undefined : store,
+    store: isOwners(asked) ? store : undefined,
+    isConfined: !isOwners(asked),
     session: session.id,
     off: current.memory.isOff,
   };
   return (await part.run(around, given)).text;
+}
+
+/** @param {Asked} asked @param {string} typedAs */
+function memoryHelp(asked, typedAs) {
+  const allowed = [...memoryParts].filter(([, part]) => isAllowed(asked, part.may));
+  return [
+    `After \`${typedAs}\` there are:`,
+    ...allowed.map(([known, { usage, summary }]) => `- ${`${known} ${usage}`.trim()}: ${summary}`),
+    ...(isOwners(asked) ? ["- off, on: keep memory out of this session's prompt, or not"] : []),
+  ].join("\n");
 }
 
 /** @param {Plugin} plugin @param {Who} who @param {Current} current @param {boolean} isOn */

@@ -141,6 +141,11 @@ export interface ToolResultEvent {
 
 export interface ToolContext extends HookContext {
   workspaceDir?: string;
+  messageChannel?: string;
+  agentAccountId?: string;
+  /** Who is behind the run; absent where it is nobody on a channel. */
+  requesterSenderId?: string;
+  senderIsOwner?: boolean;
 }
 
 export interface HostTool {
@@ -158,7 +163,15 @@ export interface HostTool {
 export interface CommandContext extends HookContext {
   args?: string;
   isAuthorizedSender: boolean;
+  /** Plugins that come with the host alone are told. */
   senderIsOwner?: boolean;
+  senderId?: string;
+  channel?: string;
+  accountId?: string;
+  from?: string;
+  to?: string;
+  /** Of an operator of the gateway. */
+  gatewayClientScopes?: string[];
   config?: HostConfig;
 }
 
@@ -190,6 +203,9 @@ export interface PluginApi {
     version?: string;
     state?: { resolveStateDir?: () => string };
     agent?: { resolveAgentWorkspaceDir?: (config: HostConfig, agentId: string) => string };
+    channel?: {
+      pairing?: { readAllowFromStore(params: { channel: string; accountId: string }): Promise<string[]> };
+    };
   };
   on<Name extends keyof Hooks>(name: Name, handler: Hooks[Name], options?: { priority?: number }): void;
   registerContextEngine(id: string, factory: (ctx: EngineContext) => ContextEngine): void;
@@ -211,4 +227,8 @@ export interface HostFunctions {
   }): string | undefined;
   /** OpenClaw's own compaction, with a model call. */
   delegateCompactionToRuntime(params: CompactParams): Promise<CompactResult>;
+  /** Who somebody is by the host's own rules. */
+  resolveCommandAuthorization(params: { cfg: unknown; commandAuthorized: boolean; ctx: Record<string, unknown> }): {
+    senderIsOwner: boolean;
+  };
 }

@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { resolveCommandAuthorization } from "openclaw/plugin-sdk/command-auth-native";
 import { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "openclaw/plugin-sdk/core";
 import { definePluginEntry } from "openclaw/plugin-sdk/plugin-entry";
 
@@ -17,6 +18,6 @@ export default definePluginEntry({
     const { register } = createRequire(asker)(
       api.rootDir === undefined ? "./plugin.js" : "./openclaw-plugin/plugin.js",
     );
-    register(api, { buildMemorySystemPromptAddition, delegateCompactionToRuntime });
+    register(api, { buildMemorySystemPromptAddition, delegateCompactionToRuntime, resolveCommandAuthorization });
   },
 });

@@ -1,5 +1,6 @@
-// Memory behind a session: what the system prompt says of it, and what tools write there. Global memory is one for Pi and OpenClaw; what
-// others may read, a group or a channel, gets none of it. Decides nothing about what stands in the prompt, and none of it rejects.
+// Memory behind a session: what the system prompt says of it, and what tools write there. Global memory is one for Pi and OpenClaw. A
+// conversation that is not the owner's has one of its own, and nothing of theirs is read or written there. Decides nothing about what
+// stands in the prompt, and none of it rejects.
 import * as addon from "../index.js";
 import { afterTool, beforeTool } from "../lib/memory-tools.js";
 import { piAgentDir } from "../lib/places.js";
@@ -10,25 +11,13 @@ import { piAgentDir } from "../lib/places.js";
  * @import { Failures } from "./failures.js"
  */
 
-/** Parts of a session key behind which more than one person may read. */
-const sharedKinds = new Set(["group", "channel", "room", "guild", "space"]);
-/** Sub-agents: what they say goes to whom their parent answers. */
-const childKind = "subagent";
-
-/**
- * Whether others than the user may read what is said in a session. A sub-agent's key does not say who reads its parent's chat: it counts
- * as shared where the parent is not known.
- * @param {string | undefined} sessionKey
- */
-export function isShared(sessionKey) {
-  return (sessionKey ?? "").split(":").some((part) => sharedKinds.has(part) || part === childKind);
-}
-
 /** The memory of one session. */
 export class SessionMemory {
   /** @type {Memory | undefined} */
   #memory;
   #open;
+  /** The owner's, where the conversation is somebody else's too. @type {Memory | undefined} */
+  #owners;
   #session;
   #failures;
   #cwd;
@@ -42,14 +31,20 @@ export class SessionMemory {
   /**
    * @param {Session} session
    * @param {Store} store
-   * @param {{ isShared: boolean, cwd: string, isOff: boolean }} where
+   * @param {{ conversation: string | undefined, cwd: string, isOff: boolean }} where `conversation`: its name, where it is not the owner's
    * @param {Failures} failures
    */
-  constructor(session, store, { isShared, cwd, isOff }, failures) {
-    const places = { agentDir: piAgentDir(), project: cwd, shared: isShared };
+  constructor(session, store, { conversation, cwd, isOff }, failures) {
+    const owners = { agentDir: piAgentDir(), project: cwd };
     /** Remembers what the owner says of the workspace. @param {boolean | null} trusted */
-    this.say = (trusted) => addon.trustProject(places, trusted);
-    this.#open = () => addon.openMemory(places, store);
+    this.say = (trusted) => addon.trustProject(owners, trusted);
+    if (conversation === undefined) {
+      this.#open = () => addon.openMemory(owners, store);
+    } else {
+      this.#open = () => addon.openMemory({ agentDir: owners.agentDir, conversation }, store);
+      // Not to be written from here, whether the owner trusts the workspace or not.
+      this.#owners = addon.openMemory({ ...owners, trusted: true });
+    }
     this.#session = session;
     this.#failures = failures;
     this.#cwd = cwd;
@@ -90,8 +85,15 @@ export class SessionMemory {
     }
   }
 
-  /** Why a call must not run: it would put a secret into memory. @param {string} toolName @param {unknown} args */
+  /**
+   * Why a call must not run: it would put a secret into memory, or what others say into the owner's.
+   * @param {string} toolName
+   * @param {unknown} args
+   */
   async refusal(toolName, args) {
+    if (this.#owners?.isWrittenBy(toolName, args, this.#cwd)) {
+      return "This is memory of the owner's own, and nothing is written there from a conversation with others.";
+    }
     return this.#guarded("a write was not checked for secrets", () =>
       beforeTool(this.#behind, { toolName, args, cwd: this.#cwd }),
     );

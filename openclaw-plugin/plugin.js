@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { withoutSecrets } from "../index.js";
 import { openclawStateDir } from "../lib/places.js";
+import { Authority } from "./authority.js";
 import { runCommand } from "./command.js";
 import { Engine, engineId } from "./engine.js";
 import { Failures } from "./failures.js";
@@ -25,6 +26,7 @@ export class Plugin {
   version = version;
   failures;
   sessions;
+  authority = new Authority();
   rates = new Rates();
   /** The host's configuration. @type {HostConfig | undefined} */
   config;
@@ -43,7 +45,7 @@ export class Plugin {
    */
   constructor(folder, logger) {
     this.failures = new Failures(folder, logger, withoutSecrets);
-    this.sessions = new Sessions(folder, this.failures);
+    this.sessions = new Sessions(folder, this.failures, this.authority);
   }
 
   /** What OpenClaw wrote for a session key since its last turn. @param {string | undefined} sessionKey */
@@ -71,6 +73,12 @@ export class Plugin {
   /** The session of a key. @param {string | undefined} sessionKey */
   sessionOf(sessionKey = "") {
     return this.#sessionOf.get(sessionKey);
+  }
+
+  /** The keys of the conversations that a name means: its key, or the end of it after a `:`. @param {string} name */
+  keysOf(name) {
+    const known = [...this.#sessionOf.keys()].filter((key) => key === name || key.endsWith(`:${name}`));
+    return known.length === 0 && name.startsWith("agent:") ? [name] : known;
   }
 
   /**
@@ -158,6 +166,7 @@ export function register(api, host) {
   const shared = plugin;
   shared.failures.logger = api.logger;
   shared.config = api.config;
+  shared.authority.configure(api, host);
   shared.workspace = (agentId) => api.runtime?.agent?.resolveAgentWorkspaceDir?.(api.config ?? {}, agentId ?? "main");
   shared.sessions.configure(api.pluginConfig);
   const { failures } = shared;

@@ -7,6 +7,9 @@ declare module "openclaw/plugin-sdk/plugin-entry" {
     register(api: import("./host.d.ts").PluginApi): void;
   }): unknown;
 }
+declare module "openclaw/plugin-sdk/command-auth-native" {
+  export const resolveCommandAuthorization: import("./host.d.ts").HostFunctions["resolveCommandAuthorization"];
+}
 declare module "openclaw/plugin-sdk/core" {
   type HostFunctions = import("./host.d.ts").HostFunctions;
   export const buildMemorySystemPromptAddition: HostFunctions["buildMemorySystemPromptAddition"];

@@ -8,11 +8,14 @@ import { describe, isLost } from "../lib/failures.js";
 import { inStateFolder } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
-import { isShared, SessionMemory } from "./memory.js";
+import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
 /**
  * @import { Session, Settings, Store } from "../index.js"
+ * @import { Conversation } from "../lib/authority.js"
+ * @import { Authority } from "./authority.js"
+ * @import { ToolContext } from "./host.d.ts"
  * @import { Failures } from "./failures.js"
  *
  * @typedef {object} Who a session of the host
@@ -29,6 +32,8 @@ export const turnedOff = "you turned it off here";
 const maxOpen = 16;
 /** Choices that are kept, the newest. */
 const maxChoices = 1_000;
+/** Strangers that are kept of a session: as long as one of them is none of the owner's, it makes no difference how many there are. */
+const maxStrangers = 8;
 
 /** A session of the host with Palimpsest on. */
 export class Current {
@@ -53,22 +58,29 @@ export class Current {
   isSqueezed = false;
   /** @type {string[]} */
   notices;
+  /** Whose it is. @type {Conversation} */
+  conversation;
 
   /**
    * @param {Session} session
    * @param {Store} store
    * @param {SessionMemory} memory
    * @param {string[]} notices
+   * @param {Conversation} conversation
    */
-  constructor(session, store, memory, notices) {
+  constructor(session, store, memory, notices, conversation) {
     this.session = session;
     this.store = store;
     this.memory = memory;
     this.notices = notices;
+    this.conversation = conversation;
   }
 }
 
-/** What a person chose for a session. @typedef {{ off?: boolean, memoryOff?: boolean }} Choice */
+/**
+ * What a person chose for a session, by its ID, or for a conversation, by its key; and who else than an owner wrote in one that counts as the owner's, as `Authority.strangerIn` says it.
+ * @typedef {{ off?: boolean, memoryOff?: boolean, strangers?: string[] }} Choice
+ */
 
 /** The sessions of the process. */
 export class Sessions {
@@ -83,8 +95,11 @@ export class Sessions {
   #open = new Map();
   /** Parents of sub-agents that are about to start, by session ID or key. @type {Map<string, string>} */
   #parents = new Map();
-  /** Keys of sub-agents that work for the user alone. @type {Set<string>} */
-  #ofUser = new Set();
+  /** Keys of the conversations that sub-agents work for, by the sub-agent's. @type {Map<string, string>} */
+  #roots = new Map();
+  #authority;
+  /** Strangers who are not written down yet, by session. @type {Map<string, Set<string>>} */
+  #strangers = new Map();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
   /** Ends the looks at the shared store, if there is one. @type {(() => void) | undefined} */
@@ -95,8 +110,10 @@ export class Sessions {
   /**
    * @param {string} folder of the log and of the file with choices
    * @param {Failures} failures
+   * @param {Pick<Authority, "conversationOf" | "strangerIn" | "isOwnerNow">} authority
    */
-  constructor(folder, failures) {
+  constructor(folder, failures, authority) {
+    this.#authority = authority;
     this.#stateDir = dirname(folder);
     this.#choicesFile = join(folder, "openclaw-sessions.json");
     this.#failures = failures;
@@ -159,6 +176,12 @@ export class Sessions {
   /** Opens a session, unless it is open. Resolves to undefined where Palimpsest is off; never rejects. @param {Who} who */
   async of(who) {
     const { sessionId } = who;
+    const { conversation } = who.sessionKey === undefined ? {} : await this.whose(sessionId, who.sessionKey);
+    const open = await this.#open.get(sessionId);
+    if (open?.users === 0 && conversation !== undefined && open.conversation !== conversation) {
+      // Somebody else came, or the owner says otherwise by now.
+      await this.close(sessionId);
+    }
     const known = this.#open.get(sessionId);
     const opening = known ?? this.#opening(who);
     this.#open.delete(sessionId);
@@ -178,7 +201,7 @@ export class Sessions {
     this.#off.delete(sessionId);
     this.#folders.set(sessionId, who.cwd);
     try {
-      if ((await this.choiceOf(sessionId)).off) {
+      if ((await this.choiceOf(sessionId)).off || (await this.choiceOf(who.sessionKey ?? "")).off) {
         this.#off.set(sessionId, turnedOff);
         return undefined;
       }
@@ -204,13 +227,15 @@ export class Sessions {
   async #openIn({ sessionId, sessionKey, cwd, parent }, settings) {
     const { store } = await this.#storeWith(settings);
     const parentSessionId = parent ?? this.#parents.get(sessionId) ?? this.#parents.get(sessionKey ?? "");
-    const options = { harness: "openclaw", sessionId, cwd, settings, parentSessionId, images: true };
+    const { conversation, name } = await this.whose(sessionId, sessionKey);
+    const confined = conversation !== "owner";
+    const options = { harness: "openclaw", sessionId, cwd, settings, parentSessionId, images: true, confined };
     const session = await addon.openSession(store, options);
     const isOff = (await this.choiceOf(sessionId)).memoryOff === true;
     const memory = new SessionMemory(
       session,
       store,
-      { isShared: this.isShared(sessionKey), cwd, isOff },
+      { conversation: confined ? name : undefined, cwd, isOff },
       this.#failures,
     );
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
@@ -220,7 +245,7 @@ export class Sessions {
     this.#listen(session);
     this.#endLooks ??= watchSharing(() => this.#sharing(), { notice: (text) => this.#failures.notice(text) });
     this.#failures.info(`session ${session.id} is open in ${store.path}`);
-    return new Current(session, store, memory, notices);
+    return new Current(session, store, memory, notices, conversation);
   }
 
   #noLooks() {
@@ -282,21 +307,56 @@ export class Sessions {
     return true;
   }
 
-  /** Whether others than the user may read what is said in a session. @param {string | undefined} sessionKey */
-  isShared(sessionKey) {
-    return isShared(sessionKey) && !this.#ofUser.has(sessionKey ?? "");
+  /**
+   * Whose a session is, and the name of its conversation: of a sub-agent, that of the one it works for.
+   * @param {string} sessionId
+   * @param {string | undefined} sessionKey
+   * @returns {Promise<{ conversation: Conversation, name: string }>}
+   */
+  async whose(sessionId, sessionKey) {
+    const { conversation, name } = await this.#byKey(sessionId, sessionKey);
+    if (conversation !== "owner") {
+      return { conversation, name };
+    }
+    const { strangers = [] } = await this.choiceOf(sessionId);
+    const all = [...strangers, ...(this.#strangers.get(sessionId) ?? [])];
+    return { conversation: all.every((one) => this.#authority.isOwnerNow(one)) ? "owner" : "mixed", name };
+  }
+
+  /** The same, whoever wrote there. @param {string} sessionId @param {string | undefined} sessionKey */
+  async #byKey(sessionId, sessionKey) {
+    const name = this.#roots.get(sessionKey ?? "") ?? sessionKey ?? sessionId;
+    return { conversation: await this.#authority.conversationOf(name), name };
+  }
+
+  /** The host has a run of the model at hand, on somebody's word. @param {ToolContext} ctx */
+  heard(ctx) {
+    const stranger = this.#authority.strangerIn(ctx);
+    const { sessionId } = ctx;
+    if (stranger === undefined || sessionId === undefined || this.#strangers.get(sessionId)?.has(stranger)) {
+      return;
+    }
+    this.#strangers.set(sessionId, new Set([...(this.#strangers.get(sessionId) ?? []), stranger].slice(-maxStrangers)));
+    void this.#failures.guarded("who writes in a session was not kept", undefined, async () => {
+      const { conversation } = await this.#byKey(sessionId, ctx.sessionKey);
+      if (conversation !== "owner") {
+        // It is not the owner's whoever writes there.
+        this.#strangers.delete(sessionId);
+        return;
+      }
+      const { strangers = [] } = await this.choiceOf(sessionId);
+      await this.choose(sessionId, { strangers: [...new Set([...strangers, stranger])].slice(-maxStrangers) });
+    });
   }
 
   /** A sub-agent is about to start. @param {string} childKey @param {string} parentKey */
   willSpawn(childKey, parentKey) {
-    if (!this.isShared(parentKey)) {
-      this.#ofUser.add(childKey);
-    }
+    this.#roots.set(childKey, this.#roots.get(parentKey) ?? parentKey);
   }
 
   /** A sub-agent ended. @param {string} childKey */
   forgetChild(childKey) {
-    this.#ofUser.delete(childKey);
+    this.#roots.delete(childKey);
   }
 
   /** A sub-agent is about to start as a fork. @param {string[]} children its session ID and key @param {string} parent */

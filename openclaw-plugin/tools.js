@@ -31,7 +31,10 @@ export function registerTools(api, plugin) {
  * @param {ToolContext} ctx
  * @returns {HostTool}
  */
-function hostTool(tool, plugin, { sessionId, sessionKey }) {
+function hostTool(tool, plugin, ctx) {
+  const { sessionId, sessionKey } = ctx;
+  // The host makes the tools of a run before it asks for the list.
+  plugin.sessions.heard(ctx);
   return {
     name: tool.name,
     label: tool.name,

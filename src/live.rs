@@ -61,6 +61,9 @@ pub struct OpenSession {
     pub files: Files,
     /// Whether the host's tools may answer with images: then `activate` can bring one back, and it leaves with the text beside it.
     pub images: bool,
+    /// Whether others than the user take part: names then mean what the session itself met, and a fork of a session that is not confined
+    /// starts without what that one left. `None`: as the session, or the one that it is a fork of, was.
+    pub confined: Option<bool>,
 }
 
 impl OpenSession {

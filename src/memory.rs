@@ -5,6 +5,7 @@ pub mod block;
 pub mod capture;
 pub mod checks;
 pub mod citations;
+mod conversations;
 pub mod facts;
 pub mod faults;
 pub mod fidelity;
@@ -45,6 +46,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use self::citations::Cite;
+pub use self::conversations::Conversation;
 pub use self::facts::{FACTS_FILE, Fact};
 pub use self::faults::{MemoryFault, Resident};
 pub use self::fidelity::Fidelity;

@@ -27,9 +27,9 @@ pub struct MemoryOptions {
     /// Whether the user trusts the project; otherwise its memory is not read and never made. Default: what the person said of the project,
     /// see `projectTrust`; it is asked for again at every look. Give `true` only where a person said so to the caller.
     pub trusted: Option<bool>,
-    /// Whether others than the user read the conversation, as in a group: then there is neither global memory nor `MEMORY.local.md`.
-    /// Default: false.
-    pub shared: Option<bool>,
+    /// Name of a conversation in which others than the user take part, such as a group's. Then there is its own memory alone, in a folder
+    /// of the harness's own folder: neither global memory, nor the project's, nor `MEMORY.local.md`. The scope is `conversation`.
+    pub conversation: Option<String>,
 }
 
 /// A page of memory: an entry of an index, or a section of a topic file that an index leads to.
@@ -85,14 +85,16 @@ pub fn open_memory(
         (Ok(options), Ok(store)) => (options, store),
         (Err(error), _) | (_, Err(error)) => return Err(to_js(env, &error)?),
     };
-    let MemoryOptions { agent_dir, project, trusted, shared } = options;
-    let folders = Folders::new(
-        agent_dir.as_deref().map(Path::new),
-        project.as_deref().map(Path::new),
-        trusted.unwrap_or_default(),
-    )
-    .shared(shared.unwrap_or_default());
-    let folders = if trusted.is_none() { folders.by_answer() } else { folders };
+    let MemoryOptions { agent_dir, project, trusted, conversation } = options;
+    let (agent_dir, project) =
+        (agent_dir.as_deref().map(Path::new), project.as_deref().map(Path::new));
+    let folders = match (conversation, agent_dir) {
+        (None, _) if trusted.is_none() => Folders::new(agent_dir, project, false).by_answer(),
+        (None, _) => Folders::new(agent_dir, project, trusted.unwrap_or_default()),
+        (Some(name), Some(folder)) => Folders::of_conversation(folder, &name),
+        // Without a folder of the harness it has no memory at all.
+        (Some(_), None) => Folders::new(None, None, false),
+    };
     let memory = memory::Memory::new(folders);
     let memory = match store {
         Some(store) => memory.with_store(store.access()),

@@ -42,6 +42,17 @@ pub struct MemoryImportOptions {
     pub apply: Option<bool>,
 }
 
+/// What to take over, see `Memory.takeFrom`.
+#[napi(object)]
+#[derive(Default)]
+pub struct MemoryTakeOptions {
+    /// Where it goes. Default: into local memory, which is the user's own in the project.
+    #[napi(ts_type = "MemoryScope")]
+    pub scope: Option<String>,
+    /// Whether to stage what is to be taken. Default: false.
+    pub apply: Option<bool>,
+}
+
 /// What a person should know of a memory file.
 #[napi(object)]
 pub struct MemoryWarning {
@@ -169,6 +180,34 @@ impl Memory {
             };
             let config_dir = std::env::var("CLAUDE_CONFIG_DIR").ok();
             json(&memory.import(&from, scope, config_dir, options.apply.unwrap_or_default())?)
+        })
+    }
+
+    /// The conversations with others, such as groups, that have memory of their own, by name. Only memory of the user's own lists them.
+    #[napi(ts_return_type = "Promise<Array<MemoryConversation>>")]
+    pub fn conversations(&self) -> AsyncTask<Blocking<Json>> {
+        self.with(|memory| json(&memory.conversations()))
+    }
+
+    /// Takes over what a conversation with others remembers, as `importFrom` does it.
+    ///
+    /// `conversation`: its name, the end of it after a `:`, or its ID. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and as `importFrom`.
+    #[napi(
+        ts_args_type = "conversation: string, options?: MemoryTakeOptions | null",
+        ts_return_type = "Promise<MemoryImport>"
+    )]
+    pub fn take_from(
+        &self,
+        conversation: Given<String>,
+        options: Given<Option<MemoryTakeOptions>>,
+    ) -> AsyncTask<Blocking<Json>> {
+        self.with(move |memory| {
+            let found = memory.conversation(&conversation.named("conversation")?)?;
+            let MemoryTakeOptions { scope, apply } = options.named("options")?.unwrap_or_default();
+            let scope = scope.map(|name| Scope::named(&name)).transpose()?;
+            let from = ImportFrom::Path(found.folder);
+            let scope = Some(scope.unwrap_or(Scope::Local));
+            json(&memory.import(&from, scope, None, apply.unwrap_or_default())?)
         })
     }
 

@@ -39,6 +39,10 @@ pub struct SessionOptions {
     /// Whether the host's tools may answer with images. Then the images of a tool result leave the window with the text beside them,
     /// and `activate` answers with both. Not in the layout `pools`. Default: false, and images stay.
     pub images: Option<bool>,
+    /// Whether others than the user take part, as in a group: names then mean what the session itself met, in the versions that it met, and
+    /// of files those whose text the model saw; it goes on with no other session, and a fork of a session that is not confined starts
+    /// without what that one left. Default: as the session, or the one that it is a fork of, was.
+    pub confined: Option<bool>,
 }
 
 /// A finished tool call.
@@ -56,6 +60,15 @@ pub struct ToolCallReport {
     /// The text that it showed, from tools that list or search files and from shells, failed commands included. Files that it
     /// names enter the session index by path alone. Only the first 256 KiB are read.
     pub text: Option<String>,
+}
+
+/// An object as a session met it.
+#[napi(object)]
+pub struct MetObject {
+    /// Its ID in the store.
+    pub id: String,
+    /// `contentHash` of each version that the session met, oldest first.
+    pub versions: Vec<String>,
 }
 
 /// Figures for a status line.
@@ -232,6 +245,18 @@ impl Session {
         }
     }
 
+    /// See `Session.met` of `index.d.ts`.
+    #[napi(ts_args_type = "name: string", ts_return_type = "Promise<MetObject>")]
+    pub fn met(&self, name: Given<String>) -> AsyncTask<Blocking<MetObject>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let name = name.named("name")?;
+            let (id, versions) = shared.with(move |session| session.met(&name))?;
+            let versions = versions.iter().map(ToString::to_string).collect();
+            Ok(MetObject { id: id.to_string(), versions })
+        })
+    }
+
     /// See `Session.leavePool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn leave_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
@@ -337,5 +362,6 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         settings,
         filesystem_id: own.id,
         images: options.images.unwrap_or_default(),
+        confined: options.confined,
     })
 }

@@ -440,8 +440,19 @@ export interface LearnedHazards {
   skipped: { file: string; problem: string }[];
 }
 
-/** Whose memory it is: the user's in all projects, the project's in its repository, or the user's in this project. */
-export type MemoryScope = "global" | "project" | "local";
+/** A conversation with others that has memory of its own. */
+export interface MemoryConversation {
+  /** Name of its folder: 16 hexadecimal digits. */
+  id: string;
+  /** The name by which the host knows it; empty if its folder does not say it. */
+  name: string;
+}
+
+/**
+ * Whose memory it is: the user's in all projects, the project's in its repository, the user's in this project, or that of one conversation
+ * with others.
+ */
+export type MemoryScope = "global" | "project" | "local" | "conversation";
 
 /** Something that was found about memory. `words`: a sentence without a period, never with a secret. */
 export interface MemoryFinding {

@@ -5,6 +5,7 @@
 //! `context::forms`.
 
 mod activation;
+mod confined;
 mod edit_help;
 mod guard;
 mod names;

@@ -44,6 +44,10 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
     if folders.names_project() {
         let _ = writeln!(text, "- project, committed for the team: .pi/memory/{file}");
     }
+    if let Some(folder) = folders.folder(Scope::Conversation) {
+        let folder = shown_path(folder, home);
+        let _ = writeln!(text, "- of this conversation alone: {folder}/{file}");
+    }
     text.push_str(if is_empty { EMPTY_GUIDANCE } else { GUIDANCE });
     text
 }
@@ -68,6 +72,7 @@ pub fn title(scope: Scope) -> String {
         Scope::Global => "Global",
         Scope::Project => "Project",
         Scope::Local => "Yours in this project",
+        Scope::Conversation => "This conversation's",
     };
     format!("## {name} ({})", scope.index_file())
 }

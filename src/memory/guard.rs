@@ -73,7 +73,8 @@ pub(super) fn written_in_project(
     args: &Value,
 ) -> Vec<String> {
     let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
-    targets.filter(|target| target.scope != Scope::Global).map(|target| target.file).collect()
+    let is_in_project = |scope| matches!(scope, Scope::Project | Scope::Local);
+    targets.filter(|target| is_in_project(target.scope)).map(|target| target.file).collect()
 }
 
 /// What is found about the memory files that a call wrote, as they are now.

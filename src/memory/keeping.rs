@@ -278,7 +278,7 @@ impl Keeper {
         if paths.is_empty() {
             return Ok(());
         }
-        for scope in [Scope::Global, Scope::Project] {
+        for scope in Scope::WITH_FOLDER {
             let Some(folder) = folders.folder(scope).filter(|folder| folder.is_dir()) else {
                 continue;
             };

@@ -139,7 +139,8 @@ impl Places {
         let named = Path::new(&pin.path);
         let is_own = pin.path.starts_with('~') || named.is_absolute();
         match (&self.project, is_own, scope) {
-            (_, false, Scope::Global) | (None, false, _) => None,
+            // What others wrote into a conversation's memory has no file looked at.
+            (_, _, Scope::Conversation) | (_, false, Scope::Global) | (None, false, _) => None,
             (_, true, _) if self.is_bound(scope) => None,
             (_, true, _) => Some(absolute_path(&pin.path, Path::new("/"))),
             (Some(project), false, _) => {
@@ -208,7 +209,7 @@ impl Places {
     pub(super) fn is_bound(&self, scope: Scope) -> bool {
         match scope {
             Scope::Global => false,
-            Scope::Project => true,
+            Scope::Project | Scope::Conversation => true,
             Scope::Local => !*self.has_own_local.get_or_init(|| self.is_own_local()),
         }
     }
@@ -226,7 +227,8 @@ impl Places {
         if !self.is_bound(scope) {
             return true;
         }
-        let Some(project) = &self.project else { return false };
+        let project = self.project.as_deref().filter(|_| scope != Scope::Conversation);
+        let Some(project) = project else { return false };
         match (source::canonicalize(project), source::canonicalize(path)) {
             (Ok(project), Ok(path)) => path.starts_with(project),
             // Nothing is there: then it must be named within the project.

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::object::Hash;
 use crate::settings::{Brought, Standing, TrustBook, held_by_git};
 use crate::source::{self, canonical_path};
 
@@ -15,6 +16,8 @@ use crate::source::{self, canonical_path};
 pub const INDEX_FILE: &str = "MEMORY.md";
 /// Name of the index of the scope [`Scope::Local`].
 pub const LOCAL_INDEX_FILE: &str = "MEMORY.local.md";
+/// Digits of the SHA-256 of a conversation's name that name its folder.
+const CONVERSATION_DIGITS: usize = 16;
 /// Folder of what is stale: recalled, never in the system prompt.
 pub const ARCHIVE_FOLDER: &str = "archive";
 
@@ -28,11 +31,15 @@ pub enum Scope {
     Project,
     /// The user's in this project: [`LOCAL_INDEX_FILE`] in the project's folder, which git ignores.
     Local,
+    /// Of one conversation with others, such as a group's: the only one there, in the user's own folder.
+    Conversation,
 }
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 3] = [Self::Global, Self::Project, Self::Local];
+    pub const ALL: [Self; 4] = [Self::Global, Self::Project, Self::Local, Self::Conversation];
+    /// Those that have a folder of their own.
+    pub const WITH_FOLDER: [Self; 3] = [Self::Global, Self::Project, Self::Conversation];
 
     /// The name that people use.
     pub fn as_str(self) -> &'static str {
@@ -40,6 +47,7 @@ impl Scope {
             Self::Global => "global",
             Self::Project => "project",
             Self::Local => "local",
+            Self::Conversation => "conversation",
         }
     }
 
@@ -50,7 +58,8 @@ impl Scope {
     pub fn named(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|scope| scope.as_str() == name);
         found.ok_or_else(|| {
-            Error::argument("scope", format!("must be `global`, `project` or `local`, is `{name}`"))
+            let names = "`global`, `project`, `local` or `conversation`";
+            Error::argument("scope", format!("must be {names}, is `{name}`"))
         })
     }
 
@@ -63,7 +72,7 @@ impl Scope {
     /// Name of its index.
     pub fn index_file(self) -> &'static str {
         match self {
-            Self::Global | Self::Project => INDEX_FILE,
+            Self::Global | Self::Project | Self::Conversation => INDEX_FILE,
             Self::Local => LOCAL_INDEX_FILE,
         }
     }
@@ -83,12 +92,14 @@ pub struct Folders {
     is_trusted: bool,
     /// Whether the person's own answer says whether the project is trusted.
     is_by_answer: bool,
-    /// Whether others read what is said.
-    is_shared: bool,
     /// The user's own folder; `None` where nobody has one.
     book: Option<TrustBook>,
     /// The project's real path, once it was looked at.
     real: Arc<OnceLock<PathBuf>>,
+    /// Of a conversation with others, which has no other memory.
+    conversation: Option<PathBuf>,
+    /// Its name.
+    named: Option<String>,
 }
 
 impl Folders {
@@ -101,9 +112,10 @@ impl Folders {
             project: project.map(|folder| folder.join(".pi").join("memory")),
             is_trusted,
             is_by_answer: false,
-            is_shared: false,
             book: TrustBook::of(agent_dir).ok(),
             real: Arc::default(),
+            conversation: None,
+            named: None,
         }
     }
 
@@ -163,7 +175,7 @@ impl Folders {
 
     /// Whether `MEMORY.local.md`, whose bytes have this hash, is of this person and not of the repository: git does not have it, or one of
     /// their sessions wrote it.
-    pub(super) fn is_own_local(&self, hash: &crate::object::Hash) -> bool {
+    pub(super) fn is_own_local(&self, hash: &Hash) -> bool {
         let Some(real) = self.real_project() else { return false };
         let wrote = || {
             let file = format!("memory/{LOCAL_INDEX_FILE}");
@@ -173,21 +185,39 @@ impl Folders {
         held_by_git(real, &path) == Some(false) || wrote()
     }
 
-    /// The same folders for a conversation that others read, such as one in a group, if it is one: what is the user's own is left out,
-    /// [`Scope::Global`] and [`Scope::Local`].
-    #[must_use]
-    pub fn shared(self, is_shared: bool) -> Self {
-        Self { is_shared, ..self }
+    /// The folder of one conversation with others, such as a group's, which is its whole memory: nothing of the user's own, nor of the
+    /// project's. It need not exist.
+    ///
+    /// `name`: by which the host tells conversations apart.
+    pub fn of_conversation(agent_dir: &Path, name: &str) -> Self {
+        let hash = Hash::of(name);
+        let folder = &hash.as_str()[..CONVERSATION_DIGITS];
+        Self {
+            conversation: Some(conversations(agent_dir).join(folder)),
+            named: Some(name.to_owned()),
+            global: None,
+            ..Self::new(Some(agent_dir), None, false)
+        }
     }
 
     /// The folder of a scope; `None` where there is none, or where it may not be looked at.
     pub fn folder(&self, scope: Scope) -> Option<&Path> {
         let trusted = self.project.as_deref().filter(|_| self.is_trusted);
         match scope {
-            Scope::Global => self.global.as_deref().filter(|_| !self.is_shared),
-            Scope::Project => trusted,
-            Scope::Local => trusted.filter(|_| !self.is_shared),
+            Scope::Global => self.global.as_deref(),
+            Scope::Project | Scope::Local => trusted,
+            Scope::Conversation => self.conversation.as_deref(),
         }
+    }
+
+    /// The name of the conversation whose memory this is.
+    pub fn conversation(&self) -> Option<&str> {
+        self.named.as_deref()
+    }
+
+    /// Where the memory of conversations lives of the user whose global memory is here.
+    pub fn conversations(&self) -> Option<PathBuf> {
+        self.global.as_deref()?.parent().map(conversations)
     }
 
     /// The same folders with links followed, for paths that are canonical, too.
@@ -197,6 +227,7 @@ impl Folders {
         Self {
             global: self.global.as_ref().map(canonical),
             project: self.project.as_ref().map(canonical),
+            conversation: self.conversation.as_ref().map(canonical),
             ..self.clone()
         }
     }
@@ -220,7 +251,7 @@ impl Folders {
 
     /// Whether a scope has a folder that may not be looked at.
     pub fn is_denied(&self, scope: Scope) -> bool {
-        scope != Scope::Global && self.project.is_some() && !self.is_trusted
+        matches!(scope, Scope::Project | Scope::Local) && self.project.is_some() && !self.is_trusted
     }
 
     /// The scopes that may be looked at.
@@ -231,7 +262,7 @@ impl Folders {
     /// The scope of a file by its absolute path, and its path in the scope's folder with `/`. `None` outside of the folders that may
     /// be looked at.
     pub fn find(&self, path: &Path) -> Option<(Scope, String)> {
-        [Scope::Global, Scope::Project].into_iter().find_map(|scope| {
+        Scope::WITH_FOLDER.into_iter().find_map(|scope| {
             let inside = path.strip_prefix(self.folder(scope)?).ok()?;
             let names: Option<Vec<&str>> =
                 inside.components().map(|part| part.as_os_str().to_str()).collect();
@@ -241,6 +272,11 @@ impl Folders {
             self.folder(scope).map(|_| (scope, file))
         })
     }
+}
+
+/// Where the memory of conversations lives, each in a folder of its own.
+fn conversations(agent_dir: &Path) -> PathBuf {
+    agent_dir.join("palimpsest").join("memory").join("conversations")
 }
 
 /// A path as the model reads it: `~` for the home folder.
@@ -264,21 +300,30 @@ mod tests {
     fn an_untrusted_project_has_no_folder() {
         let scopes =
             |folders: &Folders| folders.scopes().map(|(scope, _)| scope).collect::<Vec<_>>();
-        assert_eq!(scopes(&folders(true)), Scope::ALL);
+        assert_eq!(scopes(&folders(true)), [Scope::Global, Scope::Project, Scope::Local]);
         assert_eq!(scopes(&folders(false)), [Scope::Global]);
         assert!(folders(false).is_denied(Scope::Local) && !folders(true).is_denied(Scope::Local));
         assert_eq!(folders(false).find(Path::new("/p/.pi/memory/MEMORY.md")), None);
     }
 
     #[test]
-    fn what_others_read_has_nothing_of_the_users_own() {
-        let shared = folders(true).shared(true);
-        let scopes: Vec<Scope> = shared.scopes().map(|(scope, _)| scope).collect();
-        assert_eq!(scopes, [Scope::Project]);
-        for path in ["/a/memory/MEMORY.md", "/p/.pi/memory/MEMORY.local.md"] {
-            assert_eq!(shared.find(Path::new(path)), None, "{path}");
+    fn a_conversation_with_others_has_a_folder_of_its_own_and_nothing_else() {
+        let group = Folders::of_conversation(Path::new("/a"), "agent:main:telegram:group:-1");
+        let scopes: Vec<Scope> = group.scopes().map(|(scope, _)| scope).collect();
+        assert_eq!(scopes, [Scope::Conversation]);
+        let folder = group.folder(Scope::Conversation).unwrap();
+        assert!(folder.starts_with("/a/palimpsest/memory/conversations"), "{folder:?}");
+        let other = Folders::of_conversation(Path::new("/a"), "agent:main:telegram:group:-2");
+        assert_ne!(other.folder(Scope::Conversation), Some(folder));
+        let index = folder.join("MEMORY.md");
+        assert_eq!(group.find(&index), Some((Scope::Conversation, "MEMORY.md".to_owned())));
+        let others = other.folder(Scope::Conversation).unwrap().join("MEMORY.md");
+        for path in
+            ["/a/memory/MEMORY.md", "/p/.pi/memory/MEMORY.local.md", others.to_str().unwrap()]
+        {
+            assert_eq!(group.find(Path::new(path)), None, "{path}");
         }
-        assert!(!shared.is_denied(Scope::Local), "it is not that the project is not trusted");
+        assert!(!group.is_denied(Scope::Local), "it is not that the project is not trusted");
     }
 
     #[test]

@@ -110,7 +110,8 @@ impl Folders {
     /// The folder of a scope; `None` where there is none, or where it may not be looked at.
     pub fn memory_folder(&self, scope: Scope) -> Option<MemoryFolder> {
         let path = self.folder(scope)?;
-        let kept = if scope == Scope::Global { path.to_owned() } else { self.kept()? };
+        let is_own = matches!(scope, Scope::Global | Scope::Conversation);
+        let kept = if is_own { path.to_owned() } else { self.kept()? };
         Some(MemoryFolder::new(scope, path, &kept))
     }
 }
@@ -118,7 +119,8 @@ impl Folders {
 impl MemoryFolder {
     /// The folder of a scope. A project's is `.pi/memory` in it. `own`: where what only the program reads and writes is.
     pub fn new(scope: Scope, path: &Path, own: &Path) -> Self {
-        let project = path.parent().and_then(Path::parent).filter(|_| scope != Scope::Global);
+        let is_in_project = matches!(scope, Scope::Project | Scope::Local);
+        let project = path.parent().and_then(Path::parent).filter(|_| is_in_project);
         Self { path: path.to_owned(), project: project.map(Path::to_owned), own: own.to_owned() }
     }
 

@@ -167,9 +167,9 @@ impl Traces {
     }
 }
 
-/// The folder that traces are written to: the project's if there is one, else the user's. `None` where neither was made.
+/// The folder that traces are written to: the project's if there is one, else the user's; of a conversation its own. `None` where neither was made.
 fn folder(folders: &Folders) -> Option<MemoryFolder> {
-    let scopes = [Scope::Project, Scope::Global].into_iter();
+    let scopes = [Scope::Project, Scope::Global, Scope::Conversation].into_iter();
     let mut made = scopes.filter_map(|scope| folders.memory_folder(scope));
     made.find(|folder| source::try_exists(folder.path()).unwrap_or(false))
 }

@@ -139,6 +139,7 @@ impl Memory {
         heading: Option<String>,
     ) -> Result<Staging> {
         let folder = self.memory_folder(scope)?;
+        self.make_conversation()?;
         let look = self.look();
         let (standing, beside): (Vec<Page>, Vec<Page>) =
             entries(&look).into_iter().partition(|page| page.place.scope == scope);
@@ -326,7 +327,9 @@ impl Memory {
         let _bounded = source::bounded(LOOK);
         self.admit();
         let refused = guard::refuse_write(&self.folders, cwd, tool, args);
-        if refused.is_none() {
+        if refused.is_none() && self.is_written_by(tool, args, cwd) {
+            // Where it cannot be made, the host's tool says so.
+            drop(self.make_conversation());
             self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
         }
         refused
@@ -385,7 +388,7 @@ impl Memory {
 
     /// The folders that may be looked at, by the scope that they have. The scope `Local` has its project's.
     pub(super) fn memory_folders(&self) -> Vec<(Scope, MemoryFolder)> {
-        let scopes = [Scope::Global, Scope::Project].into_iter();
+        let scopes = Scope::WITH_FOLDER.into_iter();
         scopes.filter_map(|scope| Some((scope, self.memory_folder(scope).ok()?))).collect()
     }
 
@@ -393,6 +396,8 @@ impl Memory {
         self.folders.memory_folder(scope).ok_or_else(|| {
             let why = if self.folders.is_denied(scope) {
                 "may not be written: the project is not trusted"
+            } else if self.folders.folder(Scope::Conversation).is_some() {
+                "is not of this conversation: `conversation` is"
             } else {
                 "has no folder here"
             };

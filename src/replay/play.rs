@@ -221,6 +221,7 @@ impl<'a> Host<'a> {
             counter: playing.counter,
             files: Files::Elsewhere,
             images: true,
+            confined: None,
         };
         // A clock that only counts, so that a replay does not depend on how fast it is.
         let time = AtomicI64::new(0);

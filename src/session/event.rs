@@ -18,6 +18,11 @@ use crate::source::FileStamp;
 pub enum Event {
     /// The session was opened: first, resumed, or forked from another.
     Opened(Opened),
+    /// From here on the session is confined, see [`Opened::confined`], or no longer.
+    Confined {
+        /// Whether it is.
+        confined: bool,
+    },
     /// A file became known, or got a new version.
     File(FileEvent),
     /// A file was moved: its handle, its places in the sets and its showings pass from the old object to the new one. The
@@ -288,6 +293,9 @@ pub struct Opened {
     /// For a fork: the parent session, whose events precede this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ObjectId>,
+    /// Whether others than the user take part: names then mean what the session itself met, and files of the working folder.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub confined: bool,
 }
 
 /// Why a file became known or got a version.

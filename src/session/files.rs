@@ -166,6 +166,11 @@ impl Files {
         }
     }
 
+    /// The versions of a file that the session met, oldest first.
+    pub(super) fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
+        self.by_id.get(file).into_iter().flat_map(|known| known.all.iter().map(|(hash, _)| hash))
+    }
+
     /// Files of which the model saw text, in the order in which it first did.
     pub(super) fn all_seen(&self) -> &[ObjectId] {
         &self.seen

@@ -76,6 +76,7 @@ const LATE_STEPS: u32 = 10;
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     opened: Option<Opened>,
+    is_confined: bool,
     chat: Chat,
     index: SessionIndex,
     sets: Sets,
@@ -122,6 +123,7 @@ impl Session {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Opened(opened) => self.open(opened),
+            Event::Confined { confined } => self.is_confined = *confined,
             Event::File(file) => self.file(file),
             Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
@@ -178,8 +180,7 @@ impl Session {
                 self.asked.retain(|_| !asked);
             }
             Event::MemoryChanged { text, file, call } => {
-                let (text, file, call) = (text.clone(), file.clone(), call.clone());
-                self.memory.changed(MemoryChange { text, file, call });
+                self.remember_change(text, file, call.as_ref());
             }
             Event::MemoryRendered => self.memory.rendered(&mut self.notes),
             Event::Epoch {
@@ -220,6 +221,11 @@ impl Session {
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
+    }
+
+    fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
+        let (text, file, call) = (text.to_owned(), file.to_owned(), call.cloned());
+        self.memory.changed(MemoryChange { text, file, call });
     }
 
     fn edit_message(

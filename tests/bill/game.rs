@@ -111,6 +111,7 @@ impl Game {
             counter: COUNTER,
             files: Files::Elsewhere,
             images: false,
+            confined: None,
         };
         let live = LiveSession::open(Store::open(":memory:").unwrap(), options).unwrap();
         let mut game = Self {

@@ -62,6 +62,7 @@ pub(crate) fn open(store: &Store, name: &str) -> LiveSession {
         counter: Counter::default(),
         files: Files::Elsewhere,
         images: false,
+        confined: None,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

@@ -55,6 +55,7 @@ impl Agent {
             counter: Counter::default(),
             files: Files::Here,
             images: false,
+            confined: None,
         };
         let live = LiveSession::open(store.clone(), options).unwrap();
         Self { root: root.canonicalize().unwrap(), live, store, messages: Vec::new() }

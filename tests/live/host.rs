@@ -519,6 +519,7 @@ fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
         counter: Counter::default(),
         files: Files::default(),
         images: false,
+        confined: None,
     }
 }
 

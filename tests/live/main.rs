@@ -18,6 +18,7 @@ mod caches;
 mod changes;
 mod checks;
 mod compactions;
+mod confined;
 mod continued;
 mod cut_outputs;
 mod economics;

@@ -408,6 +408,7 @@ fn a_session_of_an_earlier_release_renders_its_calls_and_goes_on_as_it_was() {
         counter: Counter::default(),
         files: Files::Elsewhere,
         images: false,
+        confined: None,
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let calls = live.state().calls();

@@ -107,6 +107,7 @@ fn open(store: &Store) -> LiveSession {
         counter: Counter::default(),
         files: Files::Elsewhere,
         images: false,
+        confined: None,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

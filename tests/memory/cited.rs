@@ -479,7 +479,8 @@ fn an_untrusted_project_is_not_looked_at() {
     assert_eq!(memory.look().all_pages().count(), 0);
     assert!(memory.verify().is_empty() && memory.stale().is_empty());
     assert!(!repository.root().join(".pi/memory/page-facts.jsonl").exists());
-    assert_eq!(Scope::ALL.len(), 3);
+    let scopes: Vec<Scope> = memory.folders().scopes().map(|(scope, _)| scope).collect();
+    assert_eq!(scopes, [Scope::Global]);
 }
 
 #[test]

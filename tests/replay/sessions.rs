@@ -271,6 +271,7 @@ fn a_replay_reads_no_file_of_this_machine() {
         counter: Counter::Characters,
         files: Files::Elsewhere,
         images: false,
+        confined: None,
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let send = |live: &mut LiveSession, skip: usize, to: usize| {

@@ -30,6 +30,7 @@ fn open(machine: &Machine, name: &str, agent: &str, here: &Path) -> LiveSession 
         counter: Counter::default(),
         files: Files::Here,
         images: false,
+        confined: None,
     };
     LiveSession::open(machine.store.clone(), options).unwrap()
 }

@@ -109,7 +109,10 @@ impl Journal {
             let ids = Ids::stored(&self.store, &options, session_key(&self.store, &options)?)?;
             let version = self.store.get(&ids.session, AsOf::Latest)?;
             if let Some(version) = version.filter(|version| !is_forgotten(version)) {
-                parent = Some((ids, AsOf::Tx(version.tx_id)));
+                let at = AsOf::Tx(version.tx_id);
+                let may_inherit = self.options.confined != Some(true)
+                    || Session::replay(&read_events(&self.store, &ids.session, at)?).is_confined();
+                parent = may_inherit.then_some((ids, at));
             }
         }
         if parent.is_none() {
@@ -231,6 +234,11 @@ impl Journal {
             start,
         };
         self.is_in_doubt = false;
+        if let Some(confined) = self.options.confined
+            && confined != self.state.is_confined()
+        {
+            self.record(Event::Confined { confined });
+        }
         Ok(events)
     }
 
@@ -257,6 +265,7 @@ impl Journal {
             cwd: cwd.to_string_lossy().into_owned(),
             time: self.store.now(),
             forked_from,
+            confined: self.options.confined == Some(true),
         })
     }
 

@@ -67,6 +67,10 @@ impl Journal {
     /// What the reference line of an object says of it besides: its nickname, and the fields that its own `view` names, or its short
     /// summary where it has no view.
     pub(in crate::live) fn label(&self, id: &ObjectId) -> Result<String> {
+        if self.state.is_confined() {
+            // Others' sessions may have given it both.
+            return Ok(String::new());
+        }
         let nickname = self.store.nicknames(id)?.into_iter().next();
         let (envelope, fields, stored) = match self.staged(id) {
             Some((envelope, payload)) => (envelope.clone(), payload.fields.clone(), None),

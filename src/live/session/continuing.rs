@@ -31,7 +31,7 @@ impl LiveSession {
     /// chat is told as text with the next message. The other session stays as it is. From here on the two are independent.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if this session has messages already; `NOT_FOUND` or `FORGOTTEN` for the other; whatever the store reports.
+    /// `INVALID_ARGUMENT` if this session has messages already, or is confined; `NOT_FOUND` or `FORGOTTEN` for the other; whatever the store reports.
     pub fn continue_from(&mut self, source: &ObjectId) -> Result<Continuation> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
@@ -39,6 +39,12 @@ impl LiveSession {
             return Err(Error::argument(
                 "session",
                 "can only be continued in a session without messages: start a new one".to_owned(),
+            ));
+        }
+        if self.state().is_confined() {
+            return Err(Error::argument(
+                "session",
+                "is not for those who read this one".to_owned(),
             ));
         }
         let cwd = self.workspace.disk().canonical_cwd();

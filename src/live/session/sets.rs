@@ -3,6 +3,7 @@
 use super::LiveSession;
 use crate::error::Result;
 use crate::live::tools::Tools;
+use crate::object::{Hash, ObjectId};
 
 impl LiveSession {
     /// Takes an object out of the metadata pool, which deactivates it: it is indexed only until it is activated or brought back. Shows
@@ -36,6 +37,17 @@ impl LiveSession {
     /// Those of names.
     pub fn unpin(&mut self, name: &str) -> Result<String> {
         self.change_sets(|tools| tools.unpin(name))
+    }
+
+    /// The object of a name among those that the session itself met, and the versions of it that it met, oldest first: what those may see
+    /// who see nothing else of the store. Of a file the model saw text.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn met(&mut self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
+        let _bounded = self.bounded();
+        self.reload_if_in_doubt()?;
+        self.tools().met(name)
     }
 
     fn change_sets(&mut self, change: impl Fn(&mut Tools<'_>) -> Result<String>) -> Result<String> {

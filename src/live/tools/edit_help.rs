@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Tools;
 use crate::context::edit_help::{self, Target};
 use crate::context::log_layout::Texts;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::harness::Call;
 use crate::live::Notice;
 use crate::live::workspace::{Announced, NoteBudget, describe_change};
@@ -23,7 +23,9 @@ impl Tools<'_> {
         let disk = self.workspace.disk();
         let Some(given) = Call::new("edit", args).path() else { return Ok(None) };
         let path = disk.resolve(given)?;
+        let is_met = || Ok::<_, Error>(self.is_met(&disk.file_id(&path)?));
         let may_look = disk.location(&path).open.is_some() && !disk.is_excluded(&path);
+        let may_look = may_look && (!self.journal.state().is_confined() || is_met()?);
         Ok(may_look.then_some(path))
     }
 

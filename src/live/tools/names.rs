@@ -8,8 +8,9 @@ use crate::session::{IndexEntry, Subject};
 use crate::store::MAX_CANDIDATES;
 
 impl Tools<'_> {
-    /// Finds the object of a name, which may also be written as a line of ours quotes it: first in the session index by handle, ID, nickname, path and ID prefix, then among the
-    /// files of the store, then by turns. Never another session's toolcalls.
+    /// Finds the object of a name, which may also be written as a line of ours quotes it: first in the session index by handle, ID, nickname,
+    /// path and ID prefix, then among the files of the store, then by turns. Never another session's toolcalls; where the session is
+    /// confined, only what it met.
     ///
     /// # Errors
     /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure objects.
@@ -24,6 +25,9 @@ impl Tools<'_> {
     }
 
     fn find_as_given(&self, name: &Name) -> Result<ObjectId> {
+        if self.journal.state().is_confined() {
+            return self.find_met(name);
+        }
         let index = self.journal.state().index();
         if let Some(handle) = name.handle() {
             let entry = index.by_handle(handle);
@@ -40,13 +44,17 @@ impl Tools<'_> {
         if let Some(id) = self.journal.store().find_by_prefix(name, may)? {
             return Ok(id);
         }
-        let messages = self.messages_named(name);
-        let segment = messages.and_then(|(first, last)| index.segment(first, last));
-        segment.map(|entry| entry.id.clone()).ok_or_else(|| unknown(name))
+        self.turns_named(name).ok_or_else(|| unknown(name))
+    }
+
+    /// The part of the chat whose turns the name says.
+    pub(super) fn turns_named(&self, name: &Name) -> Option<ObjectId> {
+        let (first, last) = self.messages_named(name)?;
+        Some(self.journal.state().index().segment(first, last)?.id.clone())
     }
 
     /// What the name is as a path.
-    fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
+    pub(super) fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
         match self.workspace.disk().resolve(&name.text) {
             Ok(path) => self.workspace.disk().file_id(&path).map(Some),
             Err(_) => Ok(None),
@@ -54,7 +62,7 @@ impl Tools<'_> {
     }
 
     /// The object of the session index that a prefix names.
-    fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
+    pub(super) fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
         let Some(prefix) = name.id_prefix() else { return Ok(None) };
         let found: Vec<_> = self.journal.state().index().by_prefix(prefix).collect();
         match found.as_slice() {

@@ -22,6 +22,8 @@ impl Tools<'_> {
         let object = match self.find(name) {
             Err(error @ Error::UnknownName { .. }) => {
                 let other = match self.list_steps(name)? {
+                    // What is on the disk is not for those who have not seen it.
+                    None if self.journal.state().is_confined() => None,
                     None => self.no_file(&name.text),
                     steps => steps,
                 };

@@ -69,6 +69,10 @@ impl Tools<'_> {
     /// The newest version that has text.
     fn last_with_text(&self, object: &ObjectId) -> Result<Option<Version>> {
         let versions = self.journal.store().history(object)?;
-        Ok(versions.into_iter().find(|version| version.content.is_some()))
+        let met = self.versions_met(object);
+        let may = |version: &Version| {
+            !self.journal.state().is_confined() || met.contains(&version.content_hash)
+        };
+        Ok(versions.into_iter().find(|version| version.content.is_some() && may(version)))
     }
 }

@@ -168,7 +168,7 @@ impl Book {
         let (mut warnings, mut is_done) = (Vec::new(), true);
         for (scope, folder) in chapters(folders) {
             let Some(chapter) = self.chapters.get_mut(folder.path()) else { continue };
-            match chapter.write(scope, &folder, is_shared || scope == Scope::Global) {
+            match chapter.write(scope, &folder, is_shared || scope != Scope::Project) {
                 Ok(is_written) => {
                     is_done &= is_written;
                     if is_written && is_shared && scope == Scope::Project {
@@ -328,7 +328,7 @@ impl Chapter {
     /// What `page-facts.jsonl` should say.
     fn all_shared(&self) -> impl Iterator<Item = Fact> {
         self.facts.values().filter_map(|fact| match fact.scope {
-            Scope::Global => Some(fact.clone()),
+            Scope::Global | Scope::Conversation => Some(fact.clone()),
             Scope::Project => Some(fact.shared()),
             Scope::Local => None,
         })
@@ -384,7 +384,7 @@ fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<Pin> {
 
 /// The folders that have facts, each once, with the scope of what git has of them.
 fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, MemoryFolder)> {
-    let scopes = [Scope::Global, Scope::Project].into_iter();
+    let scopes = Scope::WITH_FOLDER.into_iter();
     scopes.filter_map(|scope| Some((scope, folders.memory_folder(scope)?)))
 }
 

@@ -14,6 +14,7 @@ pub(super) struct Continued {
 impl Session {
     /// The session begins, or goes on from another one.
     pub(super) fn open(&mut self, opened: &Opened) {
+        self.is_confined |= opened.confined;
         self.continued.harness = self.opened.replace(opened.clone()).map(|before| before.harness);
     }
 

@@ -24,6 +24,11 @@ impl Session {
         self.opened.as_ref()
     }
 
+    /// Whether names mean only what the session met: others than the user take part.
+    pub fn is_confined(&self) -> bool {
+        self.is_confined
+    }
+
     /// The chat.
     pub fn chat(&self) -> &Chat {
         &self.chat
@@ -322,6 +327,11 @@ impl Session {
     }
 
     /// The newest version of a file of which the model saw text, that it made itself, or that it was told about. Unlike
+    /// The versions of a file that the session met, oldest first; none of anything else.
+    pub fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
+        self.files.versions(file)
+    }
+
     /// [`Self::announced`], changes do not count while nothing of the file stands.
     pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
         self.files.seen(file)

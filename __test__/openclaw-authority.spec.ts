@@ -1,0 +1,432 @@
+// Who may do what in OpenClaw, for every command and option that there is: the tables of the parser say which there are, so that none can be
+// forgotten. What others must not have stands in another conversation, in files, and in the owner's memory.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openMemory, openSession, openStore, tools } from "../index.js";
+import { type Asked, isAllowed } from "../lib/authority.js";
+import { memoryParts } from "../lib/memory-command.js";
+import { Authority } from "../openclaw-plugin/authority.js";
+import { memorySwitches, parts, runCommand } from "../openclaw-plugin/command.js";
+import { refuseWrite } from "../openclaw-plugin/middleware.js";
+import { Plugin } from "../openclaw-plugin/plugin.js";
+import { madeUpHost, onTelegram, operator, withTelegram } from "./openclaw-made-up.ts";
+
+/** In the owner's private chat, in files that nobody else met, and in the owner's memory. */
+const secret = "swordfish";
+const group = "agent:main:telegram:group:-1001";
+const own = "agent:main:telegram:direct:111";
+const other = "agent:main:telegram:direct:222";
+const owner = 111;
+const member = 222;
+
+const folder = mkdtempSync(join(tmpdir(), "palimpsest-test-"));
+const workspace = join(folder, "workspace");
+const agentDir = join(folder, "agent");
+const plugin = new Plugin(join(folder, "state", "palimpsest"), { warn: () => {} });
+const before = process.env.PI_CODING_AGENT_DIR;
+
+function write(path: string, text: string): string {
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+
+const outside = join(folder, "home", "notes.md");
+const names: string[] = [];
+
+let time = 0;
+const user = (text: string) => ({ role: "user", content: [{ type: "text", text }], timestamp: ++time });
+
+/** A turn of a session: a file is read, and the model answers. Returns what went to the model, with the section of memory. */
+async function turn(sessionId: string, sessionKey: string, path?: string): Promise<string> {
+  const current = await plugin.sessions.of({ sessionId, sessionKey, cwd: workspace });
+  if (current === undefined) {
+    throw new Error(`off: ${plugin.sessions.whyOff(sessionId)}`);
+  }
+  const list: { role: string }[] = [user("hello")];
+  if (path !== undefined) {
+    const call = { type: "toolCall", id: `call${++time}`, name: "read", arguments: { path } };
+    const text = readFileSync(join(workspace, path), "utf8");
+    list.push({ role: "assistant", content: [call], timestamp: ++time } as { role: string });
+    const result = { toolCallId: call.id, toolName: "read", isError: false, timestamp: ++time };
+    list.push({ role: "toolResult", content: [{ type: "text", text }], ...result } as { role: string });
+  }
+  const section = await current.memory.section({});
+  return `${section}\n${JSON.stringify(await current.session.transformContext(list))}`;
+}
+
+/** What somebody types, and hears. */
+function typed(who: object, sessionId: string, sessionKey: string, args: string): Promise<string> {
+  return runCommand(plugin, { sessionId, sessionKey, args, ...who } as Parameters<typeof runCommand>[1]);
+}
+
+/** All that may be typed: each part, each option, and names of things of others. */
+function everything(): string[] {
+  const given = ["", ...names, "f1@-1", "t1", "f9", "lines", secret, "telegram:direct:111"];
+  const lines = [
+    "",
+    "help",
+    "memory",
+    "memory help",
+    "nothing",
+    "MEMORY traces",
+    "Off",
+    "memory IMPORT claude",
+    "memory\ttraces",
+  ];
+  for (const [name] of parts) {
+    lines.push(...given.map((text) => `${name} ${text}`.trim()), `${name.toUpperCase()} f1`);
+  }
+  const scoped = ["global", "project", "local", "conversation"].map((scope) => `${scope} planted by somebody`);
+  for (const [name, part] of [...memoryParts, ...memorySwitches]) {
+    const { options } = part as { options?: ReadonlyMap<string, unknown> };
+    const all = [...(options ?? new Map()).keys(), "--sessions", "--apply", "--unknown"];
+    const spelled = all.flatMap((option) => [option, option.toUpperCase(), `${option}=yes`, option.replace("--", "—")]);
+    lines.push(...[...given, ...scoped].map((text) => `memory ${name} ${text}`.trim()));
+    lines.push(
+      ...spelled.flatMap((option) => [`memory ${name} ${option} ${secret}`, `memory ${name} ${outside} ${option}`]),
+    );
+  }
+  return lines;
+}
+
+/** What was typed is no secret: an answer may say it again. */
+const shows = (answer: string, line: string) =>
+  answer.replaceAll(line, "").replaceAll(`\`${secret}\``, "").includes(secret);
+
+beforeAll(async () => {
+  process.env.PI_CODING_AGENT_DIR = agentDir;
+  write(join(workspace, "plan.md"), `the key is ${secret}\n`);
+  write(join(workspace, "private.md"), `${secret}, too\n`);
+  write(join(workspace, "public.md"), "what everybody knows\n");
+  write(outside, `- ${secret} in a file\n`);
+  write(join(agentDir, "memory", "MEMORY.md"), `# Memory\n\n- Global: ${secret}\n`);
+  write(join(workspace, ".pi", "memory", "MEMORY.md"), `# Memory\n\n- Project: ${secret}\n`);
+  write(join(workspace, ".pi", "memory", "MEMORY.local.md"), `# Memory\n\n- Local: ${secret}\n`);
+  plugin.sessions.configure({ store: join(folder, "store.sqlite"), track: false });
+  plugin.authority.configure(...madeUpHost(withTelegram));
+  expect(await turn("own", own, "plan.md")).toContain(secret);
+  await turn("own", own, "private.md");
+  const current = await plugin.sessions.opened("own");
+  const index = (await current?.session.sets())?.index ?? [];
+  names.push(...index.flatMap(({ id, handle }) => [id, id.slice(0, 12), handle]));
+  names.push(
+    "plan.md",
+    "./plan.md",
+    join(workspace, "plan.md"),
+    outside,
+    "/etc/hostname",
+    ".pi/memory/MEMORY.md",
+    "session:own",
+  );
+  await typed(onTelegram(owner, "111"), "own", own, `memory recall ${secret}`);
+  // The group met a later version of the file that the owner's session knows.
+  write(join(workspace, "plan.md"), "the plan is public now\n");
+  await turn("group", group, "plan.md");
+  await turn("other", other, "public.md");
+});
+
+afterAll(async () => {
+  await plugin.sessions.closeAll();
+  if (before === undefined) {
+    delete process.env.PI_CODING_AGENT_DIR;
+  } else {
+    process.env.PI_CODING_AGENT_DIR = before;
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const places = [
+  ["a member in a group", onTelegram(member, "group:-1001"), "group", group],
+  ["a member in a topic of a group", onTelegram(member, "group:-1001:topic:5"), "topic", `${group}:topic:5`],
+  ["the owner in a group", onTelegram(owner, "group:-1001"), "group", group],
+  ["the operator in a group's session", operator, "group", group],
+  ["a second person in a private chat", onTelegram(member, "222"), "other", other],
+  ["a second person in the owner's chat", onTelegram(member, "222"), "own", own],
+  ["a stranger in a group", { ...onTelegram(333, "group:-1001"), isAuthorizedSender: false }, "group", group],
+  [
+    "a stranger in private",
+    { ...onTelegram(333, "333"), isAuthorizedSender: false },
+    "x",
+    "agent:main:telegram:direct:333",
+  ],
+  ["the owner's number on another channel", { ...onTelegram(owner, "1"), channel: "irc" }, "group", group],
+  ["somebody with the owner's name", { ...onTelegram(member, "222"), senderId: "telegram:111 " }, "own", own],
+  ["nobody known", { isAuthorizedSender: true }, "own", own],
+  ["a client without the right to administer", { ...operator, gatewayClientScopes: ["operator.write"] }, "own", own],
+  ["a member of a group that is led into the owner's session", onTelegram(member, "group:-7"), "own", own],
+  ["the owner in a group that is led into their session", onTelegram(owner, "group:-7"), "own", own],
+] as const;
+
+describe.each(places)("%s", (_, who, sessionId, sessionKey) => {
+  test("hears and changes nothing of the owner's, whatever is typed", async () => {
+    const found: string[] = [];
+    for (const line of everything()) {
+      const answer = await typed(who, sessionId, sessionKey, line);
+      if (shows(answer, line) || answer.includes(join(folder, "store.sqlite")) || answer.includes(agentDir)) {
+        found.push(`${line}: ${answer}`);
+      }
+    }
+    expect(found).toEqual([]);
+    expect(await plugin.sessions.choiceOf(sessionId)).toEqual({});
+    const files = [join(agentDir, "memory"), join(workspace, ".pi", "memory")].flatMap((at) =>
+      readdirSync(at, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()),
+    );
+    const texts = files.map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
+    expect(texts.filter((text) => text.includes("planted by somebody"))).toEqual([]);
+  });
+});
+
+test("the owner in a conversation of their own has everything", async () => {
+  for (const who of [onTelegram(owner, "111"), operator]) {
+    expect(await typed(who, "own", own, "show f1@-1")).toContain(secret);
+    expect(await typed(who, "own", own, "show private.md")).toContain(secret);
+    expect(await typed(who, "own", own, `memory recall ${secret}`)).toContain("Global");
+    expect(await typed(who, "own", own, "status")).toContain(join(folder, "store.sqlite"));
+    expect(await typed(who, "own", own, "memory traces")).not.toContain("owner");
+    expect(await typed(who, "own", own, "settings track")).toContain("track");
+  }
+});
+
+test("members see the figures and objects of their conversation, as it met them", async () => {
+  const said = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
+  expect(await said("status")).toMatch(/^window/m);
+  expect(await said("status")).not.toContain("notice");
+  expect(await typed(onTelegram(owner, "group:-1001"), "group", group, "status")).toContain("not yours alone");
+  expect(await said("objects")).toContain("plan.md");
+  expect(await said("show plan.md")).toBe("the plan is public now");
+  expect(await said("history plan.md")).toMatch(/^latest[^\n]*$/);
+  expect(await said("show plan.md@-1")).toMatch(/met no/);
+  expect(await said("off")).toBe("`/palimpsest off` is the owner's.");
+  expect(await said("memory import claude")).toBe("`/palimpsest memory import` is the owner's.");
+  expect(await said(`memory recall --sessions ${secret}`)).toMatch(/^`--sessions` is for the owner/);
+  const help = await said("help");
+  expect(help).not.toContain("settings");
+  expect(await said("memory help")).not.toContain("traces");
+});
+
+test("what is declared of commands and options is this, and all else is the owner's", () => {
+  const declared = (entries: Iterable<[string, { may?: string; options?: ReadonlyMap<string, { may?: string }> }]>) =>
+    [...entries].flatMap(([name, { may, options }]) => [
+      ...(may === undefined ? [] : [`${name}: ${may}`]),
+      ...[...(options ?? [])]
+        .filter(([, option]) => option.may !== undefined)
+        .map(([option, { may: to }]) => `${name} ${option}: ${to}`),
+    ]);
+  expect(declared(parts)).toEqual([
+    "status: read",
+    "objects: read",
+    "show: read",
+    "history: read",
+    "why: read",
+    "activate: change",
+    "deactivate: change",
+    "pin: change",
+    "unpin: change",
+    "memory: read",
+  ]);
+  expect(declared([...memoryParts, ...memorySwitches])).toEqual([
+    "pages: read",
+    "recall: read",
+    "recall --files: read",
+    "remember: change",
+    "waiting: change",
+    "accept: change",
+    "withdraw: change",
+    "flush: change",
+    "confirm: change",
+  ]);
+  const asked = (conversation: Asked["conversation"], sender: Asked["sender"]) => ({ conversation, sender });
+  for (const conversation of ["owner", "person", "group", "mixed"] as const) {
+    expect(isAllowed(asked(conversation, "owner"), undefined)).toBe(conversation === "owner");
+    expect(isAllowed(asked(conversation, "member"), undefined)).toBe(false);
+    expect(isAllowed(asked(conversation, "member"), "change")).toBe(false);
+    expect(isAllowed(asked(conversation, "member"), "read")).toBe(
+      conversation === "person" || conversation === "group",
+    );
+    expect(isAllowed(asked(conversation, "stranger"), "read")).toBe(false);
+  }
+});
+
+test("the request of a group and of a second person holds nothing of the owner's, nor do the model's tools", async () => {
+  for (const [sessionId, sessionKey] of [
+    ["group", group],
+    ["other", other],
+  ]) {
+    const request = await turn(sessionId, sessionKey);
+    expect(request).toContain("of this conversation alone");
+    expect(request).not.toContain(secret);
+    const current = await plugin.sessions.opened(sessionId);
+    const met = new Set((await current?.session.sets())?.index.map(({ id }) => id));
+    const unmet = names.filter(
+      (name) => !/^[ft]\d$|plan\.md$/.test(name) && ![...met].some((id) => id.startsWith(name)),
+    );
+    expect(unmet.length).toBeGreaterThan(5);
+    for (const tool of tools()) {
+      for (const name of unmet) {
+        const answer = current && tool.execute(current.session, "", { name });
+        await expect(answer, `${tool.name} ${name}`).rejects.toMatchObject({
+          code: expect.stringMatching(/UNKNOWN|NOT_ACT/),
+        });
+      }
+    }
+    for (const path of [join(agentDir, "memory", "MEMORY.md"), ".pi/memory/MEMORY.md", ".pi/memory/MEMORY.local.md"]) {
+      const event = { toolName: "write", params: { path, content: "- planted" } };
+      expect(await refuseWrite(plugin, event, { sessionId, sessionKey }), path).toMatchObject({ block: true });
+    }
+  }
+});
+
+test("what a group learns stays the group's, until the owner takes it over by name", async () => {
+  const inGroup = (line: string) => typed(onTelegram(owner, "group:-1001"), "group", group, line);
+  const inPrivate = (line: string) => typed(onTelegram(owner, "111"), "own", own, line);
+  expect(await inGroup("memory remember project Deploys: on Friday")).toContain("is not of this conversation");
+  expect(await inGroup("memory remember conversation Deploys: on Monday")).toContain("Staged");
+  expect(await inGroup(`memory remember conversation Look: at ${outside} and \`${outside}\``)).toContain("Staged");
+  await inGroup("memory flush");
+  expect(await typed(onTelegram(member, "group:-1001"), "group", group, "memory recall Deploys")).toContain("Monday");
+  expect(await turn("group2", group)).toContain("Monday");
+  // What an entry of a group cites has no file looked at.
+  const current = await plugin.sessions.opened("group2");
+  await expect(current?.store.find(outside)).rejects.toMatchObject({ code: "UNKNOWN_NAME" });
+  expect(await turn("own2", own)).not.toContain("Monday");
+  expect(await turn("other", other)).not.toContain("Monday");
+  expect(await inPrivate("memory take")).toContain(group);
+  expect(await inPrivate("memory take telegram:group:-1001")).toContain("Monday");
+  expect(await inPrivate("memory take telegram:group:-1001 global --apply")).toContain("staged");
+  expect(await inPrivate("memory flush")).toContain("Monday");
+  const memory = openMemory({ agentDir });
+  expect((await memory.pages()).map(({ text }) => text).join("\n")).toContain("Deploys: on Monday");
+});
+
+test("the owner turns it off in a group from their own chat, and on again", async () => {
+  const inPrivate = (line: string) => typed(onTelegram(owner, "111"), "own", own, line);
+  const inGroup = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
+  expect(await inPrivate("off nowhere")).toContain("No chat is called");
+  expect(await inPrivate(`off ${group}`)).toBe(`Palimpsest is off in \`${group}\`, from its next turn on.`);
+  plugin.begin("group", group, []);
+  await plugin.sessions.close("group");
+  expect(await inGroup("status")).toBe("Palimpsest is off in this session.");
+  expect(await inGroup("on")).toBe("`/palimpsest on` is the owner's.");
+  expect(await inPrivate("on telegram:group:-1001")).toContain("is on in");
+  expect(await inGroup("status")).toMatch(/^window/m);
+});
+
+test("a fork of the owner's session for a group begins without what that one left", async () => {
+  plugin.sessions.willFork(["forked"], "own");
+  const request = await turn("forked", group);
+  expect(request).not.toContain(secret);
+  const current = await plugin.sessions.opened("forked");
+  expect((await current?.session.sets())?.index).toEqual([]);
+});
+
+test("somebody else who writes in the owner's session makes it a shared one, until they are an owner", async () => {
+  const key = "agent:main:desk";
+  expect(await turn("desk", key)).toContain(secret);
+  plugin.sessions.heard({
+    sessionId: "desk",
+    sessionKey: key,
+    messageChannel: "telegram",
+    requesterSenderId: "222",
+    senderIsOwner: false,
+  });
+  expect(await turn("desk", key)).not.toContain(secret);
+  await expect
+    .poll(() => plugin.sessions.choiceOf("desk"))
+    .toMatchObject({ strangers: [expect.stringContaining("222")] });
+  expect(await typed(operator, "desk", key, "memory traces")).toContain("not yours alone");
+  const both = { ...withTelegram, commands: { ownerAllowFrom: ["telegram:111", "telegram:222"] } };
+  plugin.authority.configure(...madeUpHost(both));
+  expect(await turn("desk", key)).toContain(secret);
+  plugin.authority.configure(...madeUpHost(withTelegram));
+});
+
+describe("whose a conversation is", () => {
+  const whose = (key: string | undefined, config = withTelegram, paired?: string[]) => {
+    const authority = new Authority();
+    authority.configure(...madeUpHost(config, paired));
+    return authority.conversationOf(key);
+  };
+
+  test.each([
+    ["agent:main:main", "owner"],
+    ["agent:main:fresh", "owner"],
+    ["agent:main:direct", "owner"],
+    ["agent:main:dashboard:1", "owner"],
+    ["agent:main:telegram:direct:111", "owner"],
+    ["agent:main:telegram:direct:111:thread:5", "owner"],
+    ["agent:main:telegram:bot2:direct:111", "owner"],
+    ["agent:main:direct:111", "owner"],
+    ["agent:main:telegram:direct:222", "person"],
+    ["agent:main:irc:direct:111", "person"],
+    ["agent:main:direct:222", "person"],
+    ["agent:main:telegram:dm:222", "person"],
+    ["agent:main:telegram:group:-100", "group"],
+    ["AGENT:MAIN:TELEGRAM:GROUP:-100", "group"],
+    ["agent:main:slack:channel:c1:thread:5", "group"],
+    ["agent:main:whatsapp:1234@g.us", "group"],
+    ["agent:main:cron:job:run:1", "mixed"],
+    ["agent:main:hook:gmail:1", "mixed"],
+    ["agent:main:subagent:1", "mixed"],
+    ["agent:main:voice:5551234", "mixed"],
+    ["agent:main:global", "mixed"],
+    ["global", "mixed"],
+    ["", "mixed"],
+    [undefined, "mixed"],
+  ])("by its key: %s", async (key, expected) => {
+    expect(await whose(key)).toBe(expected);
+  });
+
+  test("the main session is the owner's as long as nobody else may write there", async () => {
+    const main = "agent:main:main";
+    const shared = { ...withTelegram, session: {} };
+    const telegram = (settings: object) => ({ ...shared, channels: { telegram: settings } });
+    const alone = { dmPolicy: "allowlist", allowFrom: ["111"] };
+    expect(await whose(main, shared)).toBe("mixed");
+    expect(await whose(main, telegram(alone))).toBe("owner");
+    expect(await whose(main, { ...telegram(alone), commands: {} })).toBe("mixed");
+    expect(await whose(main, telegram({ ...alone, dmPolicy: "open" }))).toBe("mixed");
+    expect(await whose(main, telegram({ ...alone, allowFrom: ["*"] }))).toBe("mixed");
+    expect(await whose(main, telegram({ enabled: false, dmPolicy: "open" }))).toBe("owner");
+    expect(await whose(main, telegram({ dmPolicy: "disabled" }))).toBe("owner");
+    expect(await whose(main, telegram({ accounts: { a: alone, b: { dmPolicy: "open" } } }))).toBe("mixed");
+    // Whom the owner let in by pairing is in no configuration.
+    expect(await whose(main, telegram({}), ["111"])).toBe("owner");
+    expect(await whose(main, telegram({}), ["111", "222"])).toBe("mixed");
+    expect(await whose(main, telegram({}))).toBe("mixed");
+    const led = { ...telegram(alone), session: { groupScope: "main" } };
+    expect(await whose(main, led)).toBe("mixed");
+    const bound = { ...withTelegram, bindings: [{ session: { groupScope: "main" } }] };
+    expect(await whose(main, bound)).toBe("mixed");
+    expect(await whose("agent:main:home", { ...shared, session: { mainKey: "home" } })).toBe("mixed");
+  });
+
+  test("people whom the host takes for one are the owner if all of them are", async () => {
+    const linked = (ids: string[]) => ({
+      ...withTelegram,
+      session: { ...(withTelegram.session as object), identityLinks: { Olga: ids } },
+    });
+    const key = "agent:main:telegram:direct:olga";
+    expect(await whose(key, linked(["telegram:111"]))).toBe("owner");
+    expect(await whose(key, linked(["telegram:111", "discord:9"]))).toBe("person");
+    expect(await whose(key)).toBe("person");
+  });
+
+  test("an owner who is named for no channel counts where there is one channel alone", async () => {
+    const config = { ...withTelegram, commands: { ownerAllowFrom: ["111"] } };
+    expect(await whose(own, config)).toBe("owner");
+    const two = { ...config, channels: { ...(withTelegram.channels as object), irc: { allowFrom: ["x"] } } };
+    expect(await whose(own, two)).toBe("person");
+  });
+});
+
+test("a session of others stays confined when a program opens it that does not say so", async () => {
+  await plugin.sessions.closeAll();
+  const store = await openStore({ path: join(folder, "store.sqlite") });
+  const session = await openSession(store, { harness: "openclaw", sessionId: "group", cwd: workspace });
+  await expect(session.continueFrom("session:own")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await session.close();
+  await store.close();
+});
