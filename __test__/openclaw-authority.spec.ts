@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openMemory, openSession, openStore, tools } from "../index.js";
+import { openMemory, openSession, openStore, tools, trustProject } from "../index.js";
 import { type Asked, isAllowed } from "../lib/authority.js";
 import { memoryParts } from "../lib/memory-command.js";
 import { Authority } from "../openclaw-plugin/authority.js";
@@ -105,6 +105,7 @@ beforeAll(async () => {
   write(join(agentDir, "memory", "MEMORY.md"), `# Memory\n\n- Global: ${secret}\n`);
   write(join(workspace, ".pi", "memory", "MEMORY.md"), `# Memory\n\n- Project: ${secret}\n`);
   write(join(workspace, ".pi", "memory", "MEMORY.local.md"), `# Memory\n\n- Local: ${secret}\n`);
+  await trustProject({ agentDir, project: workspace }, true);
   plugin.sessions.configure({ store: join(folder, "store.sqlite"), track: false });
   plugin.authority.configure(...madeUpHost(withTelegram));
   expect(await turn("own", own, "plan.md")).toContain(secret);

@@ -5,9 +5,10 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
-import { inStateFolder } from "../lib/places.js";
+import { inStateFolder, piAgentDir } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
+import { untrustedText } from "../lib/trust.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
@@ -220,6 +221,14 @@ export class Sessions {
     }
   }
 
+  /** What the owner is told of a workspace whose memory is not used; null if there is nothing. @param {string} project */
+  async #untrusted(project) {
+    const found = await addon.projectTrust({ agentDir: piAgentDir(), project }).catch(() => undefined);
+    return found === undefined || found.counts || found.standing === "denied"
+      ? null
+      : untrustedText(found, "`/palimpsest memory trust`, or");
+  }
+
   /**
    * @param {Who} who
    * @param {Settings} settings
@@ -238,7 +247,8 @@ export class Sessions {
       { conversation: confined ? name : undefined, cwd, isOff },
       this.#failures,
     );
-    const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
+    const untrusted = confined ? null : await this.#untrusted(cwd);
+    const notices = [store.notice, ...(await session.mountNotices()), untrusted].filter((notice) => notice !== null);
     for (const notice of notices) {
       this.#failures.notice(notice);
     }

@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { trustProject } from "../../index.js";
 import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
@@ -40,6 +41,7 @@ beforeAll(async () => {
   });
   linkPalimpsest(sandbox);
   rememberGlobally(sandbox, `- Global: ${secret}\n`);
+  await trustProject({ agentDir: join(sandbox.homeDir, ".pi", "agent"), project: sandbox.workspaceDir }, true);
   outside = join(sandbox.homeDir, "notes.md");
   writeFileSync(outside, `- ${secret} in a file\n`);
   gateway = await startGateway(sandbox, { env: { OPENCLAW_SKIP_CHANNELS: "" } });

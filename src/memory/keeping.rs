@@ -21,7 +21,8 @@ use crate::store::{IndexedFolder, Store, slashed};
 /// Warning of a file that a merge left its marks in.
 const TORN: &str = "CONFLICT_MARKERS";
 /// Warnings of a file, or a folder, that may have more pages.
-const UNSURE: [&str; 7] = [
+const UNSURE: [&str; 8] = [
+    "NOT_PRIVATE",
     "UNREADABLE",
     "NOT_TEXT",
     "CONFLICT_MARKERS",

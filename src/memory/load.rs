@@ -13,6 +13,7 @@ use super::warning::Warning;
 use crate::markdown::{self, FrontMatter, Link, Resolution, VaultIndex};
 use crate::object::Hash;
 use crate::source::{self, FileStamp, FileState, read_file};
+use crate::store::private;
 
 /// Bytes of a file that are read. A larger one is read up to the last line that ends before.
 pub const MAX_BYTES: u64 = 1 << 20;
@@ -202,6 +203,14 @@ fn markdown_files(
         warnings.push(Warning::new("MANY_FILES", folder, problem));
         files.truncate(MAX_FILES);
     }
+    files.retain(|(_, path)| {
+        let is_open = source::metadata(path).is_ok_and(|found| private::is_open_to_all(&found));
+        if is_open {
+            let problem = "is not read: every user of the machine may change it";
+            warnings.push(Warning::new("NOT_PRIVATE", path, problem));
+        }
+        !is_open
+    });
     if scope != Scope::Global {
         // A repository must not have other files read, of its own or not.
         files.retain(|(_, path)| {
@@ -463,6 +472,11 @@ mod tests {
             assert_eq!(loaded.files.len(), 1, "{folder}");
             assert!(codes(&loaded).iter().all(|code| *code == "UNWRITABLE"));
             set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+            let file = path.join("MEMORY.md");
+            set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+            let loaded = desk.load(true);
+            assert_eq!((loaded.files.len(), codes(&loaded)), (1, vec!["NOT_PRIVATE"]));
+            set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
         }
         let pi = desk.folder.path().join("p/.pi");
         rename(&pi, desk.folder.path().join("p/other")).unwrap();

@@ -34,7 +34,8 @@ const SHOWN_PASSAGES: usize = 3;
 /// What a hit in the archive is worth beside one that is current: it may have been put away because it is wrong.
 const ARCHIVED: f64 = 0.5;
 /// Warnings about files that were not searched, or not to their end.
-const UNSEARCHED: [&str; 5] = ["UNREADABLE", "NOT_TEXT", "TOO_LARGE", "MANY_FILES", "LEADS_OUT"];
+const UNSEARCHED: [&str; 6] =
+    ["UNREADABLE", "NOT_TEXT", "NOT_PRIVATE", "TOO_LARGE", "MANY_FILES", "LEADS_OUT"];
 
 /// What came of a recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

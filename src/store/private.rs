@@ -122,6 +122,11 @@ fn problem_of_file(found: &Metadata) -> Option<&'static str> {
     }
 }
 
+/// Whether every user of the machine may change a file.
+pub(crate) fn is_open_to_all(found: &Metadata) -> bool {
+    owner::is_open_to_all(found)
+}
+
 #[cfg(unix)]
 mod owner {
     use std::fs::{File, Metadata, OpenOptions};
@@ -158,6 +163,10 @@ mod owner {
 
     pub(super) fn is_of_another(found: &Metadata) -> bool {
         found.uid() != user()
+    }
+
+    pub(super) fn is_open_to_all(found: &Metadata) -> bool {
+        found.mode() & 0o002 != 0
     }
 
     pub(super) fn problem_of_file(found: &Metadata) -> Option<&'static str> {
@@ -238,6 +247,10 @@ mod owner {
     }
 
     pub(super) fn is_of_another(_found: &Metadata) -> bool {
+        false
+    }
+
+    pub(super) fn is_open_to_all(_found: &Metadata) -> bool {
         false
     }
 

@@ -10,7 +10,7 @@ use crate::context::host::image_units;
 use crate::context::log_layout::{Texts, counted_of, headed_lines};
 use crate::context::tokens::{self, Counter};
 use crate::error::{Error, Result};
-use crate::object::{Handle, Hash, Name, ObjectId, VersionSelector, quote};
+use crate::object::{Handle, HandleKind, Hash, Name, ObjectId, VersionSelector, quote};
 use crate::session::{
     ActiveView, Cut, Event, LineRange, Shows, Subject, merge_ranges, parse_ranges,
 };
@@ -77,7 +77,10 @@ impl Tools<'_> {
             0 => subject.name,
             some => format!("{} · {}", subject.name, forms::count(some, "image")),
         };
-        if let Some(store) = self.journal.store().elsewhere(&subject.object)? {
+        // A session's calls and segments are its own, wherever it was before.
+        if subject.handle.kind == HandleKind::File
+            && let Some(store) = self.journal.store().elsewhere(&subject.object)?
+        {
             name.push_str(&forms::from_elsewhere(&store));
         }
         let (counted, all) = counted_of(&subject.text, &ranges, true);

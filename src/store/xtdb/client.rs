@@ -9,6 +9,7 @@ mod body;
 mod failure;
 mod found;
 mod http;
+mod limits;
 mod log;
 mod operations;
 mod reply;
@@ -57,7 +58,7 @@ pub(crate) struct Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("url", &self.http.url).finish_non_exhaustive()
+        f.debug_struct("Client").field("url", &self.http.limits.url).finish_non_exhaustive()
     }
 }
 
@@ -72,7 +73,7 @@ impl Client {
 
     /// The server's address, without `/_xtdb`.
     pub(crate) fn url(&self) -> &str {
-        &self.http.url
+        &self.http.limits.url
     }
 
     /// What the server says of itself: also the way to find out what answers there.
@@ -253,7 +254,8 @@ impl Client {
         room: &Room,
         read: fn(&str, &Reply, &mut dyn BufRead, &Room) -> Result<T, Failure>,
     ) -> Result<T> {
-        let read = |reply: &Reply, body: &mut Body<'_>| read(&self.http.url, reply, body, room);
+        let read =
+            |reply: &Reply, body: &mut Body<'_>| read(&self.http.limits.url, reply, body, room);
         self.explained(request, self.http.ask(&*self.runtime()?, request, read))
     }
 
@@ -286,7 +288,7 @@ impl Client {
         request: &Request,
         read: fn(&str, &Reply) -> Result<T, Failure>,
     ) -> Result<T> {
-        self.http.ask(&*self.runtime()?, request, |reply, _| read(&self.http.url, reply))
+        self.http.ask(&*self.runtime()?, request, |reply, _| read(&self.http.limits.url, reply))
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {

@@ -6,10 +6,10 @@ use std::io::{self, BufRead, Read};
 use std::time::Duration;
 
 use reqwest::Response;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::failure::{self, Failure};
-use super::http::{Http, MAX_ERROR, MAX_SHORT, SLOWEST_LINE};
+use super::limits::{Limits, MAX_ERROR, MAX_SHORT, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
 
@@ -19,7 +19,7 @@ const PART: usize = 256;
 /// A body that is being read.
 pub(super) struct Body<'a> {
     runtime: &'a Runtime,
-    pub(super) http: &'a Http,
+    pub(super) limits: &'a Limits,
     response: Response,
     chunk: Vec<u8>,
     at: usize,
@@ -35,13 +35,13 @@ pub(super) struct Body<'a> {
 impl<'a> Body<'a> {
     pub(super) fn new(
         runtime: &'a Runtime,
-        http: &'a Http,
+        limits: &'a Limits,
         response: Response,
         come: &'a Cell<usize>,
         patience: Duration,
     ) -> Self {
         let (chunk, at, waited) = (Vec::new(), 0, Duration::ZERO);
-        Self { runtime, http, response, chunk, at, come, patience, waited, failure: None }
+        Self { runtime, limits, response, chunk, at, come, patience, waited, failure: None }
     }
 
     /// Reads it into an answer: all of it if that is what was asked for, else the beginning, and gives up the rest.
@@ -51,7 +51,7 @@ impl<'a> Body<'a> {
             reply.body.extend_from_slice(&chunk);
             if self.come.get() > most {
                 if reply.is_wanted() {
-                    return Err(too_long(&self.http.url, most));
+                    return Err(too_long(&self.limits.url, most));
                 }
                 reply.body.truncate(most);
                 break;
@@ -63,15 +63,28 @@ impl<'a> Body<'a> {
     fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let start = Instant::now();
         let left = self.patience.saturating_sub(self.waited);
-        let chunk = self.runtime.wait(self.http.chunk(&mut self.response, left))?;
+        let chunk = self.runtime.wait(chunk(self.limits, &mut self.response, left))?;
         self.waited += start.elapsed();
         let length = chunk.as_ref().map_or(0, Vec::len);
         self.patience += Duration::from_secs(length as u64) / SLOWEST_LINE;
         self.come.set(self.come.get() + length + PART);
-        if self.come.get() > self.http.max_body {
-            return Err(too_long(&self.http.url, self.http.max_body));
+        if self.come.get() > self.limits.max_body {
+            return Err(too_long(&self.limits.url, self.limits.max_body));
         }
         Ok(chunk)
+    }
+}
+
+/// The next part of a body; `None` at its end.
+pub(super) async fn chunk(
+    Limits { url, request_timeout, .. }: &Limits,
+    response: &mut Response,
+    left: Duration,
+) -> Result<Option<Vec<u8>>, Failure> {
+    match timeout(left.min(*request_timeout), response.chunk()).await {
+        Ok(Ok(chunk)) => Ok(chunk.map(|chunk| chunk.to_vec())),
+        Ok(Err(error)) => Err(failure::of_transport(url, error)),
+        Err(_) => Err(Failure::never(failure::timeout(url, request_timeout.as_secs_f64()))),
     }
 }
 

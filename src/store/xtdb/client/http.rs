@@ -11,8 +11,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::ClientOptions;
-use super::body::Body;
+use super::body::{Body, chunk};
 use super::failure::{self, Again, Failure};
+use super::limits::{Limits, MAX_ERROR, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
 use super::tls;
@@ -21,10 +22,6 @@ use crate::error::{Error, Result};
 
 /// Most bytes of an answer, and of a transaction in the log: a text stands twice in memory while it is read.
 const MAX_BODY: usize = 64 << 20;
-/// Most bytes of an answer that is read whole: those say a few words.
-pub(super) const MAX_SHORT: usize = 1 << 20;
-/// Bytes that are read of an answer with another status than asked for; then the connection is closed.
-pub(super) const MAX_ERROR: usize = 16 << 10;
 /// How often a request is sent at most, where repeating is safe.
 const MAX_TRIES: u32 = 4;
 /// The longest wait before the second try; doubles with each.
@@ -32,8 +29,6 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// A connection that nothing used for so long is closed; balancers in between drop them after a minute without a word.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
-/// Bytes in a second below which a line is too slow to wait for.
-pub(super) const SLOWEST_LINE: u32 = 32 << 10;
 /// The server takes addresses of 8 KB, headers included.
 const MAX_ADDRESS: usize = 7_000;
 
@@ -96,15 +91,13 @@ impl Request {
 
 /// The way to one server.
 pub(super) struct Http {
-    pub(super) url: String,
+    pub(super) limits: Limits,
     base: Url,
     token: Option<Token>,
     tls: rustls::ClientConfig,
-    request_timeout: Duration,
     connect_timeout: Duration,
     await_timeout: Duration,
     connections: usize,
-    pub(super) max_body: usize,
     pub(super) permits: Semaphore,
     log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
@@ -121,15 +114,13 @@ impl Http {
         let ClientOptions { token, request_timeout, connect_timeout, await_timeout, .. } = options;
         let pool = build(&tls, connect_timeout, connections)?;
         Ok(Self {
-            url,
+            limits: Limits { url, max_body: MAX_BODY, request_timeout },
             base,
             token,
             tls,
-            request_timeout,
             connect_timeout,
             await_timeout,
             connections,
-            max_body: MAX_BODY,
             permits: Semaphore::new(connections),
             log_permit: Semaphore::new(1),
             pool: Mutex::new(Arc::new(pool)),
@@ -187,7 +178,8 @@ impl Http {
         let response = runtime.wait(self.open(request))?;
         let come = Cell::new(0);
         let mut reply = self.head(&response);
-        let mut body = Body::new(runtime, self, response, &come, self.request_timeout);
+        let mut body =
+            Body::new(runtime, &self.limits, response, &come, self.limits.request_timeout);
         if !(request.is_streamed && reply.is_wanted()) {
             body.text(&mut reply)?;
         }
@@ -220,14 +212,14 @@ impl Http {
         let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
         match timeout(limit, pool.execute(built)).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(failure::of_transport(&self.url, error)),
-            Err(_) => Err(Failure::never(failure::timeout(&self.url, limit.as_secs_f64()))),
+            Ok(Err(error)) => Err(failure::of_transport(&self.limits.url, error)),
+            Err(_) => Err(Failure::never(failure::timeout(&self.limits.url, limit.as_secs_f64()))),
         }
     }
 
     /// For reading the log, which takes two connections of its own: one at a time.
     pub(super) async fn log_permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        self.permit(&self.log_permit, self.request_timeout).await
+        self.permit(&self.log_permit, self.limits.request_timeout).await
     }
 
     async fn permit<'a>(
@@ -237,27 +229,12 @@ impl Http {
     ) -> Result<SemaphorePermit<'a>, Failure> {
         let busy = || {
             let problem = format!("earlier requests have gone on for {} s", limit.as_secs_f64());
-            let error = failure::unavailable(&self.url, problem, None);
+            let error = failure::unavailable(&self.limits.url, problem, None);
             Failure { error, again: Again::Never, unsent: true }
         };
         match timeout(limit, permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) | Err(_) => Err(busy()),
-        }
-    }
-
-    /// The next part of a body; `None` at its end.
-    pub(super) async fn chunk(
-        &self,
-        response: &mut Response,
-        limit: Duration,
-    ) -> Result<Option<Vec<u8>>, Failure> {
-        match timeout(limit.min(self.request_timeout), response.chunk()).await {
-            Ok(Ok(chunk)) => Ok(chunk.map(|chunk| chunk.to_vec())),
-            Ok(Err(error)) => Err(failure::of_transport(&self.url, error)),
-            Err(_) => {
-                Err(Failure::never(failure::timeout(&self.url, self.request_timeout.as_secs_f64())))
-            }
         }
     }
 
@@ -303,7 +280,9 @@ impl Http {
         let mut response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
         let mut reply = self.head(&response);
         let whole = timeout(self.connect_timeout, async {
-            while let Some(chunk) = self.chunk(&mut response, self.connect_timeout).await.ok()? {
+            while let Some(chunk) =
+                chunk(&self.limits, &mut response, self.connect_timeout).await.ok()?
+            {
                 reply.body.extend(chunk);
                 if reply.body.len() > MAX_ERROR {
                     break;
@@ -318,7 +297,7 @@ impl Http {
     pub(super) fn head_limit(&self, request: &Request) -> Duration {
         let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
         let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
-        let begins = self.request_timeout * if request.is_long { 10 } else { 1 };
+        let begins = self.limits.request_timeout * if request.is_long { 10 } else { 1 };
         begins + awaits + Duration::from_secs(sent) / SLOWEST_LINE
     }
 

@@ -80,7 +80,7 @@ fn pass(
     }
     let mut ended = None;
     let transactions =
-        Transactions { url: &http.url, times, seen, take, come: &come, ended: &mut ended };
+        Transactions { url: &http.limits.url, times, seen, take, come: &come, ended: &mut ended };
     let mut json = serde_json::Deserializer::from_reader(&mut ops);
     let read = json.deserialize_seq(transactions).and_then(|()| json.end());
     drop(json);
@@ -92,7 +92,7 @@ fn pass(
             let problem =
                 if is_cut { "is cut off".to_owned() } else { format!("is no log ({error})") };
             let again = if is_cut { Again::AtOnce } else { Again::Never };
-            Failure { error: failure::unreadable(&http.url, problem), again, unsent: false }
+            Failure { error: failure::unreadable(&http.limits.url, problem), again, unsent: false }
         })),
     }
 }
@@ -168,7 +168,7 @@ impl Transactions<'_> {
 fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &edn::Problem) -> Failure {
     let body = times.source_mut();
     body.failure.take().unwrap_or_else(|| Failure {
-        error: answers::of_notation(&body.http.url, problem),
+        error: answers::of_notation(&body.limits.url, problem),
         again: if matches!(problem, edn::Problem::CutOff) { Again::AtOnce } else { Again::Never },
         unsent: false,
     })
@@ -183,10 +183,10 @@ fn open<'a>(
 ) -> Result<Body<'a>, Failure> {
     let response = runtime.wait(http.open(request))?;
     let mut reply = http.head(&response);
-    let mut body = Body::new(runtime, http, response, come, http.head_limit(request));
-    if answers::expect(&http.url, &reply, 200).is_err() {
+    let mut body = Body::new(runtime, &http.limits, response, come, http.head_limit(request));
+    if answers::expect(&http.limits.url, &reply, 200).is_err() {
         body.text(&mut reply)?;
-        return Err(failure::of_status(&http.url, &reply));
+        return Err(failure::of_status(&http.limits.url, &reply));
     }
     Ok(body)
 }

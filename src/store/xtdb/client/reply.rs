@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::edn::{self, Edn};
-use super::http::MAX_ERROR;
+use super::limits::MAX_ERROR;
 use super::token::Token;
 
 /// Characters of what a server said that go into a message.

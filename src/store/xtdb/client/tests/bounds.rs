@@ -42,7 +42,7 @@ fn questions(client: &Client, room: &Room) -> Vec<Result<()>> {
 fn refused(act: impl Fn() -> Act + Send + Sync + 'static) -> Vec<Error> {
     let server = Server::with(move |_, _| act());
     let mut client = client(&server.url());
-    client.http.max_body = 1 << 20;
+    client.http.limits.max_body = 1 << 20;
     let answers = questions(&client, &Room::of(1 << 20));
     let most = server.seen().len() * (BUFFERED + (2 << 20));
     assert!(server.taken() < most, "{} bytes in {} answers", server.taken(), server.seen().len());

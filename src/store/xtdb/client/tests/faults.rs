@@ -189,7 +189,7 @@ fn a_body_without_end_is_not_read_to_its_end() {
     let server =
         Server::start(vec![Act::json(200, &format!("{{\"a\":\"{}\"}}", "x".repeat(5_000)))]);
     let mut client = client(&server.url());
-    client.http.max_body = 1_000;
+    client.http.limits.max_body = 1_000;
     let error = client.entity("a", At::Latest, &Room::for_answers()).unwrap_err();
     assert_eq!(error.code(), "XTDB_ANSWER");
     assert!(error.to_string().contains("more than 1000 bytes"), "{error}");

@@ -106,7 +106,7 @@ fn a_log_that_ends_properly_in_its_middle_is_not_taken_for_whole() {
 fn a_transaction_without_end_is_not_read_to_its_end_and_many_small_ones_are() {
     let server = Server::with(|_, seen| body(seen, None));
     let mut client = client(&server.url());
-    client.http.max_body = 100_000;
+    client.http.limits.max_body = 100_000;
     assert_eq!(read(&client, None).0.len(), 9);
 
     let server = Server::with(|_, seen| {
@@ -117,7 +117,7 @@ fn a_transaction_without_end_is_not_read_to_its_end_and_many_small_ones_are() {
         Act::Send(bytes)
     });
     let mut client = super::client(&server.url());
-    client.http.max_body = 100_000;
+    client.http.limits.max_body = 100_000;
     let (taken, result) = read(&client, None);
     assert_eq!(taken, []);
     let error = result.unwrap_err();
