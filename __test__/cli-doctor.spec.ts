@@ -93,6 +93,7 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
     "settings: .*`colour`",
     (at) => {
       at.write(".pi/palimpsest.json", JSON.stringify({ colour: "red" }));
+      at.run("trust");
     },
   ],
   [

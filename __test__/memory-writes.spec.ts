@@ -94,7 +94,7 @@ test("what may not be remembered is refused with its code", async () => {
     const refused = memory.remember(scope as "global", text);
     await expect(refused, `${scope} ${text.slice(0, 20)}`).rejects.toMatchObject({ code });
   }
-  expect([existsSync(agentDir), existsSync(project)]).toEqual([false, false]);
+  expect([existsSync(agentDir), existsSync(join(project, ".pi"))]).toEqual([false, false]);
 });
 
 test("a folder that cannot be written is said, and the others are flushed", async () => {

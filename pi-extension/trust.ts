@@ -8,7 +8,8 @@ import type { Failures } from "./failures.ts";
 /** Name of Pi's option that trusts the project's memory and settings for this run. */
 const trustFlag = "trust-memory";
 
-const answers = { yes: "Yes, use them", no: "No, and don't ask again", later: "Not now" };
+/** The first is what Enter means to somebody who is typing already. */
+const answers = { later: "Not now", yes: "Yes, use them", no: "No, and don't ask again" };
 
 let isVouched = () => false;
 /** Real paths of which this process said that nobody answered. */

@@ -178,7 +178,8 @@ test("print and json mode say it in text beside the answers", async () => {
 });
 
 test("--no-context gives plain Pi, says so, and says where Pi took the prompt for its value", async () => {
-  const { model, sandbox } = await start([{ text: "Hello." }, { text: "Hello." }, { text: "Hello." }]);
+  const answers = [{ text: "Hello." }, { text: "Hello." }, { text: "Hello." }];
+  const { model, sandbox } = await start(answers, { trusted: false });
   const plain = await runPi(sandbox, ["-e", extension, "-p", "hi", "--no-context"]);
   expect(plain).toMatchObject({ code: 0, stdout: "Hello.\n", stderr: "" });
   expect(toolNames(model.requests[0].body)).toEqual(["read", "bash", "edit", "write"]);

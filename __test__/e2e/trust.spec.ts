@@ -180,8 +180,8 @@ test.skipIf(missing("tmux"))("the terminal asks once, and remembers the answer",
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   clone(sandbox, { ".pi/memory/MEMORY.md": memory[".pi/memory/MEMORY.md"] });
   const first = terminal(sandbox);
-  await first.shows(/brings memory or settings/);
-  first.press("Enter");
+  await first.shows(/→ Not now/);
+  first.press("Down", "Enter");
   await first.shows(/is trusted/);
   await first.command("go");
   await first.shows(/ok/);
@@ -193,8 +193,8 @@ test.skipIf(missing("tmux"))("no is an answer, too", async () => {
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   clone(sandbox, { ".pi/memory/MEMORY.md": memory[".pi/memory/MEMORY.md"] });
   const pi = terminal(sandbox);
-  await pi.shows(/brings memory or settings/);
-  pi.press("Down", "Enter");
+  await pi.shows(/→ Not now/);
+  pi.press("Down", "Down", "Enter");
   await pi.shows(/is not trusted/);
   await pi.command("go");
   await pi.shows(/ok/);

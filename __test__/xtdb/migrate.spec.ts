@@ -44,7 +44,9 @@ describe.skipIf(noXtdb)("migrate", { timeout: 120_000 }, () => {
       const before = at.run(name, ...rest);
       const after = at.run(name, ...rest, "--store", copy);
       expect(after.status, name).toBe(0);
-      expect(withoutTransactions(after.stdout), name).toBe(withoutTransactions(before.stdout));
+      // The new store says which one wrote its versions.
+      const said = name === "history" ? after.stdout.replaceAll(/\t[0-9a-f]{8}$/gm, "") : after.stdout;
+      expect(withoutTransactions(said), name).toBe(withoutTransactions(before.stdout));
     }
     expect(at.run("doctor", "--store", copy).stdout).toContain("nothing is wrong");
   });

@@ -131,9 +131,11 @@ impl TrustBook {
         };
         Ok(match (answer.trusted, answer.identity.is_still(project)) {
             (true, true) => Standing::Trusted,
-            (true, false) => Standing::Changed,
             (false, true) => Standing::Denied,
-            (false, false) => self.without_an_answer(project, brought),
+            (trusted, false) => match self.without_an_answer(project, brought) {
+                Standing::Unknown if trusted => Standing::Changed,
+                standing => standing,
+            },
         })
     }
 

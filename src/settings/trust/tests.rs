@@ -91,6 +91,9 @@ fn another_repository_at_the_path_is_asked_for_again() {
     fs::rename(desk.project(), desk.folder.path().join("old")).unwrap();
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     assert_eq!(desk.standing(), Standing::Changed, "no repository");
+    fs::remove_dir_all(desk.project().join(".pi")).unwrap();
+    assert_eq!(desk.standing(), Standing::Own, "there is nothing to ask about");
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.come_from("two");
     assert_eq!(desk.standing(), Standing::Changed);
     desk.come_from("one");
