@@ -54,15 +54,24 @@ pub(super) fn refuse_write(
     })
 }
 
+/// Whether a call writes into a folder of memory, whether that counts or not.
+pub(super) fn writes_memory(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
+    let is_memory = |path: &PathBuf| find(folders, path).is_some() || is_in_refused(folders, path);
+    written_paths(cwd, Call::new(tool, args)).iter().any(is_memory)
+}
+
 /// Whether a call writes into a project's memory that does not count: it would add to what others left there, unseen.
 fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
-    let mut written = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
-    written.any(|touch| {
-        resolve_path(touch.path, cwd).is_ok_and(|path| {
-            folders.is_in_refused(&path)
-                || folders.canonical().is_in_refused(&canonical_path(&path))
-        })
-    })
+    written_paths(cwd, call).iter().any(|path| is_in_refused(folders, path))
+}
+
+fn is_in_refused(folders: &Folders, path: &Path) -> bool {
+    folders.is_in_refused(path) || folders.canonical().is_in_refused(&canonical_path(path))
+}
+
+fn written_paths(cwd: &Path, call: Call<'_>) -> Vec<PathBuf> {
+    let written = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
+    written.filter_map(|touch| resolve_path(touch.path, cwd).ok()).collect()
 }
 
 /// The files of a project's memory that a call writes, by their paths in its folder.

@@ -141,7 +141,7 @@ impl Folders {
 
     fn standing(&self) -> Result<Standing> {
         match (&self.book, self.real_project()) {
-            (Some(book), Some(real)) => book.standing(real, &Brought::of(real)),
+            (Some(book), Some(real)) => book.standing(real, || Brought::of(real)),
             _ => Ok(Standing::Unknown),
         }
     }

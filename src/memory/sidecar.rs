@@ -142,7 +142,9 @@ impl MemoryFolder {
         let is_own = is_own(name);
         let act = if makes { "create" } else { "open" };
         let opened = match &self.project {
-            Some(project) if !is_own => opened_in(project, makes),
+            Some(project) if !is_own => {
+                opened_in(project, makes).map(|folder| Place { folder, name: name.to_owned() })
+            }
             _ => {
                 // A file of the user's own folder may be a link that they made.
                 let path = self.path_of(name);
@@ -158,10 +160,6 @@ impl MemoryFolder {
                 HeldFolder::open(folder, Access::Private).map(|folder| Place { folder, name })
             }
         };
-        let opened = opened.map(|place| match &self.project {
-            Some(_) if !is_own => Place { name: name.to_owned(), ..place },
-            _ => place,
-        });
         match opened {
             Ok(place) => {
                 private::check_held(&place.folder)?;
@@ -330,12 +328,12 @@ impl MemoryFolder {
 }
 
 /// The memory folder of a project, opened part by part.
-fn opened_in(project: &Path, makes: bool) -> io::Result<Place> {
+fn opened_in(project: &Path, makes: bool) -> io::Result<HeldFolder> {
     let mut folder = HeldFolder::open(project, Access::Shared)?;
     for name in [".pi", "memory"] {
         folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
     }
-    Ok(Place { folder, name: String::new() })
+    Ok(folder)
 }
 
 /// Whether only the program reads and writes a file, or what it sets aside of one.

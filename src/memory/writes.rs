@@ -325,12 +325,18 @@ impl Memory {
     /// `cwd`: the working folder, from which relative paths count.
     pub fn check_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = source::bounded(LOOK);
+        // Before every tool call of a host: whether the project counts is asked only where it matters.
+        if !guard::writes_memory(&self.folders, cwd, tool, args) {
+            return None;
+        }
         self.admit();
         let refused = guard::refuse_write(&self.folders, cwd, tool, args);
-        if refused.is_none() && self.is_written_by(tool, args, cwd) {
-            // Where it cannot be made, the host's tool says so.
-            drop(self.make_conversation());
+        if refused.is_none() {
             self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
+            if self.is_written_by(tool, args, cwd) {
+                // Where it cannot be made, the host's tool says so.
+                drop(self.make_conversation());
+            }
         }
         refused
     }

@@ -120,19 +120,19 @@ impl TrustBook {
         self.root.join(KEPT_FOLDER).join(&key.as_str()[..KEY_CHARS])
     }
 
-    /// How a project stands, by its real path and by what it has now.
+    /// How a project stands, by its real path and by what it has now, which is looked at only where no answer decides.
     ///
     /// # Errors
     /// `NOT_PRIVATE` if others could have written the answers, `FILE` if they cannot be read: then nothing is trusted.
-    pub fn standing(&self, project: &Path, brought: &Brought) -> Result<Standing> {
+    pub fn standing(&self, project: &Path, brought: impl FnOnce() -> Brought) -> Result<Standing> {
         let answers = self.answers()?;
         let Some(answer) = answers.projects.get(&key(project)) else {
-            return Ok(self.without_an_answer(project, brought));
+            return Ok(self.without_an_answer(project, &brought()));
         };
         Ok(match (answer.trusted, answer.identity.is_still(project)) {
             (true, true) => Standing::Trusted,
             (false, true) => Standing::Denied,
-            (trusted, false) => match self.without_an_answer(project, brought) {
+            (trusted, false) => match self.without_an_answer(project, &brought()) {
                 Standing::Unknown if trusted => Standing::Changed,
                 standing => standing,
             },
@@ -284,7 +284,7 @@ pub fn look_at_project(book: &TrustBook, project: &Path) -> Result<(PathBuf, Sta
     let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
     let real = found.map_err(failed)?;
     let brought = Brought::of(&real);
-    Ok((real.clone(), book.standing(&real, &brought)?, brought))
+    Ok((real.clone(), book.standing(&real, || brought.clone())?, brought))
 }
 
 fn key(project: &Path) -> String {

@@ -33,7 +33,7 @@ impl Desk {
 
     fn standing(&self) -> Standing {
         let project = self.project();
-        self.book().standing(&project, &Brought::of(&project)).unwrap()
+        self.book().standing(&project, || Brought::of(&project)).unwrap()
     }
 
     fn answer(&self, trusted: Option<bool>) {
@@ -183,7 +183,7 @@ fn answers_that_others_could_have_written_do_not_count() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let standing = || {
         let project = desk.project();
-        desk.book().standing(&project, &Brought::of(&project)).map_err(|error| error.code())
+        desk.book().standing(&project, || Brought::of(&project)).map_err(|error| error.code())
     };
     fs::set_permissions(&file, fs::Permissions::from_mode(0o622)).unwrap();
     assert_eq!(standing(), Err("NOT_PRIVATE"));
