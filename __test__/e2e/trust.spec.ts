@@ -177,27 +177,27 @@ test("what one's own session wrote needs no word, and what a pull brings does", 
 });
 
 test.skipIf(missing("tmux"))("the terminal asks once, and remembers the answer", async () => {
-  const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
+  const { model, sandbox } = await start(() => ({ text: "Answered." }), { trusted: false });
   clone(sandbox, { ".pi/memory/MEMORY.md": memory[".pi/memory/MEMORY.md"] });
   const first = terminal(sandbox);
   await first.shows(/→ Not now/);
   first.press("Down", "Enter");
   await first.shows(/is trusted/);
   await first.command("go");
-  await first.shows(/ok/);
+  await first.shows(/Answered\./);
   expect(promptOf(model.requests[0] as never)).toContain("CLONEWORD");
   expect(await projectTrust(placesOf(sandbox))).toMatchObject({ standing: "trusted" });
 });
 
 test.skipIf(missing("tmux"))("no is an answer, too", async () => {
-  const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
+  const { model, sandbox } = await start(() => ({ text: "Answered." }), { trusted: false });
   clone(sandbox, { ".pi/memory/MEMORY.md": memory[".pi/memory/MEMORY.md"] });
   const pi = terminal(sandbox);
   await pi.shows(/→ Not now/);
   pi.press("Down", "Down", "Enter");
   await pi.shows(/is not trusted/);
   await pi.command("go");
-  await pi.shows(/ok/);
+  await pi.shows(/Answered\./);
   expect(promptOf(model.requests[0] as never)).not.toContain("CLONEWORD");
   expect(await projectTrust(placesOf(sandbox))).toMatchObject({ standing: "denied", counts: false });
 });

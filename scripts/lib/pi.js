@@ -81,7 +81,8 @@ export function createSandbox({
       PI_SKIP_VERSION_CHECK: "1",
       PI_TELEMETRY: "0",
     },
-    remove: () => rmSync(dir, { recursive: true, force: true }),
+    // A Pi whose terminal was just closed may write until it is gone.
+    remove: () => rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
   };
 }
 

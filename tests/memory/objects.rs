@@ -1,13 +1,12 @@
 //! Memory files in a store are objects like any other.
 
 use palimpsest::graph::Graph;
-use palimpsest::memory::{CitedChange, StoreAccess};
+use palimpsest::memory::CitedChange;
 use palimpsest::object::{AsOf, ObjectId};
-use palimpsest::settings::Settings;
-use palimpsest::source::{IndexOptions, Namespace, canonical_path};
+use palimpsest::source::{Namespace, canonical_path};
 use palimpsest::store::{DEFAULT_DIFF_CONTEXT, Store};
 
-use crate::repository::{Repository, stale};
+use crate::repository::{Repository, stale, stored};
 
 const MEMORY: &str = ".pi/memory/MEMORY.md";
 
@@ -24,13 +23,7 @@ impl Desk {
     }
 
     fn memory(&self) -> palimpsest::memory::Memory {
-        let files = self.files.clone();
-        let access = StoreAccess::new(self.store.clone(), || {
-            let settings = Settings::default();
-            let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
-            Ok(IndexOptions { files, all: false, max_text_bytes, exclude })
-        });
-        self.repository.memory().with_store(access)
+        stored(self.repository.memory(), &self.store, &self.files)
     }
 
     fn id(&self, path: &str) -> ObjectId {

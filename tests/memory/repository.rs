@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use palimpsest::memory::{Folders, Look, Memory, Page, PageId, Scope};
+use palimpsest::memory::{Folders, Look, Memory, Page, PageId, Scope, StoreAccess};
 use palimpsest::object::Timestamp;
+use palimpsest::settings::Settings;
+use palimpsest::source::{IndexOptions, Namespace};
+use palimpsest::store::Store;
 
 /// A day of the tests.
 pub(crate) fn some_day() -> Timestamp {
@@ -97,6 +100,16 @@ pub(crate) fn own_in(root: &Path, agent: &Path, name: &str) -> PathBuf {
 
 pub(crate) fn memory_in(root: &Path, agent: &Path) -> Memory {
     Memory::new(Folders::new(Some(agent), Some(root), true)).with_clock(some_day)
+}
+
+/// Memory with a store in which its files are objects.
+pub(crate) fn stored(memory: Memory, store: &Store, files: &Namespace) -> Memory {
+    let files = files.clone();
+    memory.with_store(StoreAccess::new(store.clone(), || {
+        let settings = Settings::default();
+        let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
+        Ok(IndexOptions { files, all: false, max_text_bytes, exclude })
+    }))
 }
 
 /// Writes a file as if on the day of the tests.

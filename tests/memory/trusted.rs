@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use palimpsest::memory::{Folders, Look, Memory, Scope, StoreAccess};
-use palimpsest::settings::{Settings, TrustBook};
-use palimpsest::source::{IndexOptions, Namespace, canonical_path};
+use palimpsest::memory::{Folders, Look, Memory, Scope};
+use palimpsest::settings::TrustBook;
+use palimpsest::source::{Namespace, canonical_path};
 use palimpsest::store::Store;
 use serde_json::json;
 
-use crate::repository::{Repository, some_day};
+use crate::repository::{Repository, some_day, stored};
 
 const MEMORY: &str = ".pi/memory/MEMORY.md";
 
@@ -135,13 +135,7 @@ fn a_memory_local_md_that_git_has_sees_nothing_outside_of_the_project() {
     let (store, files) = (Store::open(":memory:").unwrap(), Namespace::here("fs"));
     let id = files.locate(&canonical_path(&outside)).id().unwrap();
     let look = || {
-        let files = files.clone();
-        let access = StoreAccess::new(store.clone(), || {
-            let settings = Settings::default();
-            let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
-            Ok(IndexOptions { files, all: false, max_text_bytes, exclude })
-        });
-        asking(&repository).with_store(access).look();
+        stored(asking(&repository), &store, &files).look();
         store.get(&id, palimpsest::object::AsOf::Latest).unwrap().is_some()
     };
     answer(&repository, true);
@@ -161,15 +155,7 @@ fn a_journal_of_an_earlier_version_is_taken_over_if_it_is_ones_own_and_else_name
         let repository = Repository::new();
         repository.write(MEMORY, "- A: a\n");
         let (store, files) = (Store::open(":memory:").unwrap(), Namespace::here("fs"));
-        let open = || {
-            let files = files.clone();
-            let access = StoreAccess::new(store.clone(), || {
-                let settings = Settings::default();
-                let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
-                Ok(IndexOptions { files, all: false, max_text_bytes, exclude })
-            });
-            asking(&repository).with_store(access)
-        };
+        let open = || stored(asking(&repository), &store, &files);
         answer(&repository, true);
         if is_known {
             open().look();
