@@ -166,7 +166,7 @@ export class Redaction {
       const known = this.lines.get(line.trim());
       return known === undefined ? line : line.replace(line.trim(), () => known);
     });
-    return [...this.secrets].reduce((shown, [secret, instead]) => without(shown, secret, instead), lines.join("\n"));
+    return without(lines.join("\n"), this.secrets);
   }
 }
 
@@ -182,31 +182,50 @@ function isTelling(secret) {
 }
 
 /**
- * A text without a secret, and without a piece of it that shows its start or its end.
+ * A text without these secrets, and without a piece of one that shows its start or its end. All are looked for in the text as it was: where
+ * one holds a part of another, taking out the part would hide the rest of the other. So their order, which is by chance, changes nothing.
+ * @param {string} text
+ * @param {Map<string, string>} secrets with what is shown instead
+ */
+function without(text, secrets) {
+  const spans = [...secrets].flatMap(([secret, instead]) => spansOf(text, secret, instead));
+  spans.sort((one, other) => one.from - other.from || other.to - one.to || (one.instead < other.instead ? -1 : 1));
+  let shown = "";
+  let at = 0;
+  for (const { from, to, instead } of spans) {
+    if (from >= at) {
+      shown += text.slice(at, from) + instead;
+    }
+    at = Math.max(at, to);
+  }
+  return shown + text.slice(at);
+}
+
+/**
+ * Where the start or the end of a secret stands, as far as the text goes on as the secret does.
  * @param {string} text
  * @param {string} secret
  * @param {string} instead
  */
-function without(text, secret, instead) {
+function spansOf(text, secret, instead) {
   const size = Math.min(pieceCharacters, secret.length);
   const [start, end] = [secret.slice(0, size), secret.slice(-size)];
-  let shown = text;
-  for (let at = shown.indexOf(start); at >= 0; at = shown.indexOf(start, at + instead.length)) {
+  const spans = [];
+  for (let from = text.indexOf(start); from >= 0; from = text.indexOf(start, from + 1)) {
     let length = size;
-    while (length < secret.length && shown[at + length] === secret[length]) {
+    while (length < secret.length && text[from + length] === secret[length]) {
       length += 1;
     }
-    shown = shown.slice(0, at) + instead + shown.slice(at + length);
+    spans.push({ from, to: from + length, instead });
   }
-  for (let at = shown.indexOf(end); at >= 0; at = shown.indexOf(end, at)) {
+  for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + 1)) {
     let length = size;
-    while (length < secret.length && shown[at - 1] === secret[secret.length - length - 1]) {
-      [at, length] = [at - 1, length + 1];
+    while (length < secret.length && text[at + size - length - 1] === secret[secret.length - length - 1]) {
+      length += 1;
     }
-    shown = shown.slice(0, at) + instead + shown.slice(at + length);
-    at += instead.length;
+    spans.push({ from: at + size - length, to: at + size, instead });
   }
-  return shown;
+  return spans;
 }
 
 /** @param {string} json */
