@@ -38,7 +38,7 @@ describe.each(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"
     });
 
     test("files that exist", () => {
-      const paths = findAll(text, /`((?:src|tests|benches|scripts|bin|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
+      const paths = findAll(text, /`((?:src|crates|tests|benches|scripts|bin|pi-extension|__test__|\.ci)\/[\w./-]*)`/g);
       const links = findAll(text, /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g).map((link) => join(dirname(name), link));
       expect([...paths, ...links].filter((path) => !existsSync(join(root, path)))).toEqual([]);
     });

@@ -21,7 +21,7 @@ interface Cases {
   texts: [string, string, string][];
 }
 
-/** Rust's own test holds these, too: src/object/quote.rs. */
+/** Rust's own test holds these, too: crates/base/src/object/quote.rs. */
 const cases = JSON.parse(readFileSync(join(root, "tests", "fixtures", "quoted.json"), "utf8")) as Cases;
 
 /** The runs of characters that a form changes, of all that are no halves of others. */

@@ -1,6 +1,6 @@
 // Texts of others as a terminal, and the inspector's page, may be given them: what a content, a path or a name holds must not move the
 // cursor, change colours, begin a line, hide, or show in another order than it has. Which characters that are is said here for JavaScript,
-// and in src/object/quote.rs for Rust. Must not be asked about what goes to other programs as it is.
+// and in crates/base/src/object/quote.rs for Rust. Must not be asked about what goes to other programs as it is.
 
 /** What begins a picture of several characters. */
 const picture =

@@ -1,4 +1,4 @@
-// `npm run bench:xtdb`: a shared store in XTDB beside the local one (benches/xtdb.rs). One line says what is missing for it.
+// `npm run bench:xtdb`: a shared store in XTDB beside the local one (crates/xtdb/benches/xtdb.rs). One line says what is missing for it.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { prepareXtdb } from "./lib/xtdb.js";

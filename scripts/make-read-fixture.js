@@ -2,7 +2,7 @@
  * Makes tests/fixtures/pi-read.json: what Pi's own `read` tool answers to a table of cases.
  *
  * Run it again after updating Pi (`node scripts/make-read-fixture.js`); a changed fixture means that Pi's `read` changed
- * and `src/tools/read.rs` must follow. Files are given by how they are made, and long answers by their length, hash and
+ * and `crates/live/src/model_tools/read.rs` must follow. Files are given by how they are made, and long answers by their length, hash and
  * end, so that the fixture stays readable.
  */
 import { createHash } from "node:crypto";

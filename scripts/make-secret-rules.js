@@ -1,4 +1,4 @@
-// Makes `src/store/archive/secret_rules.txt` of the rules of gitleaks, of the copy of the Go module that is given:
+// Makes `crates/store/src/archive/secret_rules.txt` of the rules of gitleaks, of the copy of the Go module that is given:
 // `node scripts/make-secret-rules.js DIR`, where DIR is what `go mod download -json github.com/zricethezav/gitleaks/v8@VERSION` names.
 // Rules that need a file's path are left out; of allowlists, those that do.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ for (const line of lines) {
     throw new Error(`a line end in ${line}`);
   }
 }
-writeFileSync(join(root, "src", "store", "archive", "secret_rules.txt"), `${lines.join("\n")}\n`);
+writeFileSync(join(root, "crates", "store", "src", "archive", "secret_rules.txt"), `${lines.join("\n")}\n`);
 console.log(`${kept.length} of ${rules.length} rules`);
 
 /** @param {Record<string, unknown>} table */

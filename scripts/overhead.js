@@ -48,7 +48,7 @@ for (const memory of /** @type {const} */ (["without", "with"])) {
 }
 const { overheadTokens: counted } = await replayReport([]);
 if (counted < overheads.without) {
-  console.log(`replays count ${counted}: set \`OVERHEAD_TOKENS\` of src/replay/measure.rs`);
+  console.log(`replays count ${counted}: set \`OVERHEAD_TOKENS\` of crates/replay/src/measure.rs`);
 }
 const isWithin = overheads.without <= Math.min(limits.without, counted) && overheads.with <= limits.with;
 process.exitCode = isWithin ? 0 : 1;

@@ -41,7 +41,7 @@ try {
 
 async function study() {
   const shipped = /** @type {Hazards} */ (
-    JSON.parse(readFileSync(join(root, "src", "context", "hazards.json"), "utf8"))
+    JSON.parse(readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8"))
   );
   const defaults = await loadSettings({});
   const { table, weightsOf } = await learnedOnOthers();

@@ -1,5 +1,5 @@
 // Plays the demo's session in the real Pi, plain or with the extension, and keeps what the model server received.
-import { cpSync } from "node:fs";
+import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../setup.js";
 import { createDemoSession } from "./demo-session.js";
@@ -28,7 +28,7 @@ export async function playDemo({ parent, extension, deadlineMs = 120_000 }) {
   try {
     const settings = { defaultTools: ["read", "bash", "edit", "write", "ls"] };
     const sandbox = createSandbox({ baseUrl: model.baseUrl, settings, parent });
-    cpSync(join(root, "src"), join(sandbox.projectDir, "src"), { recursive: true });
+    copySources(join(sandbox.projectDir, "src"));
     session = createDemoSession(sandbox.projectDir);
 
     const args = extension === undefined ? [] : ["-e", extension];
@@ -47,5 +47,16 @@ export async function playDemo({ parent, extension, deadlineMs = 120_000 }) {
     return { bodies: model.requests.map((request) => request.body), session, stderr, sandbox };
   } finally {
     await model.close();
+  }
+}
+
+/**
+ * Copies our own Rust sources, each crate into a folder of its name.
+ * @param {string} folder
+ */
+function copySources(folder) {
+  cpSync(join(root, "src"), folder, { recursive: true });
+  for (const crate of readdirSync(join(root, "crates"))) {
+    cpSync(join(root, "crates", crate, "src"), join(folder, crate), { recursive: true });
   }
 }

@@ -1,4 +1,4 @@
-// The coding session that the demo plays: what the user says and what the scripted model does, over a copy of src/.
+// The coding session that the demo plays: what the user says and what the scripted model does, over a copy of our own sources.
 // The model acts on what it sees: if it finds the tool and a reference line, it brings an output back with `activate`; otherwise
 // it runs the command again. Everything else is the same in both runs.
 import { createHash } from "node:crypto";
@@ -48,7 +48,7 @@ grep -rqF '${fixMark}' src && echo "test result: ok. 430 passed; 0 failed" || { 
 `;
 
 /**
- * Prepares the session over the project's copy of `src/`, which must be there.
+ * Prepares the session over the sources in the project's `src/`, which must be there.
  * @param {string} projectDir
  * @returns {DemoSession}
  */

@@ -1,4 +1,4 @@
-// Helpers for the bench of the store: percentiles of single calls, and the same texts and searches as benches/search.rs. Pure.
+// Helpers for the bench of the store: percentiles of single calls, and the same texts and searches as crates/store/benches/search.rs. Pure.
 
 /** The searches, by the share of objects with the words. The mark `needleN` occurs in every Nth object. */
 export const searches = [

@@ -10,8 +10,8 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
-use crate::object::ObjectId;
-use crate::store::{self, ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
+use base::object::ObjectId;
+use store::{ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
 /// Writes a file that only its user may read, as `exportArchive` does: beside its place first, and then into it. What is there is
 /// replaced, a link too, and what a link leads to stays as it is.
@@ -20,7 +20,7 @@ use crate::store::{self, ExportOptions, Exported, ImportOptions, Imported, LeftO
 #[napi(ts_args_type = "path: string, text: string", ts_return_type = "Promise<void>")]
 pub fn write_private(path: Given<String>, text: Given<String>) -> AsyncTask<Blocking<()>> {
     blocking(move || {
-        store::write_output(Path::new(&path.named("path")?), text.named("text")?.as_bytes())
+        files::write_output(Path::new(&path.named("path")?), text.named("text")?.as_bytes())
     })
 }
 

@@ -8,7 +8,7 @@ use napi::sys;
 use serde_json::Value;
 
 use super::blocking::Json;
-use crate::error::{Error, Result};
+use base::error::{Error, Result};
 
 /// An argument, or what is wrong with it.
 pub struct Given<T>(std::result::Result<T, String>);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use napi::bindgen_prelude::{AsyncTask, JsObjectValue, JsValue, ToNapiValue, TypeName};
 use napi::{Env, Task, sys};
 
-use crate::error::{Error, Result};
-use crate::source::{Patience, ThreadClock, busy};
+use base::error::{Error, Result};
+use source::{Patience, ThreadClock, busy};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 

@@ -9,13 +9,12 @@ use super::blocking::{Blocking, blocking};
 use super::recorded::{RecordedCall, recorded};
 use super::store::Store;
 use super::version::count;
-use crate::error::{Error, Result};
-use crate::live::{
+use base::error::{Error, Result};
+use base::object::ObjectId;
+use live::{
     self, Against, Beside, BesideBoth, Change, Inspected, compare_calls, find_session,
     inspect_beside, inspect_call, inspect_calls, newest_call,
 };
-use crate::object::ObjectId;
-use crate::store;
 
 /// Calls that are read at once: they hold all of their messages.
 const MOST_CALLS: u32 = 1_000;

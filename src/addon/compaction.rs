@@ -10,8 +10,8 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::crossing::call_info;
 use super::session::Session;
-use crate::context::host_compaction::{self, CompactionAnswer, Reason};
-use crate::error::{Error, Result};
+use base::error::{Error, Result};
+use context::host_compaction::{self, CompactionAnswer, Reason};
 
 /// A compaction that the host is about to make.
 #[napi(object)]

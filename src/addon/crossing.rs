@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::context::prices::{ModelData, Rates, Retention};
-use crate::error::{Error, Result};
-use crate::live::{CallInfo, Notice, Transformed};
-use crate::memory::section_tokens;
-use crate::tools::overhead_tokens;
+use base::error::{Error, Result};
+use context::prices::{ModelData, Rates, Retention};
+use live::model_tools::overhead_tokens;
+use live::{CallInfo, Notice, Transformed};
+use memory::section_tokens;
 
 /// Reads what `lib/request.js` says of a call.
 ///

@@ -8,7 +8,7 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
-use crate::store::doctor;
+use store::doctor;
 
 /// The result of checking a store.
 #[napi(object)]

@@ -6,8 +6,7 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
-use crate::object::{ObjectId, ObjectType, Timestamp, TxId};
-use crate::store;
+use base::object::{ObjectId, ObjectType, Timestamp, TxId};
 
 /// How to forget.
 #[napi(object)]

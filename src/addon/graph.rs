@@ -11,11 +11,11 @@ use super::query::as_of;
 use super::relation::{LinkPlace, ObjectLink, object_link, place, written};
 use super::store::Store;
 use super::version::At;
-use crate::error::{Error, Result};
-use crate::graph::{self, Direction, Expansion, Graph, Part, PlacePattern, What};
-use crate::object::{DynamicReference, ObjectId, ObjectType, Reference};
-use crate::source::Place;
-use crate::store::RelationKind;
+use base::error::{Error, Result};
+use base::object::{DynamicReference, ObjectId, ObjectType, Reference};
+use graph::{Direction, Expansion, Graph, Part, PlacePattern, What};
+use source::Place;
+use store::RelationKind;
 
 /// Which point in the store's history to read.
 #[napi(object)]

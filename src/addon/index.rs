@@ -11,8 +11,9 @@ use napi_derive::napi;
 use super::argument::Given;
 use super::blocking::{Blocking, blocking, to_js};
 use super::store::Store;
-use crate::memory::StoreAccess;
-use crate::source::{self, absolute_path};
+use base::path::absolute_path;
+use memory::StoreAccess;
+use source::{self};
 
 /// How to index paths.
 #[napi(object)]

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
-use crate::context::hazard::{Caution, Hazards};
-use crate::error::{Error, Result};
-use crate::replay::learn::{Learned, Samples};
-use crate::replay::transcript::Transcript;
+use base::error::{Error, Result};
+use context::hazard::{Caution, Hazards};
+use replay::learn::{Learned, Samples};
+use replay::transcript::Transcript;
 
 /// How to learn hazards.
 #[napi(object)]

@@ -9,10 +9,9 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::session::Session;
 use super::store::Store;
-use crate::context::statement::Statement;
-use crate::error::{Error, Result};
-use crate::live;
-use crate::session::{ReportKind, Reported};
+use base::error::{Error, Result};
+use context::statement::Statement;
+use session::{ReportKind, Reported};
 
 /// What a provider said that a request used. A report without any input is ignored.
 #[napi(object)]

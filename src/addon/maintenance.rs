@@ -6,8 +6,7 @@ use std::sync::Arc;
 use napi_derive::napi;
 
 use super::store::Store;
-use crate::settings::Settings;
-use crate::store;
+use config::Settings;
 
 /// Maintenance of a store: checks, archives, forgetting, garbage collection, statistics. See `Store.maintenance`.
 #[napi]

@@ -12,10 +12,9 @@ use super::blocking::{Blocking, Json, blocking, to_js};
 use super::crossing::call_info;
 use super::session::Session;
 use super::store::Store;
-use crate::error::Result;
-use crate::live::CallInfo;
-use crate::memory::{self, Folders, Moment};
-use crate::object::Timestamp;
+use base::error::Result;
+use live::CallInfo;
+use memory::Folders;
 
 /// What memory is opened with.
 #[napi(object)]
@@ -149,10 +148,7 @@ impl Memory {
     /// where memory is off. With a session call `Session.memorySection`.
     #[napi(ts_return_type = "Promise<MemorySection | null>")]
     pub fn section(&self) -> AsyncTask<Blocking<Option<MemorySection>>> {
-        self.with(|memory| {
-            let moment = Moment { call: &CallInfo::default(), now: Timestamp::default() };
-            Ok(memory.prompt(None, &moment)?.map(section))
-        })
+        self.with(|memory| Ok(memory.prompt(None)?.map(section)))
     }
 
     /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
@@ -193,9 +189,9 @@ impl Session {
         blocking(move || {
             let (core, call) = (core?, call_info(&call)?);
             shared.with(move |session| {
-                let moment = Moment { call: &call, now: session.store().now() };
                 let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(memory.prompt(Some(session), &moment)?.map(section))
+                let now = session.store().now();
+                Ok(memory.prompt(Some(&mut session.at_call(&call, now)))?.map(section))
             })
         })
     }
@@ -216,7 +212,8 @@ impl Session {
             let (core, call) = (core?, tool_call_id.named("toolCallId")?);
             shared.with(move |session| {
                 let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
-                memory.changed(session, call.as_deref())
+                let (coming, now) = (CallInfo::default(), session.store().now());
+                memory.changed(&mut session.at_call(&coming, now), call.as_deref())
             })
         })
     }

@@ -11,7 +11,6 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json};
 use super::memory::{Memory, MemoryPage, page};
 use super::memory_writes::json;
-use crate::memory;
 
 /// A finished tool call, as memory is told of it.
 #[napi(object)]
@@ -152,13 +151,13 @@ impl Memory {
     }
 }
 
-fn stale_page(found: memory::StalePage) -> crate::error::Result<StalePage> {
-    let reasons = found.doubts.iter().map(value).collect::<crate::error::Result<_>>()?;
+fn stale_page(found: memory::StalePage) -> base::error::Result<StalePage> {
+    let reasons = found.doubts.iter().map(value).collect::<base::error::Result<_>>()?;
     let (page, cited) = (page(&found.page), found.cited.into_iter().map(cited_file).collect());
     Ok(StalePage { page, facts: facts(found.fact), reasons, cited })
 }
 
-fn value(doubt: &impl Serialize) -> crate::error::Result<Value> {
+fn value(doubt: &impl Serialize) -> base::error::Result<Value> {
     Ok(json(doubt)?.0)
 }
 

@@ -12,11 +12,11 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking, within};
 use super::memory::Memory;
-use crate::error::{Error, Result};
-use crate::memory::import::ImportFrom;
-use crate::memory::journal::OperationId;
-use crate::memory::{Scope, Warning};
-use crate::store::system_time;
+use base::clock::system_time;
+use base::error::{Error, Result};
+use memory::import::ImportFrom;
+use memory::journal::OperationId;
+use memory::{Scope, Warning};
 
 /// How long a write may take, waits for other processes included; then its disk does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -11,12 +11,10 @@ use super::blocking::{Blocking, blocking};
 use super::settings::own_filesystem;
 use super::store::Store;
 use super::version::{At, selector};
-use crate::error::{Error, Result};
-use crate::live;
-use crate::object::{Handle, Nickname};
-use crate::settings::Settings;
-use crate::source::{Namespace, Place};
-use crate::store;
+use base::error::{Error, Result};
+use base::object::{Handle, Nickname};
+use config::Settings;
+use source::{Namespace, Place};
 
 /// How to read a name.
 #[napi(object)]

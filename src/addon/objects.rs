@@ -12,11 +12,10 @@ use super::blocking::{Blocking, Json, blocking};
 use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, Version, count, selector};
-use crate::error::{Error, Result};
-use crate::live;
-use crate::object::{self, AsOf, ObjectId, ObjectType, Reference};
-use crate::session::{cut_ranges, parse_ranges};
-use crate::store::{DEFAULT_DIFF_CONTEXT, NewVersion};
+use base::error::{Error, Result};
+use base::object::{self, AsOf, ObjectId, ObjectType, Reference};
+use session::{cut_ranges, parse_ranges};
+use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
 /// A version to write.
 #[napi(object)]

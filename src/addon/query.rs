@@ -8,9 +8,9 @@ use super::blocking::{Blocking, blocking};
 use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, Version, selector};
-use crate::error::{Error, Result};
-use crate::object::{AsOf, VersionSelector};
-use crate::store::Query;
+use base::error::{Error, Result};
+use base::object::{AsOf, VersionSelector};
+use store::Query;
 
 /// How to answer a query.
 #[napi(object)]

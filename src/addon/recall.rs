@@ -9,8 +9,8 @@ use super::memory::Memory;
 use super::search::SnippetLine;
 use super::store::Store;
 use super::version::count;
-use crate::error::Result;
-use crate::memory::{self, RecallPlace, Scope};
+use base::error::Result;
+use memory::{RecallPlace, Scope};
 
 /// What to recall.
 #[napi(object)]

@@ -4,7 +4,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::version::count;
-use crate::live::{About, Inspected, Place, Since, Size};
+use live::{About, Inspected, Place, Since, Size};
 
 /// A recorded call: what the model saw.
 #[napi(object, use_nullable = true)]

@@ -2,8 +2,8 @@
 
 use napi_derive::napi;
 
-use crate::graph::{Candidate, Part, Resolved};
-use crate::store::{Relation, Written};
+use graph::{Candidate, Part, Resolved};
+use store::{Relation, Written};
 
 /// Where a relation is in its object.
 #[napi(object)]

@@ -11,17 +11,17 @@ use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::settings::settings_from;
 use super::store::Store;
-use crate::context::prices::Prices;
-use crate::context::tokens::Counter;
-use crate::error::{Error, Result};
-use crate::live::{self, PromptTokens};
-use crate::replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
-use crate::replay::options::Replaying;
-use crate::replay::report::{FileReport, Report};
-use crate::replay::run::{foreseen, replay};
-use crate::replay::transcript::Transcript;
-use crate::replay::transcript::find::find;
-use crate::settings::Layout;
+use base::error::{Error, Result};
+use config::Layout;
+use config::Prices;
+use context::tokens::Counter;
+use live::PromptTokens;
+use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
+use replay::options::Replaying;
+use replay::report::{FileReport, Report};
+use replay::run::{foreseen, replay};
+use replay::transcript::Transcript;
+use replay::transcript::find::find;
 
 /// How to replay transcripts.
 #[napi(object)]

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::session::Session;
-use crate::live::{self, HostList, LiveSession, Shown};
-use crate::object::ObjectId;
+use base::object::ObjectId;
+use live::{HostList, LiveSession, Shown};
 
 /// The result of a tool call that the host is about to add to its list.
 #[napi(object)]

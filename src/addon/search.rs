@@ -10,8 +10,8 @@ use super::blocking::{Blocking, blocking};
 use super::objects::object_type;
 use super::store::Store;
 use super::version::count;
-use crate::error::Result;
-use crate::store::{self, FoundIn, SearchQuery};
+use base::error::Result;
+use store::{FoundIn, SearchQuery};
 
 /// What to search.
 #[napi(object)]

@@ -16,11 +16,12 @@ use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
 use super::sharing::SharingStatus;
 use super::store::{OPENING, Store};
-use crate::context::tokens::{self, Counter};
-use crate::error::{Error, Result};
-use crate::live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
-use crate::source::{self, TrackerOptions};
-use crate::store::{self, Sharing};
+use base::error::{Error, Result};
+use context::tokens::{self, Counter};
+use live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
+use source::TrackerOptions;
+
+use xtdb::{Sharing, SharingOptions};
 
 /// What a session is opened with.
 #[napi(object)]
@@ -112,6 +113,21 @@ pub struct Session {
     sharing: Option<Arc<Sharing>>,
 }
 
+/// Keeps the store and the shared one of the settings alike in the background, until the session is closed or dropped. Nothing waits for
+/// it, and without a shared store nothing is done. Returns what shares.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` naming a glob of `exclude` that cannot be read; `INTERNAL` if the system gives no thread.
+fn share(session: &mut LiveSession) -> base::Result<Option<Arc<Sharing>>> {
+    let settings = session.settings();
+    let Some(shared) = settings.shared_store() else { return Ok(None) };
+    let options = SharingOptions::of(settings, shared)?;
+    let running = Sharing::new(session.store().clone(), options).start_once()?;
+    let sharing = running.sharing();
+    session.at_close(move |time| running.let_go(time));
+    Ok(Some(sharing))
+}
+
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
 ///
 /// Rejects with `INVALID_ARGUMENT`, `CLOSED` and what the store reports.
@@ -127,7 +143,7 @@ pub fn open_session(
         drop(std::thread::Builder::new().spawn(tokens::preload));
         let settings = settings_from(options.settings.clone())?;
         let deadline = settings.deadline() * OPENING;
-        let session = within(deadline, "session", move || {
+        let (session, sharing) = within(deadline, "session", move || {
             let options = core_options(&store, options)?;
             let tracks = options.settings.track;
             let mut session = LiveSession::open(store.clone(), options)?;
@@ -136,10 +152,9 @@ pub fn open_session(
                 drop(session.track(TrackerOptions::default()));
             }
             // Without a thread for it the session goes on; what waits is sent by the next one.
-            drop(session.share());
-            Ok(session)
+            let sharing = share(&mut session).unwrap_or_default();
+            Ok((session, sharing))
         })?;
-        let sharing = session.sharing();
         Ok(Session { shared: Shared::new(session)?, sharing })
     })
 }

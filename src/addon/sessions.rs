@@ -7,8 +7,7 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
-use crate::live;
-use crate::store::Version;
+use store::Version;
 
 /// Which sessions to list.
 #[napi(object)]

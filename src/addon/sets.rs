@@ -14,10 +14,9 @@ use super::query::as_of;
 use super::session::Session;
 use super::store::Store;
 use super::version::count;
-use crate::live;
-use crate::object::ObjectId;
-use crate::session::{IndexEntry, Session as State, Subject};
-use crate::store::Version;
+use base::object::ObjectId;
+use session::{IndexEntry, Session as State, Subject};
+use store::Version;
 
 /// An object of the session index.
 #[napi(object, use_nullable = true)]

@@ -9,10 +9,12 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::trust::counted;
-use crate::error::{Error, Result};
-use crate::settings::{self, SettingSource, Settings};
-use crate::source::OwnFilesystem;
-use crate::store::Store;
+use base::error::{Error, Result};
+use base::object::{FieldPath, ObjectType};
+use config::Settings;
+use settings::SettingSource;
+use source::{OwnFilesystem, data_folder};
+use store::{Condition, Query, Store};
 
 /// Where to read settings from.
 #[napi(object)]
@@ -40,7 +42,7 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
         let project_dir = counted(agent_dir, project_dir, places.trusted)?;
         let is_needed =
             |key: &str| places.needed.as_ref().is_none_or(|keys| keys.iter().any(|one| one == key));
-        let settings = Settings::load_needed(agent_dir, project_dir, &is_needed)?;
+        let settings = settings::load_needed(agent_dir, project_dir, &is_needed)?;
         serde_json::to_value(settings).map(Json).map_err(|error| Error::internal(error.to_string()))
     })
 }
@@ -94,8 +96,16 @@ pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
     settings.in_environment(&|name| std::env::var(name).ok())
 }
 
-/// The filesystem that files belong to, from the environment or the settings.
+/// The filesystem that files belong to, from the environment or the settings, see [`source::own_filesystem`]. A machine without an ID of
+/// its own keeps one in the platform's data folder or, if there is none, beside the store.
 pub(super) fn own_filesystem(settings: &Settings, store: &Store) -> Result<OwnFilesystem> {
     let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
-    settings.own_filesystem(env.as_deref(), store)
+    let beside = || Path::new(store.path()).parent().map(PathBuf::from).unwrap_or_default();
+    let kept_in = data_folder().unwrap_or_else(|_| beside());
+    let holds_files = |id: &str| {
+        let filesystem = FieldPath::key("source").member("filesystemId");
+        let files = Query::matching(Condition::is_text(filesystem, id));
+        Ok(!store.query(&files.within(Some(ObjectType::File), Some(1)))?.is_empty())
+    };
+    source::own_filesystem(env.as_deref(), settings.filesystem_id.as_deref(), &kept_in, holds_files)
 }

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use super::blocking::STACK_BYTES;
-use crate::error::{Error, Result};
-use crate::live::{LiveSession, Progress, Status};
-use crate::source::{Patience, ThreadClock, busy};
-use crate::store::{self, GivenUp};
+use base::error::{Error, Result};
+use live::{LiveSession, Progress, Status};
+use source::{Patience, ThreadClock, busy};
+use store::GivenUp;
 
 /// Work on the session. `None`: it is closed.
 type Job = Box<dyn FnOnce(&mut Option<LiveSession>) + Send>;

@@ -14,12 +14,13 @@ use super::blocking::{Blocking, blocking, to_js};
 use super::sessions::{SharedSession, shared_session};
 use super::store::Store;
 use super::version::count;
-use crate::error::{Error, Result};
-use crate::live;
-use crate::object::Timestamp;
-use crate::settings::Settings;
-use crate::source::absolute_path;
-use crate::store::{self, Progress, Sharing, SharingOptions, Stage, XtdbOptions};
+use base::error::{Error, Result};
+use base::object::Timestamp;
+use base::path::absolute_path;
+use config::Settings;
+use config::XtdbOptions;
+use store::{Progress, Stage};
+use xtdb::{Sharing, SharingOptions};
 
 /// How to reach a shared store.
 #[napi(object)]
@@ -190,7 +191,8 @@ impl Store {
             let given = options.named("options")?.unwrap_or_default();
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
             let options = reached(given, &settings)?;
-            let what = SharingOptions { sessions, ..settings.sharing_with(options.clone())? };
+            let what =
+                SharingOptions { sessions, ..SharingOptions::of(&settings, options.clone())? };
             let core = Sharing::new(local.clone(), what);
             Ok(SharedStore { core: Arc::new(core), options, local })
         })
@@ -224,7 +226,7 @@ impl SharedStore {
     #[napi(ts_return_type = "Promise<SharedServer>")]
     pub fn server(&self) -> AsyncTask<Blocking<SharedServer>> {
         let options = self.options.clone();
-        blocking(move || store::examine_xtdb(&options).map(SharedServer::from))
+        blocking(move || xtdb::examine_xtdb(&options).map(SharedServer::from))
     }
 
     /// Sends what waits here: files, and sessions where they are shared. What the shared store has already is not sent again.
@@ -316,7 +318,7 @@ pub fn migrate(
         let (from, to) = (from.named("from")?, to.named("to")?);
         let source = opened(from, "from", store::Store::open_existing)?;
         let migrated = opened(to, "to", store::Store::open).and_then(|target| {
-            let migrated = store::migrate(&source, &target, &mut told(listener));
+            let migrated = xtdb::migrate(&source, &target, &mut told(listener));
             target.close()?;
             migrated
         });
@@ -334,7 +336,7 @@ fn opened(
     let file = |path: Option<String>| path.map(|path| absolute_path(&path, &cwd));
     match (place.path, place.url) {
         (Some(path), None) => open(&absolute_path(&path, &cwd).to_string_lossy()),
-        (None, Some(url)) => store::Store::connect(&XtdbOptions {
+        (None, Some(url)) => xtdb::connect(&XtdbOptions {
             url,
             token_file: file(place.token_file),
             ca_file: file(place.ca_file),
@@ -357,7 +359,7 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
             return Err(Error::argument("url", "is missing, and the setting `xtdbUrl` is not set"));
         }
     };
-    if let Some(problem) = store::xtdb_url_problem(&options.url) {
+    if let Some(problem) = config::xtdb_url_problem(&options.url) {
         return Err(Error::argument("url", problem));
     }
     let or = |given: Option<String>, own: Option<PathBuf>| given.as_deref().map(file).or(own);
@@ -398,8 +400,8 @@ impl From<Progress> for SharingProgress {
     }
 }
 
-impl From<store::SharingStatus> for SharingStatus {
-    fn from(status: store::SharingStatus) -> Self {
+impl From<xtdb::SharingStatus> for SharingStatus {
+    fn from(status: xtdb::SharingStatus) -> Self {
         let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
         Self {
             url: status.url,
@@ -419,8 +421,8 @@ impl From<store::SharingStatus> for SharingStatus {
     }
 }
 
-impl From<store::Pushed> for PushReport {
-    fn from(pushed: store::Pushed) -> Self {
+impl From<xtdb::Pushed> for PushReport {
+    fn from(pushed: xtdb::Pushed) -> Self {
         Self {
             versions: count(pushed.versions),
             present: count(pushed.present),
@@ -430,8 +432,8 @@ impl From<store::Pushed> for PushReport {
     }
 }
 
-impl From<store::Pulled> for PullReport {
-    fn from(pulled: store::Pulled) -> Self {
+impl From<xtdb::Pulled> for PullReport {
+    fn from(pulled: xtdb::Pulled) -> Self {
         Self {
             versions: count(pulled.versions),
             present: count(pulled.present),
@@ -444,8 +446,8 @@ impl From<store::Pulled> for PullReport {
     }
 }
 
-impl From<store::Migrated> for MigrationReport {
-    fn from(migrated: store::Migrated) -> Self {
+impl From<xtdb::Migrated> for MigrationReport {
+    fn from(migrated: xtdb::Migrated) -> Self {
         Self {
             objects: count(migrated.objects),
             versions: count(migrated.versions),
@@ -457,8 +459,8 @@ impl From<store::Migrated> for MigrationReport {
     }
 }
 
-impl From<store::XtdbServer> for SharedServer {
-    fn from(server: store::XtdbServer) -> Self {
+impl From<xtdb::XtdbServer> for SharedServer {
+    fn from(server: xtdb::XtdbServer) -> Self {
         Self {
             url: server.url,
             version: server.version,

@@ -11,9 +11,9 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking, within};
 use super::settings::settings_from;
 use super::trackings::Trackings;
-use crate::error::Result;
-use crate::settings::{Settings, StorePlace, store_place};
-use crate::store;
+use base::error::Result;
+use config::Settings;
+use settings::{StorePlace, store_place};
 
 /// How many times as long as a call opening may wait.
 pub(super) const OPENING: u32 = 5;

@@ -7,7 +7,6 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::store::Store;
 use super::version::count;
-use crate::live;
 
 /// A session over time.
 #[napi(object)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::session::Session;
-use crate::error::{Error, Result};
-use crate::tools::Tool;
+use base::error::{Error, Result};
+use live::model_tools::Tool;
 
 /// What a model is told of a tool.
 #[napi(object)]

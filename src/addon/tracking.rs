@@ -15,10 +15,9 @@ use super::blocking::{Blocking, Json, blocking, to_js};
 use super::names::{NameOptions, Names};
 use super::store::Store;
 use super::trackings::Trackings;
-use crate::error::Error;
-use crate::source::{
-    self, IndexedFile, PollReason, TrackingEvent, Watching, absolute_path, canonical_path,
-};
+use base::error::Error;
+use base::path::absolute_path;
+use source::{IndexedFile, PollReason, TrackingEvent, Watching, canonical_path};
 
 /// Number of batches of events that can wait for the listener. When there are as many, the tracking waits too, and collects events
 /// for the next batch.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::source::Tracking;
+use source::Tracking;
 
 /// The trackings that run on a store.
 #[derive(Clone, Default)]

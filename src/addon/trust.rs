@@ -7,9 +7,9 @@ use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Blocking, blocking};
-use crate::error::{Error, Result};
-use crate::settings::{self, Brought, Standing, TrustBook};
-use crate::store::system_time;
+use base::clock::system_time;
+use base::error::{Error, Result};
+use settings::{Brought, Standing, TrustBook};
 
 /// A project, and where a person's answers are.
 #[napi(object)]

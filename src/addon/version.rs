@@ -6,9 +6,9 @@ use napi::Either;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use crate::error::Result;
-use crate::object::{Origin, RedactionReason, VersionSelector};
-use crate::store::{self, Store};
+use base::error::Result;
+use base::object::{Origin, RedactionReason, VersionSelector};
+use store::Store;
 
 /// A version of an object: everything but its content.
 #[napi(object, use_nullable = true)]

@@ -4,14 +4,12 @@ use std::fmt::Debug;
 
 use crate::backends::on_each_backend;
 use crate::ops::{content, file, item_list, op, put, splice};
-use palimpsest::object::{
+use base::object::{
     AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RedactionReason,
     RunningHash, Timestamp, TxId,
 };
-use palimpsest::store::{
-    Backend, Expected, Glance, Item, Op, Outcome, Put, Receipt, SqliteBackend,
-};
-use palimpsest::{Error, Result};
+use base::{Error, Result};
+use store::{Backend, Expected, Glance, Item, Op, Outcome, Put, Receipt, SqliteBackend};
 
 const T: Timestamp = Timestamp(1_000);
 

@@ -8,7 +8,7 @@ use crate::skip::skip;
 /// with `PALIMPSEST_REQUIRE_ALL_TESTS` set it fails here.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared/data");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?.join("shared/data");
     let places = [given, Some(beside)].into_iter().flatten();
     let found = places.map(|data| data.join(name)).find(|place| place.exists());
     if found.is_none() {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use palimpsest::object::{
+use base::object::{
     Envelope, Hash, ObjectId, ObjectType, Payload, RunningHash, Source, file_fields,
 };
-use palimpsest::store::{Backend, Expected, Item, Op, Put, Splice, Version};
+use store::{Backend, Expected, Item, Op, Put, Splice, Version};
 
 pub(crate) fn op(put: Put) -> Op {
     Op::Put(Box::new(put))

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::backends::{CASES, on_each_shared_backend};
 use crate::ops::{file, item_list, op, put, splice};
 use crate::query_model;
-use palimpsest::object::{
+use base::object::{
     AsOf, Envelope, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction,
     RedactionReason, Timestamp, TxId,
 };
-use palimpsest::store::{
-    Backend, Comparison, Condition, Expected, Glob, Literal, Op, Order, Put, Query, Store, Test,
-};
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
+use store::{
+    Backend, Comparison, Condition, Expected, Glob, Literal, Op, Order, Put, Query, Store, Test,
+};
 
 fn call(id: &str, fields: Value) -> Put {
     let Value::Object(fields) = fields else { panic!("fields are an object") };

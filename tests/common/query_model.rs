@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use palimpsest::object::{FieldPath, FieldStep, TxId};
-use palimpsest::store::{Backend, Comparison, Condition, Literal, Query, Test, Version};
+use base::object::{FieldPath, FieldStep, TxId};
 use serde_json::{Map, Value, json};
+use store::{Backend, Comparison, Condition, Literal, Query, Test, Version};
 
 /// Names that do not lead into the payload.
 const NAMES: [&str; 16] = [

@@ -3,12 +3,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use config::Settings;
+use context::tokens::Counter;
 use flate2::read::GzDecoder;
-use palimpsest::context::tokens::Counter;
-use palimpsest::live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
-use palimpsest::settings::Settings;
-use palimpsest::store::Store;
+use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use serde_json::Value;
+use store::Store;
 
 /// The recordings, by name.
 pub(crate) fn files() -> Option<Vec<PathBuf>> {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use palimpsest::object::{AsOf, Hash, ObjectId};
-use palimpsest::source::{Location, Tracking, TrackingEvent, TrackingOptions, canonical_path};
-use palimpsest::store::{Store, Version};
+use base::object::{AsOf, Hash, ObjectId};
+use source::{Location, Tracking, TrackingEvent, TrackingOptions, canonical_path};
+use store::{Store, Version};
 
 pub(crate) const FILESYSTEM: &str = "fs";
 

@@ -194,7 +194,7 @@ impl Drop for Database {
 
 /// The folder `xtdb/`.
 fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("xtdb")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtdb")
 }
 
 /// Starts Java, and waits until the server answers on the port.

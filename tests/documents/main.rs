@@ -1,8 +1,6 @@
-//! ARCHITECTURE.md and the pages of docs/ against the code. Tests here read texts and sources alone.
+//! ARCHITECTURE.md, the manifests of the crates and the pages of docs/ against each other. Tests here read texts alone.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-mod circles;
-mod layers;
+mod crates;
 mod pages;
-mod sources;

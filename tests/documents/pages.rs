@@ -1,9 +1,9 @@
 //! The documents against the code: the table of settings and the lines that the model sees.
 
-use palimpsest::context::forms;
-use palimpsest::object::{Handle, ObjectId, TxId};
-use palimpsest::session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
-use palimpsest::settings::{MEMORY_SETTINGS, SETTINGS, SettingDoc};
+use base::object::{Handle, ObjectId, TxId};
+use config::{MEMORY_SETTINGS, SETTINGS, SettingDoc};
+use context::forms;
+use session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
 
 const SETTINGS_PAGE: &str = include_str!("../../docs/settings.md");
 const LINES_PAGE: &str = include_str!("../../docs/what-the-model-sees.md");

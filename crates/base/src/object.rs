@@ -1,0 +1,42 @@
+//! What an object is: envelope and payload, the types, canonical JSON, hashes, names and references.
+//!
+//! Plain data. Must not do I/O, read the clock or know a backend.
+
+mod canonical;
+mod diff;
+mod envelope;
+mod field;
+mod hash;
+mod id;
+pub mod item;
+mod lines;
+mod name;
+mod payload;
+pub mod quote;
+mod reference;
+mod room;
+mod source;
+mod stamp;
+mod time;
+mod view;
+
+pub use canonical::canonical_json;
+pub use diff::{
+    AdditionalChange, ContentDiff, FieldChange, PayloadDiff, changed_fields, diff_payloads,
+    unified_diff,
+};
+pub use envelope::{Envelope, ObjectType};
+pub use field::{FieldPath, FieldStep, is_reserved, values_at};
+pub use hash::{Hash, RunningHash};
+pub use id::ObjectId;
+pub use lines::{Slice, locate_slice, render_slice};
+pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
+pub use payload::{
+    Payload, RESERVED_FIELDS, Redaction, RedactionReason, file_fields, file_type, payload_hash,
+};
+pub use reference::{DynamicReference, Origin, Reference, StaticReference};
+pub use room::Room;
+pub use source::{OtherSource, Source};
+pub use stamp::FileStamp;
+pub use time::{AsOf, Timestamp, TxId};
+pub use view::{metadata_line, metadata_view};

@@ -1,0 +1,215 @@
+//! What can be set: settings and settings of memory with their defaults, what a value must be, prices, and which files are excluded.
+//!
+//! Pure data and text. Must not read a file or the environment: `settings` does. To add a setting, add a field with its default to
+//! [`Settings`] and a row to [`SETTINGS`] in `table.rs`. Validation and the tests of the documentation follow from the row.
+
+mod charge;
+mod exclude;
+mod kind;
+mod memory;
+mod mounts;
+mod prices;
+mod refusal;
+mod shared_store;
+mod table;
+mod validation;
+mod values;
+
+use std::time::Duration;
+
+use base::error::Result;
+use base::path::absolute_path;
+use serde::{Deserialize, Serialize};
+
+pub use charge::{Charge, Input, scaled};
+pub use exclude::{DEFAULT_EXCLUDE, Exclude, wildcard};
+pub use kind::SettingType;
+pub use memory::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings, refusal_of_memory_settings};
+pub use mounts::MountMapping;
+pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
+pub use shared_store::{XtdbOptions, address_without_secret, server_address, xtdb_url_problem};
+pub use table::{SETTINGS, SettingDoc};
+pub use validation::{ANY_SETTING, PROJECT_SETTING, Rules};
+
+/// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
+pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
+
+/// Name of the settings file, in both places.
+pub const SETTINGS_FILE: &str = "palimpsest.json";
+
+/// What a user can set. Keys in the files are the camelCase forms of the fields.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+pub struct Settings {
+    /// Whether Palimpsest does anything at all. Default `true`.
+    pub enabled: bool,
+    /// How the session's sets become messages. Default `log`.
+    pub layout: Layout,
+    /// The store's path, or `:memory:`. Default `None`: `<agentDir>/palimpsest/store.sqlite`. Not in project files.
+    pub store: Option<String>,
+    /// ID of the filesystem that files belong to. Default `None`: derived from the machine's ID. Not in project files.
+    pub filesystem_id: Option<String>,
+    /// Folders that an agent in a sandbox sees under other paths, see [`source::Namespace`]. Default: none. Not in
+    /// project files.
+    pub mounts: Vec<MountMapping>,
+    /// ID or name of the agent's sandbox, to which all files belong that `mounts` does not map. Default `None`: no sandbox, or
+    /// with `mounts` one that belongs to this session alone. Not in project files.
+    pub sandbox: Option<String>,
+    /// Layout `log`: number of newest results that always stay in the window. Default 10.
+    pub keep_results: u64,
+    /// Layout `log`: least number of tokens that a new epoch must free. Default 1,000.
+    pub collapse_tokens: u64,
+    /// Layout `log`: how far our bill may exceed the plain host's, as a share of it. Default 0.01.
+    pub extra_share: f64,
+    /// Layout `log`: how far our bill may exceed the plain host's besides, in uncached input tokens. Default 3,000.
+    pub extra_tokens: u64,
+    /// File with the weights of the hazards, written by `palimpsest learn`. A relative path is resolved from the settings
+    /// file or, if a program gives it, from the session's working folder. Default `None`: the built-in weights. Not in project
+    /// files.
+    pub hazards: Option<String>,
+    /// Outputs with more tokens than this are previewed when first sent; 0: never. Default 1,000.
+    pub preview_tokens: u64,
+    /// Whether files that a read tool shows are previewed as well. Default `false`: a model that asks for a file gets it.
+    pub preview_reads: bool,
+    /// Layout `pools`: number of newest tool calls of each turn that are active. Default 5.
+    pub active_per_turn: u64,
+    /// Layout `pools`: number of newest turns, the current one included, with active tool calls. Default 3.
+    pub active_turns: u64,
+    /// Layout `pools`: token budget of the metadata pool. Default 8,000.
+    pub pool_tokens: u64,
+    /// Token budget per session for metadata of linked files; 0: links are not followed. Default 0.
+    pub linked_tokens: u64,
+    /// Whether the files whose text the model saw are tracked while a session is open. Default `true`.
+    pub track: bool,
+    /// Files with more bytes than this are stored as metadata only. Default 4 MiB.
+    pub max_text_bytes: u64,
+    /// Outputs that the host cut are stored whole up to this many bytes; 0: never. Default 16 MiB.
+    pub max_output_bytes: u64,
+    /// Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse. What lies
+    /// safely below the size at which the host compacts counts instead where that is less. Default 0.7.
+    pub high_water: f64,
+    /// Layout `log`, models that read a cache for nothing: longest time to the first token, in seconds, for which an epoch makes
+    /// the model read again what it knows; 0: none does. Default 10.
+    pub first_token_seconds: u64,
+    /// Tokens of a prompt that such a model reads in a second. Default 500.
+    pub prompt_tokens_per_second: u64,
+    /// How long a call waits, in seconds, for files, the store and earlier work, before it is given up and the host's own messages go
+    /// out. What it computes does not count. A look at one file may wait a quarter of it. Default 2. Not in project files.
+    pub deadline_seconds: u64,
+    /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
+    pub prices: PriceSetting,
+    /// Globs of files whose text is never stored, see [`crate::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`], which the
+    /// user's list replaces.
+    pub exclude: Option<Vec<String>>,
+    /// Globs of further files whose text is never stored, whatever `exclude` says. Default `None`. The list `exclude` of a project
+    /// is put before them. Not in project files.
+    pub exclude_also: Option<Vec<String>>,
+    /// Address of a shared store in XTDB, see [`crate::XtdbOptions`]. Default `None`: nothing is shared. Not in project files.
+    pub xtdb_url: Option<String>,
+    /// File with the token that the server asks for, readable for its user only. A relative path is resolved from the settings file
+    /// or, if a program gives it, from the process's working folder. Default `None`. Not in project files.
+    pub xtdb_token_file: Option<String>,
+    /// File with certificate authorities in PEM form, besides the system's; resolved in the same way. Default `None`. Not in project
+    /// files.
+    pub xtdb_ca_file: Option<String>,
+    /// Whether sessions are shared too, without what looks like a secret. Default `false`: files alone. Not in project files.
+    pub share_sessions: bool,
+}
+
+/// How the session's sets become messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// Content stays where it first appeared until removing it pays.
+    Log,
+    /// Metadata pool first, then the chat, then all active content.
+    Pools,
+}
+
+impl Layout {
+    /// The name in the settings file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Pools => "pools",
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            layout: Layout::Log,
+            store: None,
+            filesystem_id: None,
+            mounts: Vec::new(),
+            sandbox: None,
+            keep_results: 4,
+            collapse_tokens: 1_000,
+            extra_share: 0.03,
+            extra_tokens: 3_000,
+            hazards: None,
+            preview_tokens: 1_000,
+            preview_reads: false,
+            active_per_turn: 5,
+            active_turns: 3,
+            pool_tokens: 8_000,
+            linked_tokens: 0,
+            track: true,
+            max_text_bytes: DEFAULT_MAX_TEXT_BYTES,
+            max_output_bytes: 16 << 20,
+            high_water: 0.7,
+            first_token_seconds: 10,
+            prompt_tokens_per_second: 500,
+            deadline_seconds: 2,
+            prices: PriceSetting::default(),
+            exclude: None,
+            exclude_also: None,
+            xtdb_url: None,
+            xtdb_token_file: None,
+            xtdb_ca_file: None,
+            share_sessions: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Most tokens that an epoch may have a model write before its first token, where reading its cache costs nothing.
+    pub fn first_token_tokens(&self) -> u64 {
+        self.first_token_seconds.saturating_mul(self.prompt_tokens_per_second)
+    }
+
+    /// How long a call waits for others before it is given up.
+    pub fn deadline(&self) -> Duration {
+        Duration::from_secs(self.deadline_seconds)
+    }
+
+    /// How long one look at a file may wait.
+    pub fn look_deadline(&self) -> Duration {
+        self.deadline() / 4
+    }
+
+    /// How to reach the shared store; `None` if there is none.
+    pub fn shared_store(&self) -> Option<XtdbOptions> {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let file = |path: &Option<String>| Some(absolute_path(path.as_deref()?, &cwd));
+        Some(XtdbOptions {
+            url: self.xtdb_url.clone()?,
+            token_file: file(&self.xtdb_token_file),
+            ca_file: file(&self.xtdb_ca_file),
+            writer: None,
+        })
+    }
+
+    /// The files whose text is never stored.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming a glob that cannot be read.
+    pub fn excluded(&self) -> Result<Exclude> {
+        let default = || DEFAULT_EXCLUDE.map(str::to_owned).to_vec();
+        let exclude = Exclude::new(&self.exclude.clone().unwrap_or_else(default))?;
+        Ok(exclude.and(Exclude::new(self.exclude_also.as_deref().unwrap_or_default())?))
+    }
+}

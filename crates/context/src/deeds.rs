@@ -1,0 +1,343 @@
+//! Says in a few words what calls did: of one call when it arrives, of folded steps in the line that replaces them.
+//!
+//! Pure. Must not look at outputs: a line is made from what the session knows.
+
+use serde_json::Value;
+
+use super::forms;
+use super::host::{HostCall, strings};
+use base::harness::{Call, ToolKind};
+use base::object::{Handle, ObjectId, quote};
+use session::{LineMap, ResultFact, Session, Shows, Subject};
+
+/// Longest one-line argument that appears verbatim, in characters, because models repeat paths, patterns and commands
+/// word for word. Longer commands are cut.
+const SHORT_CHARS: usize = 200;
+/// Most files or words in one deed, and most deeds in a line.
+const MAX_ABOUT: usize = 64;
+const MAX_DEEDS: usize = 256;
+/// Prefix of a command's brief.
+const COMMAND: &str = "$ ";
+
+/// What a call asked for: for a command its first line behind `$ `, cut to 200 characters; else its short arguments
+/// verbatim.
+pub fn brief(tool: &str, args: &Value) -> String {
+    match Call::new(tool, args).command() {
+        Some(line) => format!("{COMMAND}{}", beginning(&line)),
+        None => texts(args).filter(|text| is_short(text)).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// What the calls asked for that a tool made itself, each once: `read a.txt, cargo test`; in about 200 characters, the others counted.
+pub fn brief_of_inner(calls: &[HostCall]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    let mut chars = 0;
+    for (at, call) in calls.iter().enumerate() {
+        let asked = Call::new(&call.tool, &call.args);
+        let said = match (asked.command(), asked.path()) {
+            (Some(line), _) => beginning(&line),
+            (None, Some(path)) => format!("{} {path}", call.tool),
+            (None, None) => format!("{} {}", call.tool, brief(&call.tool, &call.args)),
+        };
+        let said = said.trim().to_owned();
+        if named.contains(&said) {
+            continue;
+        }
+        chars += said.chars().count();
+        if chars > SHORT_CHARS {
+            named.push(format!("{} more", calls.len() - at));
+            break;
+        }
+        named.push(said);
+    }
+    named.join(", ")
+}
+
+/// The arguments of a call that no line about it shows.
+pub fn left_out(args: &Value) -> String {
+    texts(args).filter(|text| !is_short(text)).collect::<Vec<_>>().join("\n")
+}
+
+fn texts(args: &Value) -> impl Iterator<Item = &str> {
+    let mut found = Vec::new();
+    strings(args, &mut found);
+    found.into_iter().filter(|text| !text.trim().is_empty())
+}
+
+fn is_short(text: &str) -> bool {
+    !text.contains(['\n', '\r']) && text.chars().nth(SHORT_CHARS).is_none()
+}
+
+fn beginning(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim().chars().take(SHORT_CHARS).collect()
+}
+
+/// What a call changed in a file: lines added and removed, or for a call that wrote the whole file its number of
+/// lines. Empty if unknown.
+///
+/// `diff`: the host's diff of the file, if it gives one.
+pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
+    let call = Call::new(tool, args);
+    if call.kind() == ToolKind::Write {
+        return forms::count(call.content().unwrap_or_default().split('\n').count() as u64, "line");
+    }
+    let patched = || call.patched_lines().unwrap_or_else(|| lines_of_edits(call));
+    match diff.map_or_else(patched, lines_of_diff) {
+        (0, 0) => String::new(),
+        (added, removed) => format!("+{added} -{removed}"),
+    }
+}
+
+/// A brief as shown in a line.
+pub fn shown_brief(brief: &str) -> &str {
+    brief.strip_prefix(COMMAND).unwrap_or(brief)
+}
+
+/// The deeds of steps, from the facts of their results, in the order in which each kind came first.
+pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>) -> Vec<String> {
+    let mut deeds: Vec<Deed<'_>> = Vec::new();
+    for deed in facts.filter_map(|fact| Deed::of(session, fact)) {
+        match deeds.iter_mut().find(|known| known.is_alike(&deed)) {
+            Some(known) => known.join(deed),
+            None => deeds.push(deed),
+        }
+    }
+    // Changes of files say most; of the rest, the newest do.
+    let more = deeds.len().saturating_sub(MAX_DEEDS);
+    let mut left_out = 0;
+    deeds.retain(|deed| {
+        let stays = left_out == more || matches!(deed, Deed::Changed { .. });
+        left_out += usize::from(!stays);
+        stays
+    });
+    let mut named = Vec::new();
+    let mut words: Vec<String> = deeds.iter().map(|deed| deed.words(session, &mut named)).collect();
+    if left_out > 0 {
+        words.push(format!("{left_out} more"));
+    }
+    words
+}
+
+/// What one or several calls of a kind did.
+#[derive(Debug, PartialEq, Eq)]
+enum Deed<'a> {
+    /// Content was shown or asked for.
+    Asked { tool: &'a str, about: Vec<About<'a>> },
+    /// A file was changed.
+    Changed { tool: &'a str, file: &'a ObjectId, brief: String },
+    /// A command, or a call that failed.
+    Ran { what: String, fact: &'a ResultFact, times: u64 },
+}
+
+/// What a call was about.
+#[derive(Debug, PartialEq, Eq)]
+enum About<'a> {
+    Object(&'a ObjectId),
+    Words(&'a str),
+}
+
+impl<'a> Deed<'a> {
+    /// `None` for calls without an object that showed none.
+    fn of(session: &'a Session, fact: &'a ResultFact) -> Option<Self> {
+        let tool = fact.tool.as_str();
+        let brief = fact.object.as_ref().map(|object| session.brief(object));
+        let asked = |about| Self::Asked { tool, about: vec![about] };
+        Some(match &fact.shows {
+            Shows::File { object, .. } | Shows::Activated { object, .. } => {
+                asked(About::Object(object))
+            }
+            Shows::Change { object } => {
+                Self::Changed { tool, file: object, brief: brief.unwrap_or_default().to_owned() }
+            }
+            Shows::Own => match (brief?, brief?.strip_prefix(COMMAND)) {
+                (_, Some(command)) if !command.is_empty() => {
+                    Self::Ran { what: command.to_owned(), fact, times: 1 }
+                }
+                (brief, None) if fact.ok && !brief.is_empty() => asked(About::Words(brief)),
+                (brief, None) if !brief.is_empty() => {
+                    let what = format!("{tool} {}", session.shown_path(brief));
+                    Self::Ran { what, fact, times: 1 }
+                }
+                _ => Self::Ran { what: tool.to_owned(), fact, times: 1 },
+            },
+        })
+    }
+
+    fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Asked { tool: a, .. }, Self::Asked { tool: b, .. }) => a == b,
+            (Self::Changed { tool: a, file: f, .. }, Self::Changed { tool: b, file: g, .. }) => {
+                a == b && f == g
+            }
+            (Self::Ran { what: a, .. }, Self::Ran { what: b, .. }) => a == b,
+            _ => false,
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Asked { about, .. }, Self::Asked { about: more, .. }) => {
+                for next in more {
+                    if !about.contains(&next) {
+                        about.push(next);
+                    }
+                }
+            }
+            (Self::Changed { brief, .. }, Self::Changed { brief: next, .. }) => {
+                *brief = match (changes(brief), changes(&next)) {
+                    (Some((a, b)), Some((c, d))) => format!("+{} -{}", a + c, b + d),
+                    _ => next,
+                };
+            }
+            (Self::Ran { fact, times, .. }, Self::Ran { fact: newest, .. }) => {
+                *fact = newest;
+                *times += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// The words for a line. `named`: files that the line has named already; each file's path appears once.
+    fn words(&self, session: &Session, named: &mut Vec<Handle>) -> String {
+        let mut name = |object: &ObjectId| name(session, object, named);
+        match self {
+            Self::Asked { tool, about } => {
+                let mut words = vec![quote::name(tool).into_owned()];
+                words.extend(about.iter().take(MAX_ABOUT).map(|about| match about {
+                    About::Object(object) => name(object),
+                    About::Words(words) => quote::line(session.shown_path(words)).into_owned(),
+                }));
+                if about.len() > MAX_ABOUT {
+                    words.push(format!("{} more", about.len() - MAX_ABOUT));
+                }
+                words.join(" ")
+            }
+            Self::Changed { tool, file, brief } if brief.is_empty() => {
+                format!("{} {}", quote::name(tool), name(file))
+            }
+            Self::Changed { tool, file, brief } => {
+                format!("{} {} ({})", quote::name(tool), name(file), quote::line(brief))
+            }
+            Self::Ran { what, fact, times } => {
+                let outcome = match (fact.exit, fact.ok) {
+                    (Some(0), _) => " ok".to_owned(),
+                    (Some(code), _) => format!(" exit {code}"),
+                    (None, false) => " failed".to_owned(),
+                    (None, true) => String::new(),
+                };
+                let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
+                format!("{}{outcome}{times}", quote::line(what))
+            }
+        }
+    }
+}
+
+/// The handle of an object, with a file's path at its first mention.
+fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String {
+    let Some(entry) = session.index().get(object) else { return object.to_string() };
+    match &entry.subject {
+        file @ Subject::File { .. } if !named.contains(&entry.handle) => {
+            named.push(entry.handle);
+            format!("{} {}", entry.handle, quote::name(session.shown_path(file.agent_path())))
+        }
+        _ => entry.handle.to_string(),
+    }
+}
+
+/// Lines added and removed according to a call's arguments.
+fn lines_of_edits(call: Call<'_>) -> (u64, u64) {
+    let edits = call.replacements().into_iter();
+    let moved = edits.map(|(old, new)| LineMap::between(old, new).added_removed());
+    moved.fold((0, 0), |sum, (added, removed)| (sum.0 + added, sum.1 + removed))
+}
+
+/// Lines added and removed according to a diff.
+fn lines_of_diff(diff: &str) -> (u64, u64) {
+    let marked = |mark: char| diff.lines().filter(|line| line.starts_with(mark)).count() as u64;
+    (marked('+'), marked('-'))
+}
+
+/// Parses `+12 -4`.
+fn changes(brief: &str) -> Option<(u64, u64)> {
+    let (added, removed) = brief.strip_prefix('+')?.split_once(" -")?;
+    Some((added.parse().ok()?, removed.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_short_command_stands_as_it_is_and_of_a_long_one_the_beginning() {
+        for (command, expected) in [
+            ("cargo test", "$ cargo test"),
+            ("cd /p && cargo test 2>&1 | tail -n 5", "$ cd /p && cargo test 2>&1 | tail -n 5"),
+            ("\ncat > a.txt <<'EOF'\nx\nEOF", "$ cat > a.txt <<'EOF'"),
+            ("", "$ "),
+        ] {
+            assert_eq!(brief("bash", &json!({ "command": command })), expected, "{command}");
+        }
+        let long = brief("bash", &json!({ "command": "é".repeat(999) }));
+        assert_eq!(long.chars().count(), 2 + SHORT_CHARS);
+    }
+
+    #[test]
+    fn a_script_is_named_by_what_it_called() {
+        let call =
+            |tool: &str, args: Value| HostCall { id: String::new(), tool: tool.into(), args };
+        let mut calls = vec![
+            call("read", json!({ "path": "a.rs", "limit": 5 })),
+            call("read", json!({ "path": "a.rs" })),
+            call("edit", json!({ "path": "b.rs", "edits": [{ "oldText": "x", "newText": "y" }] })),
+            call("bash", json!({ "command": "cargo test\n# more" })),
+            call("mcp__docs__search", json!({ "query": "threads" })),
+            call("list", json!({})),
+        ];
+        let said = "read a.rs, edit b.rs, cargo test, mcp__docs__search threads, list";
+        assert_eq!(brief_of_inner(&calls), said);
+        calls.extend((0..90).map(|n| call("read", json!({ "path": format!("part{n}.rs") }))));
+        let long = brief_of_inner(&calls);
+        assert!(long.starts_with(said) && long.ends_with(", 80 more"), "{long}");
+        assert_eq!(brief_of_inner(&[]), "");
+    }
+
+    #[test]
+    fn what_a_line_leaves_out_is_long() {
+        let write = json!({ "path": "a.rs", "content": "fn main() {\n}\n" });
+        assert_eq!(left_out(&write), "fn main() {\n}\n");
+        assert_eq!(left_out(&json!({ "path": "a.rs" })), "");
+    }
+
+    #[test]
+    fn changes_are_counted_by_lines() {
+        let edits = json!({ "path": "a", "edits": [
+            { "oldText": "a\nb", "newText": "a\nc\nd" }, { "oldText": "x", "newText": "" },
+        ] });
+        assert_eq!(brief_of_change("edit", &edits, None), "+3 -2");
+        let one = json!({ "old_string": "a", "new_string": "b" });
+        assert_eq!(brief_of_change("edit", &one, None), "+1 -1");
+        let diff = " 1 a\n-2 b\n+2 c\n+3 d";
+        assert_eq!(brief_of_change("edit", &edits, Some(diff)), "+2 -1");
+        assert_eq!(brief_of_change("edit", &json!({ "patch": "x" }), None), "");
+        let patch = json!({ "input": "*** Update File: a\n-x\n+y\n+z" });
+        assert_eq!(brief_of_change("apply_patch", &patch, None), "+2 -1");
+        assert_eq!(brief_of_change("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
+    }
+
+    #[test]
+    fn a_call_is_about_its_command_or_its_short_arguments() {
+        for (tool, args, expected) in [
+            ("grep", json!({ "pattern": "fn main", "path": "src" }), "fn main src"),
+            ("Read", json!({ "file_path": "/p/a.rs" }), "/p/a.rs"),
+            ("exec_command", json!({ "cmd": ["bash", "-lc", "cd /p && ls"] }), "$ cd /p && ls"),
+            ("shell", json!({ "command": ["cargo", "test"] }), "$ cargo test"),
+            ("exec_command", json!({ "cmd": 5 }), ""),
+            ("bash", json!(null), ""),
+        ] {
+            assert_eq!(brief(tool, &args), expected, "{args}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Decides when a new epoch starts and what it leaves standing (`log`). Pure.
+//!
+//! Providers charge a fraction of the price for a cached prefix, so a message stays as it was sent until removing it pays. A
+//! new epoch starts
+//!
+//! - when the items that would leave have cost as much as rewriting costs, and the bill stays within its bound;
+//! - where no cache holds what stood, since rewriting that is free;
+//! - with a model that reads a cache for nothing, when rewriting the end does not keep its first token waiting;
+//! - when the window is nearly full;
+//! - when the host rewrote its list.
+//!
+//! docs/policy.md has the figures.
+
+mod economics;
+mod items;
+mod prospect;
+mod renewal;
+mod working_set;
+
+use std::collections::BTreeSet;
+
+pub use self::economics::Bound;
+use self::economics::{Item, Reckoning, batch};
+pub use self::items::SMALL_TOKENS;
+use self::items::{Leaving, Standing, outputs_of};
+use super::fold;
+use super::hazard::Chances;
+use super::model_rules::ModelRules;
+use super::window::Marks;
+use config::Prices;
+use session::{Fold, MessageKind, Rewrite, Session, Treatment};
+
+/// Size of the request after an epoch that relieves the window, in percent of the size at which the window is under pressure.
+const LOW_WATER_PERCENT: u64 = 40;
+
+/// Within this number of calls relief that the bound does not allow has to pay: a window that stays full costs more with each.
+const RELIEF_CALLS: f64 = 12.0;
+
+/// What relieves the window frees at least one part in this number of what a request may have.
+const LEAST_RELIEF: u64 = 30;
+
+/// What the decision depends on besides the session.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// Number of newest results that always stay.
+    pub keep_results: u64,
+    /// Least number of tokens that an epoch frees.
+    pub collapse_tokens: u64,
+    /// The marks of the model's window, for the messages; `None` if the window is unknown.
+    pub marks: Option<Marks>,
+    /// Set if the host rewrote its list: how, and the window index from which the list differs.
+    pub rewrite: Option<(Rewrite, usize)>,
+    /// Index in the window of the first message that the previous request did not have.
+    pub first_new: usize,
+    /// Index in the window of the first message that no cache holds as it stands: `first_new` if the previous request's is alive,
+    /// 0 if none is.
+    pub cold_from: usize,
+    /// Index in the window from which the host sends the messages itself: nothing of them changes.
+    pub kept_from: usize,
+    /// Prices of this call.
+    pub prices: &'a Prices,
+    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
+    pub warm: bool,
+    /// Tokens of system prompt and tools.
+    pub fixed_tokens: u64,
+    /// The bill so far.
+    pub bound: Bound,
+    /// Where reading a cache costs nothing: most tokens that may be written before the model's first one.
+    pub first_token_tokens: Option<u64>,
+    /// What the model requires of changes.
+    pub rules: ModelRules,
+    /// The chances that outputs and steps are needed again.
+    pub hazards: &'a dyn Chances,
+}
+
+/// A new epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEpoch {
+    /// Why.
+    pub reason: String,
+    /// New treatments, by position in the chat.
+    pub treatments: Vec<(u64, Treatment)>,
+    /// Steps to fold.
+    pub folds: Vec<Fold>,
+    /// Number of messages that collapse.
+    pub collapsed: u64,
+    /// Tokens freed by collapses and folds.
+    pub freed_tokens: u64,
+    /// Notes of messages before this position stay: caches hold these messages.
+    pub notes_before: u64,
+}
+
+/// Why an epoch starts, and what leaves the window with it.
+struct Cause {
+    reason: String,
+    /// If the bill must stay within its bound: the cost to reserve besides that of the rewrite.
+    reserve: Option<f64>,
+    leaving: Vec<Item<Leaving>>,
+    /// Index in the window of the first message that may change: caches hold those before.
+    from: usize,
+}
+
+/// Decides whether a new epoch starts before this call.
+///
+/// `shown`: tokens of each message of the window as it would be sent now, in order.
+pub fn decide(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
+    if !prospect::may_start(session, shown, terms) {
+        debug_assert_eq!(decide_in_full(session, shown, terms), None, "a look ahead errs");
+        return None;
+    }
+    decide_in_full(session, shown, terms)
+}
+
+/// Decides without the quick check.
+fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
+    let mut standing = Standing::new(session, shown, terms);
+    let cause = pressed(&mut standing, terms)
+        .or_else(|| rewritten(&standing, terms))
+        .or_else(|| cold(&standing, terms))
+        .or_else(|| paid(&standing, terms))
+        .or_else(|| soon(&standing, terms))?;
+    let reserve = cause.reserve;
+    let new = epoch(session, &standing, cause, &working_set::kept(session, terms));
+    // Text before what leaves may be shown differently too; the rewrite then begins there.
+    let is_borne = reserve.is_none_or(|reserve| {
+        let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
+        terms.bound.affords(cost + reserve)
+    });
+    is_borne.then_some(new)
+}
+
+/// The host rewrote its list. What no cache holds of the new one is decided afresh.
+fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let (how, _) = terms.rewrite?;
+    let from = terms.cold_from;
+    let leaving = standing.cold_behind(from);
+    let reason = format!("the host rewrote its list ({})", how.as_str());
+    Some(Cause { reason, reserve: None, leaving, from })
+}
+
+/// The window is under pressure, and either the bill can afford the rewrite, or it is free, or it pays soon, or the next step may
+/// make the host compact. Nothing happens if that would free little of the window: the next call would need relief again.
+fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
+    let total = standing.total();
+    let leaving = relief(standing, &marks);
+    let gain: u64 = leaving.iter().map(|item| item.gain).sum();
+    let is_free = terms.cold_from == 0;
+    let cost = standing.rewrite_all(gain);
+    if total <= marks.full
+        && !is_free
+        && !terms.bound.affords(cost)
+        && !pays_soon(cost, gain, terms)
+    {
+        // The host does not compact yet, so the bill need not exceed its bound.
+        return None;
+    }
+    let reason = format!("window pressure: {total} tokens, {gain} of them can go");
+    (gain > 0 && gain * LEAST_RELIEF >= marks.most).then_some(Cause {
+        reason,
+        reserve: None,
+        leaving,
+        from: 0,
+    })
+}
+
+/// Whether what leaves saves the cost of the rewrite within few calls.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn pays_soon(cost: f64, gain: u64, terms: &Terms<'_>) -> bool {
+    cost <= RELIEF_CALLS * terms.prices.read * gain as f64
+}
+
+/// What leaves under pressure: the outputs outside the working set, then the oldest steps down to the low-water mark, then
+/// the working set, newest last. Only if the window is still under pressure, steps go that otherwise never fold.
+fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
+    let low = marks.high * LOW_WATER_PERCENT / 100;
+    let mut left = standing.total();
+    let (mut leaving, steps) = standing.all();
+    left -= leaving.iter().map(|item| item.gain).sum::<u64>().min(left);
+    take_until(low, &mut left, steps, &mut leaving);
+    if left > low {
+        take_until(low, &mut left, standing.give_up_working_set(&leaving), &mut leaving);
+    }
+    if left > marks.high {
+        take_until(low, &mut left, standing.give_up_late_steps(&leaving), &mut leaving);
+    }
+    leaving
+}
+
+/// Takes items in their order while more than `low` tokens are left.
+fn take_until(
+    low: u64,
+    left: &mut u64,
+    items: Vec<Item<Leaving>>,
+    leaving: &mut Vec<Item<Leaving>>,
+) {
+    for item in items {
+        if *left <= low {
+            break;
+        }
+        *left -= item.gain.min(*left);
+        leaving.push(item);
+    }
+}
+
+/// No cache holds what stood from some message on. That is written again anyway, so everything leaves that is not worth writing.
+fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    if terms.cold_from >= terms.first_new {
+        return None;
+    }
+    let from = terms.cold_from;
+    let leaving = standing.cold_behind(from);
+    let gain: u64 = leaving.iter().map(|item| item.gain).sum();
+    let reason = format!("the cache is cold: {gain} tokens need not be written again");
+    let may = gain >= terms.collapse_tokens;
+    may.then_some(Cause { reason, reserve: None, leaving, from })
+}
+
+/// The items of a suffix have cost as much as rewriting the suffix costs, and the bill can afford that.
+fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
+    if !terms.warm || (is_bound && !standing.begins_turn()) {
+        return None;
+    }
+    let items = standing.warm();
+    let suffix = standing.suffix_tokens();
+    let rewrite = |index: usize, gain: u64| standing.rewrite_cost(&suffix, index, gain);
+    let best = batch(&items, &rewrite)?;
+    // If the bill cannot afford the best batch, try smaller ones, nearer to the end.
+    let counts =
+        std::iter::successors(Some(best), |count| Some(count / 2).filter(|half| *half > 0));
+    counts.map(|count| &items[..count]).find_map(|leaving| {
+        let gain: u64 = leaving.iter().map(|item| item.gain).sum();
+        let cost = rewrite(leaving.last()?.index, gain);
+        let unspent: f64 = leaving.iter().map(Item::unspent).sum();
+        let pays = gain >= terms.collapse_tokens && unspent >= cost;
+        let reserve = standing.fault_risk(leaving);
+        let reason =
+            format!("keeping {gain} tokens had cost what a rewrite costs: {cost:.0} input tokens");
+        let may = pays && terms.bound.affords(cost + reserve);
+        let leaving = leaving.to_vec();
+        may.then_some(Cause { reason, reserve: Some(reserve), leaving, from: 0 })
+    })
+}
+
+/// Reading the cache costs nothing, so that nothing is saved by what leaves but room and what a lost cache would cost. The end of
+/// the request is rewritten for that as long as the first token comes soon, and as less is written again than leaves.
+fn soon(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+    let most = terms.first_token_tokens?;
+    let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
+    if !terms.warm || (is_bound && !standing.begins_turn()) {
+        return None;
+    }
+    let items = standing.cold_behind(0);
+    let suffix = standing.suffix_tokens();
+    let new = standing.new_tokens(&suffix);
+    let (mut gain, mut found) = (0, None);
+    for (place, item) in items.iter().enumerate() {
+        gain += item.gain;
+        if items.get(place + 1).is_some_and(|next| next.index == item.index) {
+            continue;
+        }
+        let again = standing.rewritten_tokens(&suffix, item.index, gain);
+        if again + new > most {
+            break;
+        }
+        if gain >= terms.collapse_tokens.max(again) {
+            found = Some((&items[..=place], item.index, gain, again));
+        }
+    }
+    let (leaving, from, gain, again) = found?;
+    let reserve = standing.fault_risk(leaving);
+    let reason = format!("{gain} tokens can go, only {again} are read again");
+    let may = terms.bound.affords(standing.rewrite_cost(&suffix, from, gain) + reserve);
+    may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
+}
+
+/// `kept`: the positions of messages that the host sends itself.
+fn epoch(
+    session: &Session,
+    standing: &Standing<'_>,
+    cause: Cause,
+    kept: &BTreeSet<u64>,
+) -> NewEpoch {
+    let collapsing = outputs_of(&cause.leaving);
+    let steps = standing.foldable_with(&cause.leaving, &collapsing);
+    let folds = fold::folds_of(session, &steps);
+    let folded = session.with_folds(&folds);
+    let held: BTreeSet<u64> = session.chat().window().iter().take(cause.from).copied().collect();
+    let stays = standing.staying(&collapsing);
+    let treatments = renewal::treatments(&folded, &collapsing, &stays, (&held, kept));
+    let hides = |at: u64| folded.folds().hide(at);
+    let collapsed = treatments
+        .iter()
+        .filter(|(at, treatment)| *treatment == Treatment::Reference && !hides(*at))
+        .count() as u64;
+    let freed_tokens = cause.leaving.iter().map(|item| item.gain).sum();
+    let notes_before = held.last().map_or(0, |at| at + 1);
+    NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens, notes_before }
+}
+
+/// Index in the window of the first message that an epoch changes.
+fn first_changed(session: &Session, new: &NewEpoch) -> usize {
+    let window = session.chat().window();
+    let newest = session.newest_said().map(|(at, _)| at);
+    let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
+    changed.extend(session.noted().filter(|at| Some(*at) != newest));
+    changed.extend(new.folds.iter().filter_map(|fold| session.carrier(fold.first)));
+    window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
+}
+
+/// Whether the newest message begins a turn: a person typed it, or an extension of the host had something to say after an answer.
+fn begins_turn(session: &Session) -> bool {
+    let last = session.chat().window().last().copied();
+    session.newest_said().is_some_and(|(at, message)| match message.kind {
+        MessageKind::User => true,
+        MessageKind::Assistant => Some(at) != last,
+        MessageKind::Result(_) | MessageKind::Other => false,
+    })
+}

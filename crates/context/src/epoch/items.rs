@@ -1,0 +1,396 @@
+//! The items that could leave the window, and what that would save: outputs, which collapse, and steps, which fold.
+//!
+//! Pure; takes time linear in the window. Must not decide whether an epoch starts.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::working_set::{fixed, pinned_places, working_set};
+use super::{Item, Reckoning, Terms, begins_turn};
+use crate::fold;
+use crate::hazard::{self, Caution, Chances};
+use crate::window::Marks;
+use config::Reuse;
+use session::{ResultFact, Role, Session, Treatment};
+
+/// A collapse that frees at most this many tokens is not worth a change.
+pub(super) const MIN_GAIN_TOKENS: u64 = 16;
+/// Approximate tokens of a reference line; exact counts would take longer than the decision.
+pub(super) const LINE_TOKENS: u64 = 22;
+/// An output of at most this many tokens leaves with its step.
+pub const SMALL_TOKENS: u64 = 60;
+/// Number of newest steps that never fold.
+pub(super) const KEEP_STEPS: u64 = 6;
+
+/// An item that leaves the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Leaving {
+    /// An output, by its position in the chat.
+    Output {
+        /// The position.
+        at: u64,
+        /// Its chance to be needed, and its tokens.
+        risk: (f64, u64),
+    },
+    /// A step, by the position of its first message.
+    Step {
+        /// The position.
+        first: u64,
+        /// Its chance to be needed, and its tokens.
+        risk: (f64, u64),
+    },
+}
+
+impl Leaving {
+    /// The position of an output.
+    pub(super) fn output(&self) -> Option<u64> {
+        match self {
+            Self::Output { at, .. } => Some(*at),
+            Self::Step { .. } => None,
+        }
+    }
+
+    fn step(&self) -> Option<u64> {
+        match self {
+            Self::Step { first, .. } => Some(*first),
+            Self::Output { .. } => None,
+        }
+    }
+
+    /// Its chance to be needed, times how much more a fault weighs than its price.
+    fn weight(&self, caution: &Caution) -> f64 {
+        match self {
+            Self::Output { risk, .. } => caution.outputs * risk.0,
+            Self::Step { risk, .. } => caution.steps * risk.0,
+        }
+    }
+
+    fn risk(&self) -> (f64, u64) {
+        match self {
+            Self::Output { risk, .. } | Self::Step { risk, .. } => *risk,
+        }
+    }
+}
+
+/// An item that could leave, before its savings are known.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    what: Leaving,
+    index: usize,
+    gain: u64,
+    calls: u32,
+}
+
+/// The window before a call.
+pub(super) struct Standing<'a> {
+    session: &'a Session,
+    shown: &'a [u64],
+    terms: &'a Terms<'a>,
+    total: u64,
+    working: BTreeSet<u64>,
+    /// Number of newest steps that do not fold.
+    keep_steps: u64,
+    outputs: Vec<Candidate>,
+    steps: Vec<Candidate>,
+    calls: CallsGone,
+    reckoning: Reckoning,
+}
+
+impl<'a> Standing<'a> {
+    /// `shown`: tokens of each message of the window as it would be sent now, in order.
+    pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a Terms<'a>) -> Self {
+        let working = working_set(session, shown, terms);
+        let total = shown.iter().sum();
+        let calls = CallsGone::new(session, terms.keep_results);
+        let outputs = outputs(session, shown, &working, &calls, terms.hazards);
+        let gathered: u64 = outputs.iter().map(|output| output.gain).sum();
+        let mut standing = Self {
+            session,
+            shown,
+            terms,
+            total,
+            working,
+            keep_steps: KEEP_STEPS,
+            outputs,
+            steps: Vec::new(),
+            calls,
+            reckoning: Reckoning {
+                read: terms.prices.read,
+                write: terms.prices.write,
+                staying: (terms.fixed_tokens + total).saturating_sub(gathered),
+            },
+        };
+        standing.steps = standing.folding();
+        standing
+    }
+
+    /// Tokens of the messages.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Positions of the working set that stay if these outputs collapse.
+    pub(super) fn staying(&self, collapsing: &BTreeSet<u64>) -> BTreeSet<u64> {
+        self.working.difference(collapsing).copied().collect()
+    }
+
+    /// Whether the newest message begins a turn.
+    pub(super) fn begins_turn(&self) -> bool {
+        begins_turn(self.session)
+    }
+
+    /// The items whose leaving pays while the cache is warm, from the end of the window.
+    pub(super) fn warm(&self) -> Vec<Item<Leaving>> {
+        self.paying(&|gain, tokens, weight| self.reckoning.rent(gain, tokens, weight))
+    }
+
+    /// The items whose leaving pays if the request is written again in any case from an index of the window on, from its end.
+    pub(super) fn cold_behind(&self, from: usize) -> Vec<Item<Leaving>> {
+        let rent = |gain, tokens, weight| self.reckoning.cold_rent(gain, tokens, weight);
+        let mut items = self.paying(&rent);
+        items.retain(|item| item.index >= from);
+        items
+    }
+
+    /// All items, whether they pay or not: outputs, and steps from the oldest on.
+    pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
+        (items(&self.outputs), items(&self.steps))
+    }
+
+    /// The outputs of the working set but for the unanswered ones, in the order in which they leave under pressure. From here
+    /// on they may leave.
+    pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
+        let gone = outputs_of(leaving);
+        let stays = fixed(self.session, self.terms);
+        self.outputs = outputs(self.session, self.shown, &stays, &self.calls, self.terms.hazards);
+        let mut more: Vec<Candidate> = self.outputs.clone();
+        more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
+        let pinned = pinned_places(self.session);
+        more.sort_by_key(|output| output.what.output().is_some_and(|at| pinned.contains(&at)));
+        items(&more)
+    }
+
+    /// The steps that could fold if all but the newest may, besides those that leave already; the oldest first.
+    pub(super) fn give_up_late_steps(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
+        let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
+        self.working = fixed(self.session, self.terms);
+        self.keep_steps = 1;
+        let mut more = self.folding();
+        more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
+        items(&more)
+    }
+
+    /// Tokens from each index of the window on.
+    pub(super) fn suffix_tokens(&self) -> Vec<u64> {
+        let mut suffix = vec![0; self.shown.len() + 1];
+        for (index, tokens) in self.shown.iter().enumerate().rev() {
+            suffix[index] = suffix[index + 1] + tokens;
+        }
+        suffix
+    }
+
+    /// Tokens that no cache holds and that are written in any case.
+    pub(super) fn new_tokens(&self, suffix: &[u64]) -> u64 {
+        suffix[self.terms.cold_from.min(self.shown.len())]
+    }
+
+    /// Tokens that caches hold and that are written again from an index on if `gain` tokens leave.
+    pub(super) fn rewritten_tokens(&self, suffix: &[u64], from: usize, gain: u64) -> u64 {
+        let from = if self.terms.prices.reuse == Reuse::Breakpoints { 0 } else { from };
+        suffix[from].saturating_sub(self.new_tokens(suffix) + gain)
+    }
+
+    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave. What no cache holds is written in any case
+    /// and does not count.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
+        let tokens = self.rewritten_tokens(suffix, from, gain);
+        (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
+    }
+
+    /// Expected cost, in the next call, of faults on these items.
+    pub(super) fn fault_risk(&self, leaving: &[Item<Leaving>]) -> f64 {
+        let risk = |item: &Item<Leaving>| {
+            let (hazard, tokens) = item.what.risk();
+            hazard * self.reckoning.fault(tokens)
+        };
+        leaving.iter().map(risk).sum()
+    }
+
+    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave.
+    pub(super) fn rewrite_from(&self, index: usize, gain: u64) -> f64 {
+        self.rewrite_cost(&self.suffix_tokens(), index, gain)
+    }
+
+    /// Cost of rewriting all messages if `gain` tokens of them leave.
+    pub(super) fn rewrite_all(&self, gain: u64) -> f64 {
+        self.rewrite_from(0, gain)
+    }
+
+    /// The steps among these that can fold if these outputs collapse.
+    pub(super) fn foldable_with(
+        &self,
+        leaving: &[Item<Leaving>],
+        collapsing: &BTreeSet<u64>,
+    ) -> Vec<fold::Step> {
+        let wanted: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let mut steps = self.foldable(&|at| collapsing.contains(&at));
+        steps.retain(|step| wanted.contains(&step.first));
+        steps
+    }
+
+    /// The steps that can fold if the outputs at these positions leave: no other standing output is in them.
+    fn foldable(&self, leaves: &dyn Fn(u64) -> bool) -> Vec<fold::Step> {
+        let stands = |at: u64, tokens: u64| {
+            let goes = tokens <= SMALL_TOKENS
+                || leaves(at)
+                || *self.session.treatment(at) == Treatment::Reference;
+            self.working.contains(&at) || !goes
+        };
+        let keep_turn = self.terms.rules.bound_thinking;
+        let terms = fold::Terms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
+        let mut steps = fold::foldable_steps(self.session, self.shown, &terms);
+        steps.retain(|step| step.index < self.terms.kept_from);
+        steps
+    }
+
+    /// The steps that could fold. Their standing outputs would leave with them, but count as items of their own.
+    fn folding(&self) -> Vec<Candidate> {
+        let outputs: BTreeMap<u64, usize> = self
+            .outputs
+            .iter()
+            .filter_map(|output| Some((output.what.output()?, output.index)))
+            .collect();
+        let carriers = carriers(self.session);
+        let steps = self.foldable(&|at| outputs.contains_key(&at)).into_iter().filter_map(|step| {
+            let standing = outputs.range(step.first..=step.last);
+            let apart: u64 = standing
+                .map(|(_, index)| self.shown[*index])
+                .filter(|tokens| *tokens > SMALL_TOKENS)
+                .sum();
+            let gain = step.gain().saturating_sub(apart);
+            let hazard = self.terms.hazards.of_step(self.session, step.first..=step.last)?;
+            let tokens = *self.shown.get(step.index)?;
+            let since = hazard::steps_since(self.session, step.first)?;
+            let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
+            (gain > MIN_GAIN_TOKENS).then_some(Candidate {
+                what: Leaving::Step { first: step.first, risk: (hazard, tokens) },
+                index: *carriers[..carriers.partition_point(|index| *index < step.index)].last()?,
+                gain,
+                calls: self.calls.since(step.last).min(age + 1),
+            })
+        });
+        steps.collect()
+    }
+
+    /// How much more a fault weighs than its price: on an output the less, the fuller the window. What stays in a full one
+    /// pushes out something else, or the host compacts.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn caution(&self) -> Caution {
+        let Caution { outputs, steps } = self.terms.hazards.caution();
+        let filled = |marks: Marks| self.total as f64 / marks.high.max(1) as f64;
+        let room = 1.0 - self.terms.marks.map_or(0.0, filled).min(1.0);
+        Caution { outputs: outputs * room, steps }
+    }
+
+    fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {
+        let caution = self.caution();
+        let candidates = self.outputs.iter().chain(&self.steps);
+        let mut items: Vec<Item<Leaving>> = candidates
+            .map(|candidate| {
+                let weight = candidate.what.weight(&caution);
+                candidate.item(rent(candidate.gain, candidate.what.risk().1, weight))
+            })
+            .filter(|item| item.rent > 0.0)
+            .collect();
+        items.sort_by_key(|item| std::cmp::Reverse(item.index));
+        items
+    }
+}
+
+impl Candidate {
+    fn item(&self, rent: f64) -> Item<Leaving> {
+        let Self { what, index, gain, calls } = *self;
+        Item { what, index, gain, rent, calls }
+    }
+}
+
+fn items(candidates: &[Candidate]) -> Vec<Item<Leaving>> {
+    candidates.iter().map(|candidate| candidate.item(0.0)).collect()
+}
+
+/// Positions of the outputs among these.
+pub(super) fn outputs_of(leaving: &[Item<Leaving>]) -> BTreeSet<u64> {
+    leaving.iter().filter_map(|item| item.what.output()).collect()
+}
+
+/// The number of calls for which each result could have been gone, by position in the chat: those since newer results pushed it
+/// out of the working set.
+struct CallsGone(Vec<u32>);
+
+impl CallsGone {
+    fn new(session: &Session, keep_results: u64) -> Self {
+        let now = session.chat().step();
+        let keep = usize::try_from(keep_results).unwrap_or(usize::MAX).max(1);
+        let is_result = |at: &&u64| matches!(session.place(**at).role, Role::Output | Role::Result);
+        let results = || session.chat().window().iter().filter(is_result);
+        let mut calls = vec![0; session.chat().messages().len()];
+        for (at, newer) in results().zip(results().skip(keep)) {
+            if let Some(calls) = usize::try_from(*at).ok().and_then(|at| calls.get_mut(at)) {
+                *calls = now + 1 - session.place(*newer).step;
+            }
+        }
+        Self(calls)
+    }
+
+    fn since(&self, at: u64) -> u32 {
+        let calls = usize::try_from(at).ok().and_then(|at| self.0.get(at));
+        calls.copied().unwrap_or(0)
+    }
+}
+
+/// Indexes in the window of the user messages, which carry the lines of folded steps, in order.
+fn carriers(session: &Session) -> Vec<usize> {
+    let window = session.chat().window().iter().enumerate();
+    window
+        .filter(|(_, at)| session.place(**at).role == Role::User)
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// The outputs that could collapse.
+fn outputs(
+    session: &Session,
+    shown: &[u64],
+    working: &BTreeSet<u64>,
+    calls: &CallsGone,
+    hazards: &dyn Chances,
+) -> Vec<Candidate> {
+    let window = session.chat().window().iter().zip(shown).enumerate();
+    window
+        .filter_map(|(index, (at, tokens))| {
+            let (at, place) = (*at, session.place(*at));
+            if place.role != Role::Output || !place.stands || place.hidden {
+                return None;
+            }
+            let fact = session.result(at)?;
+            let tokens = tokens.saturating_sub(fact.kept_tokens.unwrap_or(0));
+            let gain = tokens.saturating_sub(LINE_TOKENS);
+            if gain <= MIN_GAIN_TOKENS {
+                return None;
+            }
+            if working.contains(&at) || !has_reference_line(session, fact) {
+                return None;
+            }
+            let what = Leaving::Output { at, risk: (hazards.of_output(session, at)?, tokens) };
+            Some(Candidate { what, index, gain, calls: calls.since(at) })
+        })
+        .collect()
+}
+
+/// Whether a reference line can replace a result: its object, or the file it shows, has a handle.
+fn has_reference_line(session: &Session, fact: &ResultFact) -> bool {
+    fact.text_of().is_some_and(|object| session.index().get(object).is_some())
+}

@@ -1,0 +1,148 @@
+//! A quick check before each call whether an epoch could start at all. Pure.
+//!
+//! If this says no, the full decision would say no as well; a test compares them. The check assumes that no output or step is
+//! ever needed again, so that it needs no hazards. Must not decide what leaves.
+
+use std::collections::VecDeque;
+
+use super::items::{KEEP_STEPS, LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
+use super::working_set::newest_room;
+use super::{Terms, begins_turn};
+use crate::window::Marks;
+use config::Reuse;
+use session::{Role, Session};
+
+/// Tolerance for rounding: sums run in another order than in the full decision.
+const ROUNDING: f64 = 1e-9;
+
+/// Whether an epoch may start. If this is `false`, none does.
+///
+/// `shown`: tokens of each message of the window as it would be sent now, in order.
+pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> bool {
+    let total: u64 = shown.iter().sum();
+    if terms.rewrite.is_some() || terms.marks.is_some_and(|marks| total > marks.high) {
+        return true;
+    }
+    if terms.cold_from < terms.first_new {
+        return true;
+    }
+    let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
+    (!is_bound || begins_turn(session)) && may_pay(session, shown, terms, total)
+}
+
+/// Whether a rewrite from some message on may pay and is affordable.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> bool {
+    let spread = (terms.prices.write - terms.prices.read).max(0.0);
+    let new: u64 = shown.iter().skip(terms.cold_from).sum();
+    // Newest results may leave too if the model deactivated something, if nothing is kept, or if they fill the window.
+    let young = terms.keep_results == 0
+        || session.sets().lets_go()
+        || terms.marks.is_some_and(|marks| fills(session, shown, terms, &marks));
+    let mut look = Look::new(session.chat().step(), terms.keep_results, young);
+    let mut suffix = 0;
+    for (at, tokens) in session.chat().window().iter().zip(shown).rev() {
+        suffix += tokens;
+        let place = session.place(*at);
+        let ends = match place.role {
+            Role::Output | Role::Result => {
+                look.result(place.step, *tokens, place.stands && place.role == Role::Output)
+            }
+            Role::Answer => look.answer(place.step, *tokens),
+            Role::User => look.user(),
+            Role::Other => false,
+        };
+        if !ends || look.gain < terms.collapse_tokens {
+            continue;
+        }
+        let from = if terms.prices.reuse == Reuse::Breakpoints { total } else { suffix };
+        let again = from.saturating_sub(new + look.gain);
+        let cost = spread * again as f64;
+        let unspent = terms.prices.read * look.unspent;
+        let is_soon = |most| again + new <= most && again <= look.gain;
+        let pays = unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING);
+        if (pays || terms.first_token_tokens.is_some_and(is_soon))
+            && terms.bound.affords(cost * (1.0 - ROUNDING))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the newest results that stay by their number may be more than stays in a window.
+fn fills(session: &Session, shown: &[u64], terms: &Terms<'_>, marks: &Marks) -> bool {
+    let newest = session.chat().window().iter().zip(shown).rev();
+    let results = newest.filter(|(at, _)| {
+        let place = session.place(**at);
+        matches!(place.role, Role::Output | Role::Result) && !place.hidden
+    });
+    let keep = usize::try_from(terms.keep_results).unwrap_or(usize::MAX);
+    results.take(keep).map(|(_, tokens)| tokens).sum::<u64>() > newest_room(marks)
+}
+
+/// What the messages from one on would free at most, and what keeping them has cost. Built from the end of the window.
+struct Look {
+    now: u32,
+    keep: usize,
+    /// Whether the newest results may leave.
+    young: bool,
+    /// Steps of the results visited last, the latest first.
+    newer: VecDeque<u32>,
+    gain: u64,
+    /// Tokens times calls.
+    unspent: f64,
+    /// Number of calls for which the result visited last could have been gone.
+    calls: u32,
+    /// Tokens of results that would leave with the step visited last.
+    beside: u64,
+    /// What the steps of the turn visited last would free.
+    turn: (u64, f64),
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+impl Look {
+    fn new(now: u32, keep_results: u64, young: bool) -> Self {
+        let keep = usize::try_from(keep_results).unwrap_or(usize::MAX).max(1);
+        let (newer, turn) = (VecDeque::new(), (0, 0.0));
+        Self { now, keep, young, newer, gain: 0, unspent: 0.0, calls: 0, beside: 0, turn }
+    }
+
+    /// Visits a result; returns whether anything could be freed from here on.
+    fn result(&mut self, step: u32, tokens: u64, stands: bool) -> bool {
+        self.newer.push_front(step);
+        self.calls = 0;
+        if self.newer.len() > self.keep {
+            let newer = self.newer.pop_back().unwrap_or(self.now);
+            self.calls = self.now + 1 - newer;
+        }
+        if !stands || tokens <= SMALL_TOKENS {
+            self.beside += tokens;
+        }
+        let gain = tokens.saturating_sub(LINE_TOKENS);
+        let may = stands && gain > MIN_GAIN_TOKENS && (self.young || self.calls > 0);
+        if may {
+            self.gain += gain;
+            self.unspent += gain as f64 * f64::from(self.calls);
+        }
+        may
+    }
+
+    fn answer(&mut self, step: u32, tokens: u64) -> bool {
+        let gain = tokens + std::mem::take(&mut self.beside);
+        if u64::from(step) + KEEP_STEPS <= u64::from(self.now) {
+            self.turn.0 += gain;
+            self.turn.1 += gain as f64 * f64::from(self.calls);
+        }
+        false
+    }
+
+    /// Visits a user message, which carries the lines of the steps after it; returns whether it is a place to rewrite from.
+    fn user(&mut self) -> bool {
+        let (gain, unspent) = std::mem::take(&mut self.turn);
+        self.beside = 0;
+        self.gain += gain;
+        self.unspent += unspent;
+        gain > 0
+    }
+}

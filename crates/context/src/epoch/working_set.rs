@@ -1,0 +1,102 @@
+//! What a new epoch leaves standing in any case. Pure.
+
+use std::collections::BTreeSet;
+
+use super::Terms;
+use crate::window::Marks;
+use session::{MessageKind, ResultFact, Session, Shows};
+
+/// Files that the model changed within this many steps count as being edited.
+const EDITING_STEPS: u32 = 10;
+
+/// Share of the window's mark that the newest results may take, in percent.
+const NEWEST_PERCENT: u64 = 25;
+
+/// Positions that stay: the newest results, results that the model has not answered yet, pinned objects, files being edited.
+/// Deactivated content stays only until the model has answered.
+///
+/// The newest results are those within the count and, where the window is known, within a share of it; the newest that is
+/// answered stays whatever its size.
+///
+/// `shown`: tokens of each message of the window as it would be sent now, in order.
+pub(super) fn working_set(session: &Session, shown: &[u64], terms: &Terms<'_>) -> BTreeSet<u64> {
+    let mut working = fixed(session, terms);
+    let room = terms.marks.map_or(u64::MAX, |marks| newest_room(&marks));
+    let (mut results, mut tokens, mut kept) = (0, 0, 0);
+    for ((at, message), size) in session.window().rev().zip(shown.iter().rev()) {
+        if results >= terms.keep_results {
+            break;
+        }
+        let MessageKind::Result(fact) = &message.kind else { continue };
+        if session.is_hidden(at) {
+            continue;
+        }
+        results += 1;
+        if working.contains(&at) {
+            continue;
+        }
+        tokens += size;
+        if kept > 0 && tokens > room {
+            break;
+        }
+        kept += 1;
+        if !is_let_go(session, fact) {
+            working.insert(at);
+        }
+    }
+    let stays = |at: &u64| session.result(*at).is_some_and(|fact| !is_let_go(session, fact));
+    working.extend(pinned_places(session).into_iter().filter(stays));
+    let step = session.chat().messages().last().map_or(0, |message| message.step);
+    for (file, _) in session.edited_files().filter(|(_, edited)| edited + EDITING_STEPS >= step) {
+        let last = session.showings(file).map(|showing| showing.at).rfind(stays);
+        working.extend(last);
+    }
+    working
+}
+
+/// Tokens of the newest results that stay in a window.
+pub(super) fn newest_room(marks: &Marks) -> u64 {
+    marks.high * NEWEST_PERCENT / 100
+}
+
+/// Positions of the results that cannot leave: the model has not answered them yet, or the host sends them itself.
+pub(super) fn fixed(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
+    let mut fixed = unanswered(session);
+    fixed.extend(kept(session, terms));
+    fixed
+}
+
+/// Positions of the messages that the host sends itself.
+pub(super) fn kept(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
+    session.chat().window().iter().skip(terms.kept_from).copied().collect()
+}
+
+/// Positions of the results that the model has not answered yet.
+fn unanswered(session: &Session) -> BTreeSet<u64> {
+    let newest = session.shown_window().rev();
+    let newest = newest.take_while(|(_, m)| !matches!(m.kind, MessageKind::Assistant));
+    newest.filter(|(_, m)| matches!(m.kind, MessageKind::Result(_))).map(|(at, _)| at).collect()
+}
+
+/// Whether the model deactivated the call or what its result shows.
+pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
+    fact.shown_object()
+        .into_iter()
+        .chain(&fact.object)
+        .any(|object| session.sets().is_deactivated(object))
+}
+
+/// Positions at which content of pinned objects stands.
+pub(super) fn pinned_places(session: &Session) -> BTreeSet<u64> {
+    let sets = session.sets();
+    if sets.pinned().is_empty() {
+        return BTreeSet::new();
+    }
+    let is_own = |fact: &ResultFact| {
+        fact.shows == Shows::Own && fact.object.as_ref().is_some_and(|id| sets.is_pinned(id))
+    };
+    let own = session.shown_window().map(|(at, _)| at);
+    let own = own.filter(|at| session.result(*at).is_some_and(is_own));
+    let shown = session.all_showings().filter(|showing| sets.is_pinned(&showing.object));
+    own.chain(shown.map(|showing| showing.at)).collect()
+}

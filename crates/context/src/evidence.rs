@@ -1,0 +1,150 @@
+//! Finds what the model needed of earlier outputs: lines that it writes and that come from one of them.
+//!
+//! Derived only from the texts of the window and kept in memory. Needs are recorded as events, so that a restart has the same
+//! ones. Must not decide anything.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::host::HostMessage;
+
+/// Lines with fewer characters do not show where they come from.
+const MIN_LINE_CHARS: usize = 30;
+
+/// Which lines occurred where.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    lines: HashMap<u64, Seen>,
+    taken: usize,
+}
+
+/// Where a line occurred.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Position of the newest output with the line.
+    output: Option<u64>,
+    /// Whether a person or the model wrote the line.
+    said: bool,
+}
+
+impl Evidence {
+    /// Number of messages of the window handled so far.
+    pub fn len(&self) -> usize {
+        self.taken
+    }
+
+    /// Whether no message was handled yet.
+    pub fn is_empty(&self) -> bool {
+        self.taken == 0
+    }
+
+    /// Skips the next message of the window, which needs nothing.
+    pub fn pass(&mut self) -> Vec<(u64, u32)> {
+        self.taken += 1;
+        Vec::new()
+    }
+
+    /// Handles the next message of the window. For an answer of the model, returns the positions of the outputs from which it
+    /// repeats lines that nobody had written before, each with the number of such lines, in order of position.
+    pub fn take(&mut self, at: u64, message: &HostMessage) -> Vec<(u64, u32)> {
+        self.taken += 1;
+        if message.withheld.is_some() {
+            return Vec::new();
+        }
+        let is_output = message.key.role == "toolResult";
+        let mut lines = HashSet::new();
+        for text in message.said() {
+            lines.extend(text.split('\n').filter_map(key));
+        }
+        let mut needed: HashMap<u64, u32> = HashMap::new();
+        for line in lines {
+            let seen = self.lines.entry(line).or_default();
+            if is_output {
+                seen.output = Some(at);
+                continue;
+            }
+            if let (false, Some(output)) = (seen.said, seen.output)
+                && message.key.role == "assistant"
+            {
+                *needed.entry(output).or_default() += 1;
+            }
+            seen.said = true;
+        }
+        let mut needed: Vec<_> = needed.into_iter().collect();
+        needed.sort_unstable();
+        needed
+    }
+}
+
+/// The hash of a line; `None` if the line is too short. A collision would only attribute a need to the wrong line.
+fn key(line: &str) -> Option<u64> {
+    let line = line.trim();
+    if line.len() < MIN_LINE_CHARS || line.chars().nth(MIN_LINE_CHARS - 1).is_none() {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tokens::Counter;
+
+    const LINE: &str = "fn parse(input: &str) -> Result<Vec<Token>> {";
+
+    fn message(value: &Value) -> HostMessage {
+        HostMessage::parse(&value.to_string(), Counter::Characters)
+    }
+
+    fn output(text: &str) -> HostMessage {
+        message(
+            &json!({"role": "toolResult", "toolCallId": "a", "content": [{"type": "text", "text": text}]}),
+        )
+    }
+
+    fn edit(old: &str) -> HostMessage {
+        message(&json!({"role": "assistant", "content": [
+            {"type": "toolCall", "id": "b", "name": "edit", "arguments": {"edits": [{"oldText": old}]}}
+        ]}))
+    }
+
+    #[test]
+    fn a_line_that_the_model_repeats_from_an_output_is_a_need() {
+        let mut evidence = Evidence::default();
+        evidence.take(0, &output(&format!("    {LINE}\n")));
+        evidence.take(1, &output("nothing of it"));
+        assert_eq!(evidence.take(2, &edit(&format!("{LINE}\nshort"))), [(0, 1)]);
+        assert_eq!(evidence.len(), 3);
+    }
+
+    #[test]
+    fn a_line_that_somebody_wrote_before_is_no_need_of_an_output() {
+        let mut evidence = Evidence::default();
+        evidence.take(0, &output(LINE));
+        evidence.take(1, &message(&json!({"role": "user", "content": LINE})));
+        assert_eq!(evidence.take(2, &edit(LINE)), []);
+    }
+
+    #[test]
+    fn the_newest_output_with_a_line_is_the_one_that_is_needed() {
+        let mut evidence = Evidence::default();
+        evidence.take(0, &output(LINE));
+        evidence.take(1, &output(LINE));
+        assert_eq!(evidence.take(2, &edit(LINE)), [(1, 1)]);
+        assert_eq!(evidence.take(3, &edit(LINE)), [], "the model said it itself");
+    }
+
+    #[test]
+    fn thinking_counts_and_short_lines_do_not() {
+        let mut evidence = Evidence::default();
+        evidence.take(0, &output(&format!("{LINE}\n}}\nreturn;")));
+        let thought = json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": format!("I see\n{LINE}\nreturn;")}
+        ]});
+        assert_eq!(evidence.take(1, &message(&thought)), [(0, 1)]);
+    }
+}

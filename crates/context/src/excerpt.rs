@@ -1,0 +1,197 @@
+//! Renders an output that is shown in part, from its pieces. Pure text.
+
+use super::forms;
+use super::tokens::Counter;
+use base::error::{Error, Result};
+use base::object::Handle;
+use session::{LineRange, Numbering, Piece};
+
+/// Makes the line that says where lines stand, from the position of the message, the lines of the object that it shows, and the
+/// line to quote, if one is. `None` if that message shows no lines.
+pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange, Option<&str>) -> Option<String>;
+
+/// What the lines that are not shown are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named {
+    /// The handle of the output, or of the file that it shows.
+    pub handle: Handle,
+    /// Their numbers in what has the handle.
+    pub numbering: Numbering,
+}
+
+/// Renders the pieces of an output.
+///
+/// # Errors
+/// `INTERNAL` if a piece refers to a message that shows no lines.
+pub fn render(
+    text: &str,
+    pieces: &[Piece],
+    named: Named,
+    line: StandingLine<'_>,
+) -> Result<String> {
+    let Named { handle, numbering } = named;
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut rendered: Vec<String> = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Shown { shown, chars } => {
+                let chars = chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(0));
+                let shown = (shown.first..=shown.last).map(|number| {
+                    let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+                    cut_line(lines.get(index).unwrap_or(&""), numbering.line(number), handle, chars)
+                });
+                rendered.extend(shown);
+            }
+            Piece::Between { between } => {
+                rendered.push(forms::between_line(handle, numbering.place(*between)));
+            }
+            Piece::Standing { standing: here, at, quoted, .. } => {
+                let quote = quoted.then(|| saying(&lines, *here)).flatten();
+                let standing = piece.stands_at().and_then(|(at, there)| line(at, there, quote));
+                rendered.push(standing.ok_or_else(|| {
+                    Error::internal(format!("lines are said to stand at message {at}"))
+                })?);
+            }
+        }
+    }
+    Ok(rendered.join("\n"))
+}
+
+/// Approximate tokens of the pieces of an output as rendered, for deciding on them: handles and places differ in length.
+pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
+    let Some(handle) = Handle::parse("t1000") else { return u64::MAX };
+    let line = |_: u64, there: LineRange, quote: Option<&str>| {
+        Some(forms::as_in_line(handle, there, None, quote))
+    };
+    let rendered =
+        render(text, pieces, Named { handle, numbering: Numbering::after(1_000) }, &line);
+    rendered.map_or(u64::MAX, |text| counter.count(&text))
+}
+
+/// The first of these lines that says something.
+fn saying<'a>(lines: &[&'a str], range: LineRange) -> Option<&'a str> {
+    let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
+    let here = lines.get(index(range.first - 1)..index(range.last))?;
+    here.iter().map(|line| line.trim()).find(|line| line.chars().any(char::is_alphanumeric))
+}
+
+/// Cuts a line to at most `chars` characters, half at each end.
+fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
+    let characters = if line.len() <= chars { 0 } else { line.chars().count() };
+    if characters <= chars {
+        return line.to_owned();
+    }
+    let side = chars / 2;
+    let head: String = line.chars().take(side).collect();
+    let tail: String = line.chars().skip(characters - side).collect();
+    let cut = forms::long_line_cut(handle, number, (characters - 2 * side) as u64);
+    format!("{head} {cut} {tail}")
+}
+
+/// Joins lines into pieces; `of` gives the one-line piece for each line number.
+pub fn pieces_by_line(total: u64, of: impl Fn(u64) -> Piece) -> Vec<Piece> {
+    session::join_pieces((1..=total).map(of))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn handle(name: &str) -> Handle {
+        Handle::parse(name).unwrap()
+    }
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    fn rendered(text: &str, pieces: &[Piece]) -> String {
+        let line = |at: u64, there: LineRange, quote: Option<&str>| {
+            Some(forms::as_in_line(handle(&format!("t{at}")), there, None, quote))
+        };
+        render(text, pieces, Named { handle: handle("t17"), numbering: Numbering::after(0) }, &line)
+            .unwrap()
+    }
+
+    #[test]
+    fn pieces_stand_in_the_order_of_their_lines() {
+        let log: Vec<String> = (1..=1_400).map(|n| format!("line {n} of the log")).collect();
+        let pieces = [
+            Piece::Shown { shown: range(1, 2), chars: Some(400) },
+            Piece::Between { between: range(3, 80) },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40, quoted: true },
+            Piece::Standing { standing: range(112, 116), at: 12, first: 71, quoted: false },
+            Piece::Between { between: range(117, 1_398) },
+            Piece::Shown { shown: range(1_399, 1_400), chars: None },
+        ];
+        insta::assert_snapshot!(rendered(&log.join("\n"), &pieces), @r#"
+        line 1 of the log
+        line 2 of the log
+        … 78 lines between (t17:3-80) …
+        … 31 lines as in t12:40-70, from "line 81 of the log" …
+        … 5 lines as in t12:71-75 …
+        … 1,282 lines between (t17:117-1398) …
+        line 1399 of the log
+        line 1400 of the log
+        "#);
+    }
+
+    #[test]
+    fn lines_of_a_file_have_the_numbers_that_they_have_in_the_file() {
+        let pieces = [
+            Piece::Shown { shown: range(1, 1), chars: None },
+            Piece::Between { between: range(2, 40) },
+        ];
+        let named = Named { handle: handle("f3"), numbering: Numbering::after(200) };
+        let text = render("fn main() {", &pieces, named, &|_, _, _| None).unwrap();
+        assert_eq!(text, "fn main() {\n… 39 lines between (f3:202-240) …");
+    }
+
+    #[test]
+    fn one_endless_line_is_cut_by_characters() {
+        let piece = Piece::Shown { shown: range(1, 1), chars: Some(400) };
+        let shown = rendered(&"ä".repeat(100_000), &[piece]);
+        assert!(shown.contains("ä … 99,600 characters between (t17:1) … ä"), "{shown}");
+    }
+
+    #[test]
+    fn lines_that_stand_nowhere_are_an_error() {
+        let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1, quoted: true };
+        assert!(
+            render(
+                "a",
+                &[piece],
+                Named { handle: handle("t17"), numbering: Numbering::after(0) },
+                &|_, _, _| None
+            )
+            .is_err()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_is_shown_or_counted_once(forms in prop::collection::vec(0u8..4, 1..60)) {
+            let text: Vec<String> = (1..=forms.len()).map(|n| n.to_string()).collect();
+            let pieces = pieces_by_line(forms.len() as u64, |line| {
+                let one = range(line, line);
+                match forms[usize::try_from(line).unwrap() - 1] {
+                    0 | 1 => Piece::Shown { shown: one, chars: None },
+                    2 => Piece::Between { between: one },
+                    _ => Piece::Standing { standing: one, at: 12, first: line + 7, quoted: true },
+                }
+            });
+            let mut next = 1;
+            for line in rendered(&text.join("\n"), &pieces).lines() {
+                if let Some(rest) = line.strip_prefix("… ") {
+                    next += rest.split(' ').next().unwrap().parse::<usize>().unwrap();
+                } else {
+                    prop_assert_eq!(line, next.to_string());
+                    next += 1;
+                }
+            }
+            prop_assert_eq!(next, forms.len() + 1);
+        }
+    }
+}

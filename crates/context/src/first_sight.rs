@@ -1,0 +1,291 @@
+//! Decides how a tool result is shown when the model first sees it (`log`). Pure.
+//!
+//! A message stays as it was sent until the epoch ends, so this is the moment to leave out what stands in the window already.
+
+use serde_json::Value;
+
+use super::excerpt::rendered_tokens;
+use super::lines_index::{Block, MIN_BLOCK_LINES};
+use super::preview;
+use super::tokens::Counter;
+use base::harness::{Call, ToolKind};
+use base::object::{Hash, ObjectId};
+use session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
+
+/// Least number of lines in one piece, about a screen, that are left out of what the model asked for because they stand already.
+/// Fewer save less than the model loses by reading a text in two places.
+const MIN_LINES_ASKED_FOR: usize = 20;
+
+/// A tool result that the model has not seen yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// Its position in the chat.
+    pub at: u64,
+    /// What it is.
+    pub fact: &'a ResultFact,
+    /// Its text.
+    pub text: &'a str,
+    /// The text's tokens.
+    pub tokens: u64,
+    /// How they are counted.
+    pub counter: Counter,
+    /// Arguments of its call.
+    pub args: &'a Value,
+    /// What the model wrote in the message that made the call, arguments included.
+    pub said: &'a str,
+}
+
+/// Which outputs are previewed.
+#[derive(Debug, Clone, Copy)]
+pub struct Previews {
+    /// Those with more tokens than this; 0: none.
+    pub tokens: u64,
+    /// Whether files that a read tool shows are among them.
+    pub reads: bool,
+}
+
+/// Decides how a tool result is shown.
+///
+/// `standing`: its blocks that stand in the window already, see [`block_lines`].
+pub fn decide(
+    session: &Session,
+    output: &Output<'_>,
+    standing: &[Block],
+    previews: Previews,
+) -> Treatment {
+    let fact = output.fact;
+    if repeats_right_away(session, output.at, fact) {
+        return Treatment::Given;
+    }
+    match &fact.shows {
+        Shows::File { object, version, range } => {
+            let above = session.showings(object).filter(|showing| showing.at != output.at);
+            match as_parts(split_read((object, version, *range), above)) {
+                Treatment::Given if fact.is_output => file_in_part(output, *range, previews),
+                treatment => treatment,
+            }
+        }
+        Shows::Own if fact.is_output && fact.object.is_some() => {
+            in_part(output, standing, previews)
+        }
+        _ => Treatment::Given,
+    }
+}
+
+/// The least number of lines of a block that can be left out because it stands already. `None` if the whole text must be shown,
+/// or if the result does not show its own text.
+pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
+    let fact = output.fact;
+    if fact.shows != Shows::Own
+        || !fact.is_output
+        || fact.object.is_none()
+        || repeats_right_away(session, output.at, fact)
+    {
+        return None;
+    }
+    let call = Call::new(&fact.tool, output.args);
+    let kind = call.kind();
+    if kind == ToolKind::Edit && !fact.ok {
+        // The lines that help after a failed edit are meant to be copied.
+        return None;
+    }
+    let asked_for = call.picks_lines() || preview::is_asked_for(kind);
+    Some(if asked_for { MIN_LINES_ASKED_FOR } else { MIN_BLOCK_LINES })
+}
+
+/// The blocks of a result that can be left out, of those that stand already: what a run says of a failure is shown each time.
+pub fn without_failures(output: &Output<'_>, min_lines: usize, blocks: Vec<Block>) -> Vec<Block> {
+    let call = Call::new(&output.fact.tool, output.args);
+    if blocks.is_empty() || !call.reports_run() {
+        return blocks;
+    }
+    let lines: Vec<&str> = output.text.split('\n').collect();
+    let reports = preview::reports(&lines);
+    let is_of_failure = |at: usize| reports[at].is_of_failure();
+    let left = |block: &Block| block.without(&lines, min_lines, output.counter, is_of_failure);
+    blocks.iter().flat_map(left).collect()
+}
+
+/// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
+fn in_part(output: &Output<'_>, standing: &[Block], previews: Previews) -> Treatment {
+    match preview_pieces(output, standing, previews) {
+        Some(pieces) => Treatment::Excerpt { pieces },
+        None if standing.is_empty() => Treatment::Given,
+        None => {
+            let pieces = preview::without_standing(output.fact.lines, standing);
+            Treatment::Excerpt { pieces }
+        }
+    }
+}
+
+/// Previews the lines `range` of a file. A notice may stand behind them, which is no line of the file and is always shown.
+fn file_in_part(output: &Output<'_>, range: LineRange, previews: Previews) -> Treatment {
+    let is_of_file = |piece: &Piece| {
+        matches!(piece, Piece::Shown { chars: None, .. }) || piece.lines().last <= range.len()
+    };
+    match preview_pieces(output, &[], previews) {
+        Some(pieces) if pieces.iter().all(is_of_file) => Treatment::Excerpt { pieces },
+        _ => Treatment::Given,
+    }
+}
+
+/// The pieces of a preview. `None` if the model asked for these lines, or if there are too few to leave some out.
+fn preview_pieces(
+    output: &Output<'_>,
+    standing: &[Block],
+    previews: Previews,
+) -> Option<Vec<Piece>> {
+    let call = Call::new(&output.fact.tool, output.args);
+    let kind = call.kind();
+    // Another agent's report is a summary already: what it left out, nobody has.
+    let is_asked_for = call.picks_lines()
+        || matches!(kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delegate)
+        || (kind == ToolKind::Read && !previews.reads);
+    if is_asked_for {
+        return None;
+    }
+    let (text, tokens, said) = (output.text, output.tokens, output.said);
+    let planned = preview::Output { text, tokens, kind, said, standing };
+    let pieces = preview::plan(&planned, previews.tokens)?;
+    let whole = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
+    // A preview that saves less than a quarter is not worth the risk of a second look.
+    (rendered_tokens(text, &pieces, output.counter) * 4 <= whole * 3).then_some(pieces)
+}
+
+/// Splits the lines of a read into those that stand above, according to `standing`, and those to show. Where some are shown, only
+/// a screen of lines or more in one piece counts as standing: a statement is not torn apart for less.
+pub fn split_read<'a>(
+    (object, version, range): (&ObjectId, &Hash, LineRange),
+    standing: impl Iterator<Item = &'a Showing>,
+) -> Vec<Part> {
+    let same = standing.filter(|showing| showing.object == *object && showing.version == *version);
+    let places: Vec<(u64, LineRange)> =
+        same.flat_map(|showing| showing.ranges.iter().map(|shown| (showing.at, *shown))).collect();
+    let mut parts = Vec::new();
+    let mut missing = vec![range];
+    while let Some((at, found)) = longest_piece(&places, &missing) {
+        if found.len() < MIN_LINES_ASKED_FOR as u64 && found != range {
+            break;
+        }
+        parts.push(Part { range: found, stands_at: Some(at) });
+        missing = missing.iter().flat_map(|range| range.without(&[found])).collect();
+    }
+    parts.extend(missing.into_iter().map(|range| Part { range, stands_at: None }));
+    parts.sort_by_key(|part| part.range);
+    parts
+}
+
+/// The longest piece of missing lines that stands at one place, and the place; the first of several as long.
+fn longest_piece(places: &[(u64, LineRange)], missing: &[LineRange]) -> Option<(u64, LineRange)> {
+    let found = places.iter().flat_map(|(at, shown)| {
+        missing.iter().filter_map(|range| Some((*at, range.intersect(*shown)?)))
+    });
+    found.reduce(|best, next| if next.1.len() > best.1.len() { next } else { best })
+}
+
+/// The treatment of a read with these parts.
+pub fn as_parts(parts: Vec<Part>) -> Treatment {
+    if parts.iter().all(|part| part.stands_at.is_none()) {
+        return Treatment::Given;
+    }
+    Treatment::Reread { parts }
+}
+
+/// Whether the same request was made in this step or the previous one. It then gets its content again: the model insists.
+fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
+    // A result that the host shows itself is decided on before its message comes in.
+    let known = session.chat().get(at).or_else(|| session.chat().messages().last());
+    let Some(step) = known.map(|message| message.step) else { return false };
+    session.window().rev().take_while(|(_, message)| message.step + 1 >= step).any(|(other, _)| {
+        other < at && session.result(other).is_some_and(|earlier| earlier.request == fact.request)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn log(lines: u64) -> String {
+        (1..=lines).map(|n| format!("line {n} of the log")).collect::<Vec<_>>().join("\n")
+    }
+
+    fn shown(tool: &str, args: &Value, text: &str, standing: &[Block]) -> Treatment {
+        shown_with(Previews { tokens: 1_000, reads: false }, tool, args, text, standing)
+    }
+
+    fn shown_with(
+        previews: Previews,
+        tool: &str,
+        args: &Value,
+        text: &str,
+        standing: &[Block],
+    ) -> Treatment {
+        let mut fact = ResultFact::for_tests("t");
+        fact.tool = tool.to_owned();
+        fact.lines = text.split('\n').count() as u64;
+        let output = Output {
+            at: 0,
+            fact: &fact,
+            text,
+            tokens: Counter::Bundled.count(text),
+            counter: Counter::Bundled,
+            args,
+            said: "",
+        };
+        decide(&Session::default(), &output, standing, previews)
+    }
+
+    #[test]
+    fn calls_that_ask_for_lines_are_not_previewed() {
+        for (command, expected) in [
+            ("cargo test", true),
+            ("cargo test 2>&1 | tail -n 400", false),
+            ("sed -n '1,900p' a.rs", false),
+            ("cd x && grep -n foo a", false),
+            ("cat big.log", false),
+            ("headless --run", true),
+        ] {
+            let treatment = shown("bash", &json!({ "command": command }), &log(500), &[]);
+            assert_eq!(treatment != Treatment::Given, expected, "{command}");
+        }
+        assert_eq!(shown("grep", &json!({ "pattern": "x" }), &log(500), &[]), Treatment::Given);
+    }
+
+    #[test]
+    fn the_report_of_another_agent_is_shown_whole() {
+        let task = json!({ "prompt": "Find out where sessions are closed." });
+        for tool in ["Task", "Agent", "subagent", "sessions_spawn"] {
+            assert_eq!(shown(tool, &task, &log(2_000), &[]), Treatment::Given, "{tool}");
+        }
+        assert_ne!(shown("ask_wiki", &task, &log(2_000), &[]), Treatment::Given);
+    }
+
+    #[test]
+    fn a_file_that_is_read_is_shown_whole_unless_the_setting_asks_for_a_preview() {
+        let whole = json!({ "file_path": "a" });
+        let part = json!({ "file_path": "a", "offset": 1 });
+        for (tool, args) in [("Read", &whole), ("read_file", &json!({ "absolute_path": "/a" }))] {
+            assert_eq!(shown(tool, args, &log(9_000), &[]), Treatment::Given, "{tool}");
+        }
+        let asked = Previews { tokens: 1_000, reads: true };
+        assert_ne!(shown_with(asked, "Read", &whole, &log(1_500), &[]), Treatment::Given);
+        assert_eq!(shown_with(asked, "Read", &part, &log(1_500), &[]), Treatment::Given);
+        let none = Previews { tokens: 0, reads: true };
+        assert_eq!(shown_with(none, "Read", &whole, &log(9_000), &[]), Treatment::Given);
+    }
+
+    #[test]
+    fn lines_that_stand_are_not_shown_and_do_not_make_a_preview_due() {
+        let text = log(500);
+        let lines = LineRange { first: 41, last: 500 };
+        let block = Block { lines, at: 7, first: 3, tokens: 3_000 };
+        let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
+        let pieces = vec![
+            Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },
+            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true },
+        ];
+        assert_eq!(treatment, Treatment::Excerpt { pieces });
+    }
+}

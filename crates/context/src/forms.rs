@@ -1,0 +1,550 @@
+//! The lines that replace content. Golden files hold them, because models learn these forms.
+//!
+//! Pure text. No line reads like an error or like an invitation to repeat a call. What a line quotes comes in as it is and is
+//! [`quote`]d here, but for what is said to be ours.
+
+use serde_json::Value;
+
+use base::object::{Handle, Nickname, TxId, VersionSelector, quote};
+use session::{LineRange, ResultFact};
+
+/// Fields of an object that its reference line has, and the characters of each.
+const LABEL_FIELDS: usize = 6;
+const LABEL_CHARS: usize = 120;
+
+/// Characters of a line that is quoted so that it is found.
+const QUOTED_CHARS: usize = 60;
+
+/// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`, and one with an image:
+/// `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`.
+pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
+    let state = match (fact.exit, fact.ok) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, true) => "ok".to_owned(),
+        (None, false) => "failed".to_owned(),
+    };
+    let last = match &*fact.last {
+        "" => String::new(),
+        last => format!(" · last: \"{}\"", quote::line(last)),
+    };
+    let mut parts = Vec::new();
+    if fact.images == 0 || fact.lines > 1 || !fact.last.is_empty() {
+        parts.push(count(fact.counted_lines(), "line"));
+    }
+    if fact.images > 0 {
+        parts.push(count(fact.images, "image"));
+    }
+    format!("[{handle}] {state} · {}{last}", parts.join(" · "))
+}
+
+/// A collapsed showing of a file: `[t12] f3 src/main.rs · lines 1-210`.
+pub fn showing_line(
+    result: Option<Handle>,
+    file: Handle,
+    path: &str,
+    ranges: &[LineRange],
+) -> String {
+    let path = quote::name(path);
+    let head = match result {
+        Some(result) => format!("[{result}] {file} {path}"),
+        None => format!("[{file}] {path}"),
+    };
+    format!("{head} · {}", lines_phrase(ranges))
+}
+
+/// What a reference line says of its object besides: ` · named entry · short_summary: "parses arguments" · tags: ["a"]`. `fields` are
+/// those that the object's view names.
+pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String {
+    let named = |name: &Nickname| format!(" · named {}", quote::name(name.as_str()));
+    let mut label = nickname.map_or_else(String::new, named);
+    for (name, value) in fields.iter().take(LABEL_FIELDS) {
+        let shown = match value {
+            Value::String(text) => {
+                format!("\"{}\"", text.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            other => other.to_string(),
+        };
+        let shown = shortened(&shown, LABEL_CHARS);
+        label.extend([" · ", &quote::name(name), ": ", &quote::line(&shown)]);
+    }
+    label
+}
+
+/// Lines of a read that stand above: `f3 unchanged; lines 1-210 stand in the read result above (t12).`
+pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<Handle>) -> String {
+    let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
+    let lines = if range.len() == 1 {
+        format!("line {} stands", range.first)
+    } else {
+        format!("lines {range} stand")
+    };
+    let tool = quote::name(tool);
+    format!("{file} unchanged; {lines} in the {tool} result above{place}.")
+}
+
+/// Lines that a preview leaves out: `… 1,240 lines between (t17:81-1320) …`
+pub fn between_line(handle: Handle, range: LineRange) -> String {
+    format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
+}
+
+/// Lines of an output that stand in another one, or in the showing of a file. Their numbers are not printed there, so the first
+/// of them that says something is quoted: `… 31 lines as in t12:40-70, from "running 31 tests" …`,
+/// `… 31 lines as in f3:40-70 (t12), from "fn main() {" …`. Without a quote, as earlier releases had it:
+/// `… 31 lines as in t12:40-70 …`
+pub fn as_in_line(
+    subject: Handle,
+    range: LineRange,
+    result: Option<Handle>,
+    quote: Option<&str>,
+) -> String {
+    let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
+    let from = quote.map_or_else(String::new, |line| format!(", from \"{}\"", beginning(line)));
+    format!("… {} as in {subject}:{range}{place}{from} …", count(range.len(), "line"))
+}
+
+/// The beginning of a line, by which it is found.
+fn beginning(line: &str) -> String {
+    quote::line(&shortened(line, QUOTED_CHARS)).into_owned()
+}
+
+fn shortened(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Characters that are cut from a long line: `… 3,100 characters between (t17:5) …`
+pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
+    format!("… {} between ({handle}:{line}) …", count(characters, "character"))
+}
+
+/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`. If another session of the same store edited or
+/// wrote the file: `[f3] src/main.rs changed on disk after t12, by another session (+4 -1):`
+pub fn changed_line(
+    file: Handle,
+    path: &str,
+    after: Option<Handle>,
+    by_other: bool,
+    (added, removed): (u64, u64),
+) -> String {
+    let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
+    let (path, by) = (quote::name(path), if by_other { ", by another session" } else { "" });
+    format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed}):")
+}
+
+/// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.`
+pub fn gone_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let path = quote::name(path);
+    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
+    format!("[{file}] {path} is no longer on disk; its text{of} is kept as {file}.")
+}
+
+/// A note on a file that has no text any more: `[f3] a.bin changed on disk and holds no text now; its text of t12 is kept as f3.`
+pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let path = quote::name(path);
+    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
+    format!(
+        "[{file}] {path} changed on disk and holds no text now; its text{of} is kept as {file}."
+    )
+}
+
+/// The answer for a file without text: `[f3] a.bin · no text: it is binary, 1,240 bytes`
+pub fn textless_line(file: Handle, path: &str, why: &str) -> String {
+    format!("[{file}] {} · no text: {}", quote::name(path), quote::line(why))
+}
+
+/// A note on a file that exists again: `[f3] src/main.rs is on disk again, as it was in t12.`
+pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+    let path = quote::name(path);
+    let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
+    format!("[{file}] {path} is on disk again, as it was {seen}.")
+}
+
+/// A note on a file that was moved unchanged: `[f3] src/a.rs is now src/b.rs`, or over another one:
+/// `[f3] src/a.rs is now src/b.rs, in place of f5`
+pub fn moved_line(file: Handle, before: &str, now: &str, over: Option<Handle>) -> String {
+    let over = over.map_or_else(String::new, |gone| format!(", in place of {gone}"));
+    format!("[{file}] {} is now {}{over}", quote::name(before), quote::name(now))
+}
+
+/// First line of a note on a file that was moved and changed: `[f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):`
+pub fn moved_changed_line(
+    file: Handle,
+    (before, now, over): (&str, &str, Option<Handle>),
+    after: Option<Handle>,
+    (added, removed): (u64, u64),
+) -> String {
+    let moved = moved_line(file, before, now, over);
+    let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
+    format!("{moved}, and changed{after} (+{added} -{removed}):")
+}
+
+/// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.`
+pub fn out_of_reach_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+    let path = quote::name(path);
+    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
+    format!("[{file}] {path} is out of reach for now; its text{of} is kept as {file}.")
+}
+
+/// A note on a file that can be read again: `[f3] src/main.rs is within reach again, as it was in t12.`
+pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+    let path = quote::name(path);
+    let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
+    format!("[{file}] {path} is within reach again, as it was {seen}.")
+}
+
+/// The rest of a diff that is too long for a note: `… 31 more changed lines in f3 …`
+pub fn more_changes_line(file: Handle, lines: u64) -> String {
+    format!("… {} in {file} …", count(lines, "more changed line"))
+}
+
+/// Heading of the lines that a failed `edit` may have meant: `[f3] src/main.rs · lines 35-49, nearest to oldText:`
+pub fn nearest_line(file: Handle, path: &str, range: LineRange, text: &str) -> String {
+    format!("[{file}] {} · {}, nearest to {text}:", quote::name(path), lines_phrase(&[range]))
+}
+
+/// For a failed `edit`, the places of a text that occurs several times:
+/// `[f3] src/main.rs · oldText stands 12 times: lines 12-14, 40-42, …`
+pub fn places_line(
+    file: Handle,
+    path: &str,
+    text: &str,
+    first: &[LineRange],
+    total: u64,
+) -> String {
+    let rest = if (first.len() as u64) < total { ", …" } else { "" };
+    let path = quote::name(path);
+    format!("[{file}] {path} · {text} stands {total} times: {}{rest}", lines_phrase(first))
+}
+
+/// Folded steps, with their first and last call and the segment that holds their words:
+/// `[t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment. The deeds are in our words.
+pub fn fold_line(
+    (first, last): (Handle, Handle),
+    segment: Handle,
+    steps: u64,
+    deeds: &[String],
+) -> String {
+    let calls = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    format!("[{calls}] {segment} · {}: {}", count(steps, "step"), deeds.join(", "))
+}
+
+/// Heading of a list of steps, by their first and last call: `[t31-t44] 6 steps:`.
+pub fn run_line(first: Handle, last: Handle, steps: u64) -> String {
+    let calls = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    match steps {
+        0 => format!("[{calls}] names no calls of this conversation."),
+        _ => format!("[{calls}] {}:", count(steps, "step")),
+    }
+}
+
+/// Whether a text consists of nothing but lines of [`fold_line`].
+pub fn is_folded(text: &str) -> bool {
+    let is_line = |line: &str| {
+        let rest = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+        let Some((handles, rest)) = rest else { return false };
+        let is_handles = handles.split('-').all(|handle| Handle::parse(handle).is_some());
+        let named = rest.split_once(" · ").filter(|(segment, _)| Handle::parse(segment).is_some());
+        let rest = named.map_or(rest, |(_, rest)| rest);
+        let steps = rest.split_once(": ").map(|(steps, _)| steps);
+        let number = steps
+            .and_then(|steps| steps.strip_suffix(" steps").or_else(|| steps.strip_suffix(" step")));
+        is_handles
+            && number.is_some_and(|number| number.chars().all(|c| c.is_ascii_digit() || c == ','))
+    };
+    let mut lines = text.lines().peekable();
+    lines.peek().is_some() && lines.all(is_line)
+}
+
+/// The turns of a segment of the chat: `turn 3`, `turns 3-5`.
+pub fn turns_phrase((first, last): (u32, u32)) -> String {
+    let first = first.max(1);
+    if first >= last { format!("turn {first}") } else { format!("turns {first}-{last}") }
+}
+
+/// Some steps of the chat: `step 3`, `steps 3-5`.
+pub fn steps_phrase((first, last): (u32, u32)) -> String {
+    if first == last { format!("step {first}") } else { format!("steps {first}-{last}") }
+}
+
+/// A note on what the host compacted away: `[s2] turns 1-4 in full · 212 messages`.
+pub fn compacted_line(segment: Handle, turns: (u32, u32), messages: u64) -> String {
+    format!("[{segment}] {} in full · {}", turns_phrase(turns), count(messages, "message"))
+}
+
+/// A collapsed showing of a segment: `[s2] turns 1-4 · lines 40-80`.
+pub fn segment_line(segment: Handle, turns: (u32, u32), ranges: &[LineRange]) -> String {
+    format!("[{segment}] {} · {}", turns_phrase(turns), lines_phrase(ranges))
+}
+
+/// In a segment, the line above what somebody said: `user, turn 3:`, `assistant:`, `thinking:`.
+pub fn speaker_line(speaker: &str, turn: Option<u32>) -> String {
+    let speaker = quote::name(speaker);
+    turn.map_or_else(|| format!("{speaker}:"), |turn| format!("{speaker}, turn {turn}:"))
+}
+
+/// In a segment, the line above the arguments of a call: `[t31] bash`.
+pub fn call_line(call: Option<Handle>, tool: &str) -> String {
+    let tool = quote::name(tool);
+    call.map_or_else(|| tool.to_string(), |call| format!("[{call}] {tool}"))
+}
+
+/// First line of the list of what a long segment holds: `[s2] turns 1-4 · 9,412 lines:`
+pub fn outline_line(segment: Handle, turns: (u32, u32), lines: u64) -> String {
+    format!("[{segment}] {} · {}:", turns_phrase(turns), count(lines, "line"))
+}
+
+/// A part of a long segment: `lines 40-312 · turn 3: "Please rename the config"`
+pub fn outline_part(range: LineRange, what: &str, begins: &str) -> String {
+    let begins = match begins {
+        "" => String::new(),
+        begins => format!(": \"{}\"", quote::line(begins)),
+    };
+    format!("{} · {what}{begins}", lines_phrase(&[range]))
+}
+
+/// First line of an activated object: `[t17] bash · lines 1-40 of 412`. `name`: in our words, with what they quote quoted.
+pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
+    format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
+}
+
+/// What a heading adds to the name of an object whose latest version another store wrote.
+pub fn from_elsewhere(store: &str) -> String {
+    let store: String = store.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+    format!(" · from another store, {store}")
+}
+
+/// What a heading adds to the name where another file was moved over the one that had this handle. `last`: the transaction that
+/// holds its last text.
+pub fn overwritten(handle: Handle, shown: Handle, last: Option<TxId>) -> String {
+    let kept =
+        last.map_or_else(String::new, |tx_id| format!("; {handle}@{tx_id} is what {handle} was"));
+    format!(" (now {shown}, which was moved over {handle}{kept})")
+}
+
+/// What a heading adds to the name where it shows another version than the latest.
+pub fn earlier_version(version: VersionSelector) -> String {
+    let which = match version {
+        VersionSelector::Latest => return String::new(),
+        VersionSelector::Tx(tx_id) => tx_id.0.to_string(),
+        VersionSelector::Back(steps) => format!("-{steps}"),
+        VersionSelector::Time(time) => time.to_string(),
+    };
+    format!(" (version @{which}, not the latest)")
+}
+
+/// `lines 1-40, 60-70`, `line 5`.
+pub fn lines_phrase(ranges: &[LineRange]) -> String {
+    match ranges {
+        [one] if one.len() == 1 => format!("line {}", one.first),
+        many => {
+            let parts: Vec<_> = many
+                .iter()
+                .map(
+                    |range| {
+                        if range.len() == 1 { range.first.to_string() } else { range.to_string() }
+                    },
+                )
+                .collect();
+            format!("lines {}", parts.join(", "))
+        }
+    }
+}
+
+/// `1 line`, `1,240 lines`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use testing::hostile;
+
+    fn handle(text: &str) -> Handle {
+        Handle::parse(text).unwrap()
+    }
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn fold_lines_are_distinguished_from_a_persons_words() {
+        let line = |steps| {
+            let calls = (handle("t31"), handle("t44"));
+            fold_line(calls, handle("s2"), steps, &["read f3".into()])
+        };
+        for (text, expected) in [
+            (line(6), true),
+            (format!("{}\n{}", line(1), line(1_240)), true),
+            (format!("{}\nplease", line(6)), false),
+            ("[t1] 6 steps: a".into(), true),
+            ("[t1] t2 · 6 steps: a · b".into(), true),
+            ("[t1] ls · 6 steps: a".into(), false),
+            ("[t1] ok · 6 lines".into(), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_folded(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn line_forms_are_those_of_the_design() {
+        let mut tests = ResultFact::for_tests("a");
+        tests.lines = 412;
+        tests.last = "test result: ok. 96 passed".into();
+        let mut picture = ResultFact::for_tests("c");
+        picture.exit = None;
+        picture.images = 1;
+        let mut screens = picture.clone();
+        (screens.lines, screens.last, screens.images) = (2, "saved".into(), 3);
+        let mut failed = ResultFact::for_tests("b");
+        (failed.exit, failed.ok) = (None, false);
+        let moved = ("src/a.rs", "src/b.rs", None);
+        let forms = [
+            output_line(handle("t17"), &tests),
+            output_line(handle("t18"), &failed),
+            output_line(handle("t19"), &picture),
+            output_line(handle("t20"), &screens),
+            showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range(1, 210)]),
+            showing_line(None, handle("f3"), "src/main.rs", &[range(1, 9), range(40, 40)]),
+            standing_line(handle("f3"), range(1, 210), "read", Some(handle("t12"))),
+            standing_line(handle("f3"), range(7, 7), "activate", None),
+            between_line(handle("t17"), range(81, 1320)),
+            as_in_line(handle("t12"), range(40, 70), None, None),
+            as_in_line(handle("t12"), range(40, 70), None, Some("running 31 tests")),
+            as_in_line(handle("f3"), range(40, 70), Some(handle("t12")), Some(&"é".repeat(99))),
+            long_line_cut(handle("t17"), 5, 3_100),
+            changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), false, (4, 1)),
+            changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), true, (4, 1)),
+            more_changes_line(handle("f3"), 31),
+            gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            textless_line(handle("f3"), "a.bin", "it is binary, 1,240 bytes"),
+            back_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            moved_line(handle("f3"), "src/a.rs", "src/b.rs", None),
+            moved_changed_line(handle("f3"), moved, Some(handle("t12")), (4, 1)),
+            out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            within_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
+            nearest_line(handle("f3"), "src/main.rs", range(35, 49), "oldText"),
+            places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range(9, 9)], 12),
+            fold_line(
+                (handle("t31"), handle("t44")),
+                handle("s2"),
+                6,
+                &["read f3 f9".into(), "edit f3 (+12 -4)".into(), "cargo test ok".into()],
+            ),
+            fold_line((handle("t31"), handle("t31")), handle("s3"), 1, &["cargo test ok".into()]),
+            run_line(handle("t31"), handle("t44"), 6),
+            run_line(handle("t31"), handle("t31"), 0),
+            compacted_line(handle("s2"), (1, 4), 1_212),
+            segment_line(handle("s2"), (0, 1), &[range(40, 80)]),
+            speaker_line("user", Some(3)),
+            speaker_line("thinking", None),
+            call_line(Some(handle("t31")), "bash"),
+            outline_line(handle("s2"), (1, 4), 9_412),
+            outline_part(range(40, 312), "turn 3", "Please rename the config"),
+            outline_part(range(7, 7), &steps_phrase((3, 5)), ""),
+            activated_line(handle("t17"), "bash", &[range(1, 40)], 1_412),
+        ];
+        insta::assert_snapshot!(forms.join("\n"), @r#"
+        [t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"
+        [t18] failed · 1 line
+        [t19] ok · 1 image
+        [t20] ok · 2 lines · 3 images · last: "saved"
+        [t12] f3 src/main.rs · lines 1-210
+        [f3] src/main.rs · lines 1-9, 40
+        f3 unchanged; lines 1-210 stand in the read result above (t12).
+        f3 unchanged; line 7 stands in the activate result above.
+        … 1,240 lines between (t17:81-1320) …
+        … 31 lines as in t12:40-70 …
+        … 31 lines as in t12:40-70, from "running 31 tests" …
+        … 31 lines as in f3:40-70 (t12), from "éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé…" …
+        … 3,100 characters between (t17:5) …
+        [f3] src/main.rs changed on disk after t12 (+4 -1):
+        [f3] src/main.rs changed on disk after t12, by another session (+4 -1):
+        … 31 more changed lines in f3 …
+        [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
+        [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
+        [f3] a.bin · no text: it is binary, 1,240 bytes
+        [f3] src/main.rs is on disk again, as it was in t12.
+        [f3] src/a.rs is now src/b.rs
+        [f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):
+        [f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.
+        [f3] src/main.rs is within reach again, as it was in t12.
+        [f3] src/main.rs · lines 35-49, nearest to oldText:
+        [f3] src/main.rs · edits[1].oldText stands 12 times: line 9, …
+        [t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok
+        [t31] s3 · 1 step: cargo test ok
+        [t31-t44] 6 steps:
+        [t31] names no calls of this conversation.
+        [s2] turns 1-4 in full · 1,212 messages
+        [s2] turn 1 · lines 40-80
+        user, turn 3:
+        thinking:
+        [t31] bash
+        [s2] turns 1-4 · 9,412 lines:
+        lines 40-312 · turn 3: "Please rename the config"
+        line 7 · steps 3-5
+        [t17] bash · lines 1-40 of 1,412
+        "#);
+    }
+
+    /// Every form that quotes something, with this in each of the places.
+    fn quoting(text: &str) -> Vec<String> {
+        let (f, t, s) = (handle("f3"), handle("t12"), handle("s2"));
+        let mut fact = ResultFact::for_tests("a");
+        fact.last = text.into();
+        let fields =
+            [(text.to_owned(), Value::from(text)), ("n".into(), serde_json::json!([text]))];
+        let nickname = Nickname::parse(text).or_else(|_| Nickname::parse("plain")).ok();
+        vec![
+            output_line(t, &fact),
+            showing_line(Some(t), f, text, &[range(1, 2)]),
+            label(nickname.as_ref(), &fields),
+            standing_line(f, range(1, 2), text, Some(t)),
+            as_in_line(f, range(1, 2), Some(t), Some(text)),
+            changed_line(f, text, Some(t), true, (1, 1)),
+            gone_line(f, text, Some(t)),
+            no_text_line(f, text, Some(t)),
+            textless_line(f, text, "it is binary"),
+            back_line(f, text, Some(t)),
+            moved_line(f, text, text, Some(handle("f5"))),
+            moved_changed_line(f, (text, text, None), Some(t), (1, 1)),
+            out_of_reach_line(f, text, Some(t)),
+            within_reach_line(f, text, Some(t)),
+            nearest_line(f, text, range(1, 2), "oldText"),
+            places_line(f, text, "oldText", &[range(1, 2)], 2),
+            speaker_line(text, Some(3)),
+            call_line(Some(t), text),
+            outline_part(range(1, 2), "turn 3", text),
+            fold_line((t, t), s, 1, &[]),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_line_quotes_begins_no_line_and_forges_no_mark(text in hostile::texts()) {
+            for (plain, quoting) in quoting("plain").iter().zip(quoting(&text)) {
+                prop_assert_eq!(hostile::forged(plain, &quoting), None);
+            }
+        }
+    }
+}

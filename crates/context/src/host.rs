@@ -1,0 +1,472 @@
+//! A host's message, parsed from its JSON: what the session needs of it, and its exact text around the content.
+//!
+//! Expects the shapes of pi-ai's messages, but is lenient: a message without a role, or of an unknown role or shape, passes
+//! through. What shapes a content has is `content`'s. Must not interpret tools or decide anything.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::content::{block_text, span_within, text_block};
+use super::tokens::Counter;
+use base::error::{Error, Result};
+use base::object::Hash;
+use session::{MessageKey, Withheld};
+
+/// Tokens of a message besides its content, if the tokenizer counts: the role is one token. Otherwise the role counts as text.
+pub const MESSAGE_TOKENS: u64 = 1;
+
+/// Tokens counted for an image, whatever its size, as Pi estimates it; the real price depends on provider and size. If characters
+/// are counted, images count nothing.
+const IMAGE_TOKENS: u64 = 1_200;
+
+/// Members that hold text beside the content.
+const BESIDE: [&str; 3] = ["command", "output", "summary"];
+
+/// A tool call in an assistant message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCall {
+    /// The provider's call ID.
+    pub id: String,
+    /// Tool name.
+    pub tool: String,
+    /// Arguments as the provider gave them.
+    pub args: Value,
+}
+
+/// A host's message.
+#[derive(Debug, Clone)]
+pub struct HostMessage {
+    /// Its JSON, as the host's `JSON.stringify` gives it.
+    pub raw: String,
+    /// Byte range of the value of `content` in `raw`.
+    pub content_span: Option<Range<usize>>,
+    /// Identity.
+    pub key: MessageKey,
+    /// Calls that it makes.
+    pub calls: Vec<HostCall>,
+    /// Name of the tool that it answers for.
+    pub tool: Option<String>,
+    /// Whether the tool failed.
+    pub is_error: bool,
+    /// The host's details of a tool result.
+    pub details: Value,
+    /// Texts of its text blocks.
+    pub texts: Vec<String>,
+    /// Texts of its thinking blocks.
+    pub thinking: Vec<String>,
+    /// Whether its content is a string, a list of blocks, or nothing, and the text is known.
+    pub is_readable: bool,
+    /// Number of its images.
+    pub images: u64,
+    /// Whether it has blocks that are neither text nor images.
+    pub has_other_blocks: bool,
+    /// Texts beside the content: of a command that the person ran, of a summary.
+    beside: Vec<String>,
+    /// How its tokens are counted.
+    pub counter: Counter,
+    /// Counting them takes longer than all else that is done with a message: only where they are asked for.
+    tokens: OnceLock<u64>,
+    digest: OnceLock<Hash>,
+    /// Set if `raw` is a placeholder; the host's own message goes out.
+    pub withheld: Option<Withheld>,
+}
+
+impl HostMessage {
+    /// Reads a list of messages.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if `json` is not an array.
+    pub fn parse_list(json: &str, counter: Counter) -> Result<Vec<Self>> {
+        let raws: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| {
+            Error::argument("messages", format!("is not an array of messages: {error}"))
+        })?;
+        Ok(raws.into_iter().map(|raw| Self::parse(raw.get(), counter)).collect())
+    }
+
+    /// Reads one message; never fails.
+    pub fn parse(raw: &str, counter: Counter) -> Self {
+        let fields: HashMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(raw).unwrap_or_default();
+        let value = |name: &str| {
+            fields
+                .get(name)
+                .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok())
+                .unwrap_or(Value::Null)
+        };
+        let text = |name: &str| value(name).as_str().map(str::to_owned);
+        let role = text("role").unwrap_or_default();
+        if role == "bashExecution" && value("excludeFromContext") == Value::Bool(true) {
+            return Self::without_output(value("timestamp").as_i64(), counter);
+        }
+        let content = value("content");
+        let mut message = Self {
+            raw: raw.to_owned(),
+            content_span: fields.get("content").map(|content| span_within(raw, content.get())),
+            key: MessageKey { role, timestamp: value("timestamp").as_i64(), calls: Vec::new() },
+            calls: Vec::new(),
+            tool: text("toolName"),
+            is_error: value("isError") == Value::Bool(true),
+            details: value("details"),
+            texts: Vec::new(),
+            thinking: Vec::new(),
+            is_readable: false,
+            images: 0,
+            has_other_blocks: false,
+            beside: BESIDE
+                .into_iter()
+                .filter_map(text)
+                .chain(sections(&value("sections")))
+                .collect(),
+            counter,
+            tokens: OnceLock::new(),
+            digest: OnceLock::new(),
+            withheld: None,
+        };
+        message.read_content(&content);
+        if let Some(id) = text("toolCallId") {
+            message.key.calls.push(id);
+        }
+        message.key.calls.extend(message.calls.iter().map(|call| call.id.clone()));
+        message
+    }
+
+    /// A `!!` message. Its output must not be stored, only that there was one.
+    fn without_output(timestamp: Option<i64>, counter: Counter) -> Self {
+        let role = "bashExecution".to_owned();
+        let raw =
+            serde_json::json!({ "role": role, "excludeFromContext": true, "timestamp": timestamp })
+                .to_string();
+        Self {
+            raw,
+            content_span: None,
+            key: MessageKey { role, timestamp, calls: Vec::new() },
+            calls: Vec::new(),
+            tool: None,
+            is_error: false,
+            details: Value::Null,
+            texts: Vec::new(),
+            thinking: Vec::new(),
+            is_readable: false,
+            images: 0,
+            has_other_blocks: false,
+            beside: Vec::new(),
+            counter,
+            tokens: OnceLock::from(0),
+            digest: OnceLock::new(),
+            withheld: None,
+        }
+    }
+
+    /// Parses a stored message, or the placeholder that replaces it.
+    pub fn from_stored(raw: &str, withheld: Option<Withheld>, counter: Counter) -> Self {
+        let message = Self::parse(raw, counter);
+        match withheld {
+            Some(withheld) => Self {
+                tokens: OnceLock::from(withheld.tokens),
+                is_readable: false,
+                images: 0,
+                has_other_blocks: false,
+                withheld: Some(withheld),
+                ..message
+            },
+            None => message,
+        }
+    }
+
+    /// SHA-256 of the JSON as the host gave it.
+    pub fn digest(&self) -> &Hash {
+        match &self.withheld {
+            Some(withheld) => &withheld.digest,
+            None => self.digest.get_or_init(|| Hash::of(&self.raw)),
+        }
+    }
+
+    /// Its tokens.
+    pub fn tokens(&self) -> u64 {
+        *self.tokens.get_or_init(|| {
+            let texts = self.texts.iter().chain(&self.beside);
+            let units = frame_units(self.counter, &self.key.role)
+                + texts.map(|text| self.counter.units(text)).sum::<u64>()
+                + self.other_units()
+                + self.images * image_units(self.counter);
+            self.counter.tokens(units)
+        })
+    }
+
+    /// Takes its tokens from one who counted them before.
+    pub fn know_tokens(&self, tokens: u64) {
+        // Counted already, they are the same.
+        let _ = self.tokens.set(tokens);
+    }
+
+    /// Tokens of its blocks that are neither text nor images; `None` if it has none.
+    pub fn other_tokens(&self) -> Option<u64> {
+        self.has_other_blocks.then(|| self.counter.tokens(self.other_units()))
+    }
+
+    fn other_units(&self) -> u64 {
+        let units = |text: &str| self.counter.units(text);
+        let thinking = self.thinking.iter().map(|text| units(text));
+        let calls = self.calls.iter().map(|call| units(&call.tool) + units(&call.args.to_string()));
+        thinking.chain(calls).sum()
+    }
+
+    /// The JSON of the content.
+    pub fn content(&self) -> Option<&str> {
+        self.content_span.clone().map(|span| &self.raw[span])
+    }
+
+    /// The message's JSON with another content. One without content gets it as its last member.
+    pub fn with_content(&self, content: &str) -> String {
+        if let Some(span) = &self.content_span {
+            return format!("{}{content}{}", &self.raw[..span.start], &self.raw[span.end..]);
+        }
+        match self.raw.trim_end().strip_suffix('}') {
+            Some(members) => {
+                let comma = if members.trim_end().ends_with('{') { "" } else { "," };
+                format!(r#"{members}{comma}"content":{content}}}"#)
+            }
+            None => self.raw.clone(),
+        }
+    }
+
+    /// Tokens of the message with another content.
+    pub fn tokens_with(&self, content: &str) -> u64 {
+        let role = Value::from(self.key.role.as_str());
+        Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens()
+    }
+
+    /// The content as JSON blocks without the surrounding brackets. `content`, if given, replaces the message's own.
+    pub fn blocks<'a>(&'a self, content: Option<&'a str>) -> Cow<'a, str> {
+        let content = content.or_else(|| self.content()).unwrap_or("[]");
+        match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(blocks) => Cow::Borrowed(blocks),
+            None if self.text().is_empty() => Cow::Borrowed(""),
+            None => Cow::Owned(text_block(&self.text())),
+        }
+    }
+
+    /// The content with a text block appended. `content`, if given, replaces the message's own.
+    pub fn content_and_block(&self, content: Option<&str>, text: &str) -> String {
+        let (blocks, block) = (self.blocks(content), text_block(text));
+        if blocks.trim().is_empty() { format!("[{block}]") } else { format!("[{blocks},{block}]") }
+    }
+
+    /// All text of the message: its texts joined by line feeds.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self.texts.as_slice() {
+            [one] => Cow::Borrowed(one),
+            many => Cow::Owned(many.join("\n")),
+        }
+    }
+
+    /// The text of a message that is a summary.
+    pub fn summary(&self) -> Option<String> {
+        let value: Value = serde_json::from_str(&self.raw).ok()?;
+        value.get("summary")?.as_str().map(str::to_owned)
+    }
+
+    /// Tokens of its text alone.
+    pub fn text_tokens(&self) -> u64 {
+        self.tokens().saturating_sub(MESSAGE_TOKENS + self.tokens_beside_text())
+    }
+
+    /// Tokens of its blocks that are no text.
+    pub fn tokens_beside_text(&self) -> u64 {
+        self.image_tokens() + self.other_tokens().unwrap_or(0)
+    }
+
+    /// Tokens of its images.
+    pub fn image_tokens(&self) -> u64 {
+        self.counter.tokens(self.images * image_units(self.counter))
+    }
+
+    /// All words of the message: its texts, its thinking, and every string in the arguments of its calls.
+    pub fn said(&self) -> Vec<&str> {
+        let mut said: Vec<&str> = self.texts.iter().map(String::as_str).collect();
+        said.extend(self.thinking.iter().map(String::as_str));
+        self.calls.iter().for_each(|call| strings(&call.args, &mut said));
+        said
+    }
+
+    /// Collects texts and calls from the content.
+    fn read_content(&mut self, content: &Value) {
+        let blocks = match content {
+            Value::String(text) => {
+                self.texts.push(text.clone());
+                self.is_readable = true;
+                return;
+            }
+            Value::Array(blocks) => blocks.as_slice(),
+            Value::Null => &[],
+            _ => return,
+        };
+        self.is_readable = true;
+        for block in blocks {
+            if let Some(text) = block_text(block) {
+                self.texts.push(text.to_owned());
+            } else if block.get("type").is_some_and(|kind| kind == "image") {
+                self.images += 1;
+            } else {
+                self.has_other_blocks = true;
+                self.read_other_block(block);
+            }
+        }
+    }
+
+    /// Reads a block that is no text. One of a type that is not known counts nothing.
+    fn read_other_block(&mut self, block: &Value) {
+        let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
+        match text("type") {
+            "thinking" => self.thinking.push(text("thinking").to_owned()),
+            "toolCall" => self.calls.push(HostCall {
+                id: text("id").to_owned(),
+                tool: text("name").to_owned(),
+                args: block.get("arguments").cloned().unwrap_or(Value::Null),
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// Units of a message of this role besides its content.
+pub fn frame_units(counter: Counter, role: &str) -> u64 {
+    match counter {
+        Counter::Bundled => MESSAGE_TOKENS,
+        Counter::Characters => counter.units(role),
+    }
+}
+
+/// Units of an image.
+pub fn image_units(counter: Counter) -> u64 {
+    match counter {
+        Counter::Bundled => IMAGE_TOKENS,
+        Counter::Characters => 0,
+    }
+}
+
+/// The texts of the sections that a change of the system prompt has.
+fn sections(value: &Value) -> Vec<String> {
+    let all = value.as_object().into_iter().flatten();
+    all.filter_map(|(_, text)| text.as_str().map(str::to_owned)).collect()
+}
+
+/// Collects every string in a value, in order.
+pub fn strings<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::content::text_content;
+    use super::*;
+
+    #[test]
+    fn content_can_be_replaced_without_touching_the_rest() {
+        let raw = r#"{"role":"toolResult","n":1e400,"content":[{"type":"text","text":"a\u0000b"}],"x":-0.0}"#;
+        let message = HostMessage::parse(raw, Counter::Bundled);
+        assert!(message.is_readable);
+        assert_eq!(message.text(), "a\0b");
+        assert_eq!(
+            message.with_content("[]"),
+            r#"{"role":"toolResult","n":1e400,"content":[],"x":-0.0}"#
+        );
+        assert_eq!(message.content().unwrap(), text_content("a\0b"));
+    }
+
+    #[test]
+    fn a_message_without_content_can_get_one() {
+        for (raw, expected) in [
+            ("{}", r#"{"content":[]}"#),
+            (r#"{"role":"toolResult","n":1} "#, r#"{"role":"toolResult","n":1,"content":[]}"#),
+            ("null", "null"),
+        ] {
+            assert_eq!(HostMessage::parse(raw, Counter::Bundled).with_content("[]"), expected);
+        }
+    }
+
+    #[test]
+    fn a_content_of_any_shape_has_its_text_its_images_and_its_other_blocks() {
+        let image = r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#;
+        for (content, text, is_readable, images, other_tokens) in [
+            (r#""a\nb""#.to_owned(), "a\nb", true, 0, None),
+            ("[]".to_owned(), "", true, 0, None),
+            ("null".to_owned(), "", true, 0, None),
+            (
+                r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#.to_owned(),
+                "a\nb",
+                true,
+                0,
+                None,
+            ),
+            (r#"[{"type":"text","text":"a","annotations":{}}]"#.to_owned(), "a", true, 0, None),
+            (format!(r#"[{image},{{"type":"text","text":"a"}},{image}]"#), "a", true, 2, None),
+            (r#"[{"type":"text"},7]"#.to_owned(), "", true, 0, Some(0)),
+            (r#"{"text":"a"}"#.to_owned(), "", false, 0, None),
+        ] {
+            let raw = format!(r#"{{"role":"toolResult","content":{content}}}"#);
+            let message = HostMessage::parse(&raw, Counter::Bundled);
+            assert_eq!(message.text(), text, "{content}");
+            let found = (message.is_readable, message.images, message.other_tokens());
+            assert_eq!(found, (is_readable, images, other_tokens), "{content}");
+            assert_eq!(message.image_tokens(), images * IMAGE_TOKENS);
+        }
+    }
+
+    #[test]
+    fn messages_of_any_shape_are_read() {
+        for raw in [
+            "null",
+            "5",
+            "\"x\"",
+            "[]",
+            "{}",
+            r#"{"role":7,"content":{}}"#,
+            r#"{"content":[null,3,{"type":9}]}"#,
+        ] {
+            let message = HostMessage::parse(raw, Counter::Bundled);
+            assert_eq!((message.raw.as_str(), message.key.role.as_str()), (raw, ""), "{raw}");
+        }
+        assert_eq!(
+            HostMessage::parse_list("{}", Counter::Bundled).unwrap_err().code(),
+            "INVALID_ARGUMENT"
+        );
+        assert_eq!(HostMessage::parse_list("[{},1]", Counter::Bundled).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn output_excluded_from_context_is_dropped() {
+        let raw = r#"{"role":"bashExecution","command":"c","output":"secret","excludeFromContext":true,"timestamp":5}"#;
+        let message = HostMessage::parse(raw, Counter::Bundled);
+        assert!(!message.raw.contains("secret"));
+        assert_eq!(message.key.timestamp, Some(5));
+    }
+
+    #[test]
+    fn calls_and_their_ids_are_read() {
+        let raw = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a"}}],"timestamp":3}"#;
+        let message = HostMessage::parse(raw, Counter::Bundled);
+        assert_eq!(message.key.calls, ["c1"]);
+        assert_eq!(message.calls[0].args["path"], "a");
+        assert!(message.tokens() > 4);
+    }
+
+    #[test]
+    fn characters_of_role_texts_and_calls_are_counted() {
+        let raw = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"☂"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a"}},{"type":"image","data":"xxxx"}],"timestamp":3}"#;
+        let message = HostMessage::parse(raw, Counter::Characters);
+        // assistant 9, hm 2, one sign, read 4, {"path":"a"} 12
+        assert_eq!(message.tokens(), 28_u64.div_ceil(4));
+        assert_eq!(message.tokens_with(r#"[{"type":"text","text":"abc"}]"#), 3);
+    }
+}

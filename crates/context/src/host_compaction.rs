@@ -1,0 +1,248 @@
+//! How a host that wants to compact is answered. Pure.
+//!
+//! A host judges by its own list, or by what the newest request used. What counts is the next request as it would go out.
+
+use super::ledger::RESERVED_TOKENS;
+use base::object::quote;
+
+/// At how many calls one after another a host is told not to compact that hears of no request below its threshold.
+const MOST_IN_VAIN: u32 = 3;
+
+/// How many characters of what the person wrote a summary repeats, and how many of one message.
+const SAID_CHARS: usize = 16_000;
+const MESSAGE_CHARS: usize = 4_000;
+/// How many characters of deeds it lists.
+const DEEDS_CHARS: usize = 4_000;
+
+/// How each summary of ours begins.
+const OPENING: &str = "Earlier messages left this conversation's list, because it was too long. \
+    All of them are kept word for word:";
+const WAYS: &str = "`activate` with one of these handles lists what was said; `activate` with turns, as `turns 1-2`, \
+    brings some of it back. Handles of files and outputs, such as f1 or t1, work as before.";
+
+/// Why a host compacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The person asked for it.
+    Manual,
+    /// Its list, or the newest request, is near the size of the window.
+    Threshold,
+    /// The provider refused a request as too long, or cut an answer short.
+    Overflow,
+}
+
+/// What a host says of the compaction that it is about to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostCompaction {
+    /// Why.
+    pub reason: Reason,
+    /// Whether it makes the newest call again afterwards.
+    pub retries: bool,
+    /// Index in its list of the first message that would stay.
+    pub kept_from: usize,
+    /// Tokens of the window that it keeps free; `None` if it does not say.
+    pub reserved: Option<u64>,
+}
+
+/// What the host shall do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompactionAnswer {
+    /// Compact as it would without us.
+    Host,
+    /// Not compact: the next request leaves the model room to answer.
+    Cancel,
+    /// Compact with this summary in the place of its own.
+    Summary(String),
+}
+
+/// Sizes of a request in a window, in the provider's count, system prompt and tools included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Above this, the host wants to compact.
+    pub threshold: u64,
+    /// Above this, the model has little room to answer.
+    pub most: u64,
+}
+
+impl Room {
+    /// Of a window of which the host keeps this much free; of a small one it cannot keep more than a part.
+    pub fn of(window: u64, reserved: Option<u64>) -> Self {
+        let reserved = reserved.unwrap_or(RESERVED_TOKENS);
+        Self {
+            threshold: window - reserved.min(window / 2),
+            most: window - reserved.min(window / 4),
+        }
+    }
+}
+
+/// The compactions that were cancelled one after another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cancelled {
+    /// Number of the newest call when the last one was.
+    call: u64,
+    /// Calls that providers had reported on by then.
+    reports: u64,
+    /// Calls since the host last heard of a request that was small enough.
+    in_vain: u32,
+}
+
+impl Cancelled {
+    /// These with one more, or `None` if that would not help: calls went out after earlier ones, and either no provider said how long
+    /// they were, or they were above the host's threshold all the same, so that it would ask at every call.
+    ///
+    /// `call`: number of the newest call. `reports`: calls that providers reported on. `is_small`: whether the newest request is
+    /// below the threshold.
+    #[must_use]
+    pub fn with(self, call: u64, reports: u64, is_small: bool) -> Option<Self> {
+        let has_heard = reports > self.reports && is_small;
+        let in_vain = match self {
+            before if before.in_vain == 0 || has_heard => 1,
+            before if call > before.call => before.in_vain + 1,
+            before => before.in_vain,
+        };
+        (in_vain <= MOST_IN_VAIN).then_some(Self { call, reports, in_vain })
+    }
+}
+
+/// What left the list, for a summary.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leaves {
+    /// A line for each segment, with its handle.
+    pub segments: Vec<String>,
+    /// What the calls did, in our words.
+    pub deeds: Vec<String>,
+    /// What the person wrote, oldest first, each with its turn.
+    pub said: Vec<(u32, String)>,
+    /// The newest summary of the host's that left with it.
+    pub summary: Option<String>,
+    /// The model's last words, if the next message is to answer them.
+    pub answer: Option<String>,
+}
+
+/// Whether a summary is one of ours.
+pub fn is_ours(summary: &str) -> bool {
+    summary.starts_with(OPENING)
+}
+
+/// A summary that no model wrote: where what left is, what was done, and what the person wrote, the newest of it.
+///
+/// `window`: tokens of the model's window; the summary of a small one is short.
+pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
+    told(OPENING, leaves, window)
+}
+
+/// What a session says first that goes on with what another one left: as a summary. `harness`: where that one was.
+pub fn continuation(harness: &str, leaves: &Leaves, window: Option<u64>) -> String {
+    let opening = format!(
+        "This conversation began in another program ({}). All of it is kept word for word:",
+        quote::name(harness)
+    );
+    told(&opening, leaves, window)
+}
+
+fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
+    let most =
+        window.map_or(usize::MAX, |window| usize::try_from(window / 2).unwrap_or(usize::MAX));
+    let mut parts = vec![format!("{opening}\n{}\n{WAYS}", leaves.segments.join("\n"))];
+    if let Some(summary) = &leaves.summary {
+        parts.push(format!("The summary of what came before them:\n{}", beginning(summary, most)));
+    }
+    if !leaves.deeds.is_empty() {
+        let deeds = beginning(&leaves.deeds.join(", "), DEEDS_CHARS.min(most / 4));
+        parts.push(format!("What was done: {deeds}"));
+    }
+    let said = newest_said(&leaves.said, SAID_CHARS.min(most));
+    if !said.is_empty() {
+        parts.push(format!("What the user wrote, oldest first:\n{}", said.join("\n")));
+    }
+    if let Some(answer) = &leaves.answer {
+        parts.push(format!("The last answer:\n{}", beginning(answer, MESSAGE_CHARS.min(most))));
+    }
+    parts.join("\n\n")
+}
+
+/// As many of the newest messages as have room, in order.
+fn newest_said(said: &[(u32, String)], most: usize) -> Vec<String> {
+    let mut left = most;
+    let mut shown: Vec<String> = Vec::new();
+    for (turn, text) in said.iter().rev() {
+        let text = beginning(text, MESSAGE_CHARS.min(most));
+        let characters = text.chars().count();
+        if characters > left {
+            break;
+        }
+        left -= characters;
+        shown.push(format!("turn {}: {text}", (*turn).max(1)));
+    }
+    shown.reverse();
+    shown
+}
+
+/// The first characters of a text, as a summary of ours quotes them.
+fn beginning(text: &str, most: usize) -> String {
+    let mut characters = text.trim().chars();
+    let mut shown: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    quote::block(&shown).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_keeps_no_more_of_a_small_window_than_a_part() {
+        let room = |window, reserved| {
+            let Room { threshold, most } = Room::of(window, reserved);
+            (threshold, most)
+        };
+        assert_eq!(room(200_000, None), (183_616, 183_616));
+        assert_eq!(room(200_000, Some(60_000)), (140_000, 150_000));
+        assert_eq!(room(16_000, Some(16_384)), (8_000, 12_000));
+    }
+
+    #[test]
+    fn a_host_that_hears_of_no_small_request_may_compact_after_some_calls() {
+        for (reported, is_small) in [(0, true), (1, false)] {
+            let mut cancelled = Cancelled::default();
+            for call in [4, 4, 5, 6] {
+                cancelled = cancelled.with(call, reported * call, is_small).expect("it helps yet");
+            }
+            assert_eq!(cancelled.with(7, reported * 7, is_small), None);
+            assert!(cancelled.with(7, 7, true).is_some(), "it heard of one");
+        }
+    }
+
+    #[test]
+    fn a_host_that_hears_of_small_requests_never_compacts_what_fits() {
+        let mut cancelled = Cancelled::default();
+        for call in 1..50 {
+            cancelled = cancelled.with(call, call, true).expect("it helps");
+        }
+    }
+
+    #[test]
+    fn a_summary_has_the_newest_of_what_was_said() {
+        let said = vec![(1, "a".repeat(3_000)), (2, "b".repeat(9_000)), (3, "third".to_owned())];
+        let segments = vec!["[s1] turns 1-3 in full · 9 messages".to_owned()];
+        let leaves = Leaves {
+            segments,
+            said,
+            summary: Some("before".into()),
+            deeds: vec!["make ok".into()],
+            answer: None,
+        };
+        let text = summary(&leaves, Some(8_200));
+        assert!(is_ours(&text));
+        assert!(text.contains("\n[s1] turns 1-3 in full · 9 messages\n"), "{text}");
+        assert!(text.contains("\n\nThe summary of what came before them:\nbefore\n\n"), "{text}");
+        assert!(text.contains("\n\nWhat was done: make ok\n\n"), "{text}");
+        assert!(
+            text.ends_with(&format!("turn 2: {}…\nturn 3: third", "b".repeat(4_000))),
+            "{text}"
+        );
+        assert!(!text.contains("turn 1:"), "no room");
+    }
+}

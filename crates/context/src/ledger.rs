@@ -1,0 +1,248 @@
+//! Estimates, before a call goes out, what it costs us and what it would have cost the plain host. Pure.
+//!
+//! What does not follow from the previous calls becomes part of the call's record; `session` adds it up. Whether a cache is alive
+//! is judged by the time stamps of messages, never by the clock, so that a replay gives the same result.
+
+use super::window::Marks;
+use base::object::Hash;
+use config::scaled;
+use config::{Prices, Settings};
+use session::{
+    CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix, PriceNote,
+    SUMMARY_TOKENS, SentSlots, Session, SlotEdit, Terms, plain_tokens,
+};
+
+/// Pi compacts when less than this many tokens of the window would be free.
+pub const RESERVED_TOKENS: u64 = 16_384;
+/// Tokens that Pi keeps when it compacts.
+pub const KEPT_TOKENS: u64 = 20_000;
+
+/// Tokens of a call that brings missing content back, and of its answer.
+const FAULT_TOKENS: u64 = 60;
+
+/// What is known of a call before its request is: its model, its prices, its fixed part, and whether a cache is alive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coming {
+    /// Provider and model.
+    pub model: Option<String>,
+    /// `content_hash` of system prompt and tools.
+    pub prompt: Option<Hash>,
+    /// Prices.
+    pub prices: PriceNote,
+    /// Tokens of system prompt and tools, in our count.
+    pub fixed: u64,
+    /// The part of `fixed` that is ours.
+    pub overhead: u64,
+    /// Tokens of the model's window, if the host stated it.
+    pub window: Option<u64>,
+    /// When it is made, by the newest message.
+    pub now: CallTime,
+    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
+    pub warm: bool,
+    /// Whether that is so for the previous request.
+    pub follows: bool,
+    /// The provider's token count divided by ours.
+    pub factor: f64,
+}
+
+/// The messages of a request, compared with the previous one. Tokens are in our count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Tokens of the messages.
+    pub messages: u64,
+    /// Tokens at the front of the messages that equal the previous request's.
+    pub shared: u64,
+    /// Whether the previous request is a prefix of this one.
+    pub grown: bool,
+}
+
+/// Our request as it goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Its messages.
+    pub shape: Shape,
+    /// Tokens of its messages that a cache holds, if one is alive.
+    pub cached: u64,
+    /// If an epoch began: tokens that the previous request's messages have now, and of these (where it is another number) those
+    /// that a cache held.
+    pub kept: Option<(u64, Option<u64>)>,
+}
+
+/// When a call is made whose messages the session holds, and how long its cache lives. The time is that of the newest message.
+pub fn call_time(session: &Session, prices: &Prices) -> CallTime {
+    CallTime { time: session.newest_time(), lifetime_seconds: prices.lifetime_seconds }
+}
+
+impl Coming {
+    /// What its cache belongs to.
+    pub fn key(&self) -> CacheKey<'_> {
+        CacheKey { model: self.model.as_deref(), prompt: self.prompt.as_ref() }
+    }
+
+    /// Number of messages at the front of a request of ours that a cache holds.
+    pub fn held(&self, session: &Session, request: &[Prefix]) -> usize {
+        let caches = session.requests().ours();
+        let reuse = self.prices.prices.reuse;
+        caches.held(self.key(), self.now, reuse, request).unwrap_or(0)
+    }
+
+    /// Number of slots at the front of our request that a cache holds. `edits`: how its slots differ from those sent last.
+    pub fn held_slots(&self, session: &Session, edits: &[SlotEdit]) -> usize {
+        let mut slots: SentSlots = session.requests().slots().clone();
+        slots.apply(edits, session.chat());
+        self.held(session, slots.prefixes())
+    }
+
+    /// The marks of the model's window for the messages of this call; `None` if the window is unknown.
+    ///
+    /// `share`: of the window that a request may fill. `step`: tokens of the largest of the newest steps, in our count.
+    pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
+        Some(marks(self.window?, self.factor, share, step).without(self.fixed))
+    }
+
+    /// Where reading a cache costs nothing: most tokens of ours that may be written before the model's first one.
+    pub fn first_token_tokens(&self, settings: &Settings) -> Option<u64> {
+        let is_free = self.prices.prices.read <= 0.0;
+        is_free.then(|| scaled(settings.first_token_tokens(), 1.0 / self.factor))
+    }
+
+    /// Tokens that can be reused of the previous request, if its cache is alive.
+    pub fn reusable(&self, shape: &Shape) -> u64 {
+        self.prices.prices.reusable(shape.shared, shape.grown)
+    }
+
+    fn terms(&self) -> Terms<'_> {
+        Terms { prices: &self.prices.prices, warm: self.warm, factor: self.factor }
+    }
+
+    fn plain_fixed(&self) -> u64 {
+        self.fixed.saturating_sub(self.overhead)
+    }
+}
+
+/// The marks of a window, in our count. `factor`: the provider's token count divided by ours; for the rest see [`Marks::of`].
+pub fn marks(window: u64, factor: f64, share: f64, step: u64) -> Marks {
+    let ours = |tokens: u64| scaled(tokens, 1.0 / factor);
+    Marks::of(ours(window), ours(RESERVED_TOKENS), share, step)
+}
+
+/// The plain host's request beside ours.
+struct PlainCall {
+    front: Front,
+    compacted: Option<PlainCompaction>,
+}
+
+/// What the plain host's request shares with its previous one, what a cache would hold of it, and the compaction that it makes
+/// for this call.
+fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> PlainCall {
+    let compaction = session.bill().compaction();
+    let messages = plain_tokens(plain_window(session), compaction);
+    let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
+    let total = scaled(coming.plain_fixed() + messages, coming.factor);
+    if limit.is_some_and(|limit| total > limit)
+        && !session.is_extra_call()
+        && let Some(new) = compact(session, compaction)
+    {
+        return PlainCall { front: Front::default(), compacted: Some(new) };
+    }
+    let shared = changed.map(|index| {
+        let from = compaction.map_or(0, |compaction| compaction.from);
+        let stands = session.window().take(index).filter(|(at, _)| *at >= from);
+        let standing = stands.map(|(_, message)| message.tokens).sum::<u64>();
+        standing + compaction.map_or(0, |_| SUMMARY_TOKENS)
+    });
+    let is_simple = !coming.warm || (coming.follows && shared.is_none());
+    let cached = (!is_simple && !session.is_extra_call())
+        .then(|| plain_cached(session, coming, compaction))
+        .filter(|cached| *cached != by_previous(session, coming, shared));
+    PlainCall { front: Front { shared, cached }, compacted: None }
+}
+
+/// Tokens of the plain host's messages that a cache would hold.
+fn plain_cached(session: &Session, coming: &Coming, compaction: Option<PlainCompaction>) -> u64 {
+    let requests = session.requests();
+    let mut list = requests.list().clone();
+    list.apply(session.chat(), compaction, session.calls() + 1);
+    let reuse = coming.prices.prices.reuse;
+    let held = requests.plain().held(coming.key(), coming.now, reuse, list.prefixes());
+    list.tokens(session.chat(), held.unwrap_or(0))
+}
+
+/// The same if only the previous request counted, as the ledger has it where a record says nothing.
+fn by_previous(session: &Session, coming: &Coming, shared: Option<u64>) -> u64 {
+    let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
+    coming.terms().cached(Front { shared, cached: None }, before)
+}
+
+/// What the record of a call says about its bill.
+///
+/// `changed`: index of the first message of the host's list that differs from the previous call.
+pub fn note(
+    session: &Session,
+    coming: &Coming,
+    sending: &Sending,
+    changed: Option<usize>,
+) -> CallNote {
+    let bill = session.bill();
+    let before = bill.last().map(|last| &last.bill);
+    let PlainCall { front: plain, compacted } = plain_call(session, coming, changed);
+    let is_new = bill.prices() != Some(&coming.prices);
+    let factor = coming.factor;
+    let Sending { shape, cached, kept } = *sending;
+    CallNote {
+        prices: is_new.then(|| coming.prices.clone()),
+        fixed: Some(coming.fixed).filter(|fixed| before.map(|bill| bill.fixed) != Some(*fixed)),
+        overhead: Some(coming.overhead)
+            .filter(|overhead| before.map(|bill| bill.overhead) != Some(*overhead)),
+        cold: !coming.warm,
+        factor: Some(factor).filter(|factor| factor.to_bits() != 1.0_f64.to_bits()),
+        shared: (!shape.grown).then_some(shape.shared),
+        plain_shared: plain.shared,
+        cached: Some(cached).filter(|cached| coming.warm && *cached != coming.reusable(&shape)),
+        plain_cached: plain.cached,
+        compacted,
+        kept: kept.map(|(kept, _)| kept),
+        kept_cached: kept.and_then(|(_, cached)| cached),
+        extra: session.is_extra_call(),
+        own: session.own_tokens(),
+        faults: session.faults().things,
+        fault_cost: faults_cost(session),
+    }
+}
+
+/// Tokens of the plain host's uncompacted list.
+fn plain_window(session: &Session) -> u64 {
+    session.chat().window_tokens().saturating_sub(session.own_tokens())
+}
+
+/// Cost of the faults since the previous call: the request once more, and the content that is shown again.
+fn faults_cost(session: &Session) -> f64 {
+    let (faults, bill) = (session.faults(), session.bill());
+    let (Some(last), Some(prices)) = (bill.last(), bill.prices()) else { return 0.0 };
+    if faults.things == 0 {
+        return 0.0;
+    }
+    let sent = last.bill.ours.total();
+    let again = scaled(FAULT_TOKENS * faults.things + faults.tokens, last.bill.factor);
+    prices.prices.cost(sent, 0) + prices.prices.cost(0, again)
+}
+
+/// The plain host's compaction: it keeps the newest [`KEPT_TOKENS`], and never begins with a tool result. `None` if nothing would
+/// be dropped.
+fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCompaction> {
+    let window: Vec<_> = session.window().collect();
+    let mut kept = 0;
+    let mut index = window.len();
+    while index > 0 && kept < KEPT_TOKENS {
+        index -= 1;
+        kept += window[index].1.tokens;
+    }
+    let is_result = |index: &usize| matches!(window[*index].1.kind, MessageKind::Result(_));
+    let start = (index..window.len()).find(|index| !is_result(index));
+    let start = start.or_else(|| (0..index).rev().find(|index| !is_result(index)))?;
+    let from = window[start].0;
+    let dropped: u64 = window[..start].iter().map(|(_, message)| message.tokens).sum();
+    // Dropping less than a summary takes is not worth it.
+    let goes = dropped > before.map_or(0, |before| before.dropped) + SUMMARY_TOKENS;
+    goes.then_some(PlainCompaction { from, dropped })
+}

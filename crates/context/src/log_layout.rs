@@ -1,0 +1,271 @@
+//! The layout `log`: every message stays where it appeared, with the content that its treatment says.
+//!
+//! Pure: texts come in through [`Texts`]. Changes only tool results, except that a user message can get a note at its head and
+//! the lines of folded steps at its end.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::content::{Images, text_block, with_text};
+use super::excerpt::{self, Named};
+use super::forms;
+use super::host::HostMessage;
+use base::error::{Error, Result};
+use base::object::{Handle, Hash, ObjectId, quote};
+use session::{
+    Cut, LineRange, MessageKind, Numbering, Part, Piece, ResultFact, Session, Shows, Subject,
+    Treatment, counted,
+};
+
+/// The host's own text for a result that consists of images only.
+const IMAGE_PLACEHOLDER: &str = "(see attached image)";
+
+/// Where the texts of object versions come from.
+pub trait Texts {
+    /// Text of the version of an object with this `content_hash`; of a call whose output the host cut, also the whole, by its
+    /// SHA-256.
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
+
+    /// JSON of an image of the version of a toolcall, by its number, from 1.
+    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String>;
+}
+
+/// Renders the content of the message at a position of the chat. `None` if it goes out as the host gave it; a message that must
+/// not be stored always does.
+pub fn render(
+    session: &Session,
+    at: u64,
+    message: &HostMessage,
+    texts: &dyn Texts,
+) -> Result<Option<String>> {
+    if session.chat().get(at).is_some_and(|known| known.withheld) {
+        return Ok(None);
+    }
+    let treated = match session.result(at) {
+        Some(fact) => render_result(session, at, fact, message, texts)?,
+        None => None,
+    };
+    let notes = session.notes(at);
+    // Those of a message that the host sent itself stand before it.
+    if notes.is_empty() || session.is_kept(at) {
+        return Ok(treated);
+    }
+    Ok(Some(with_notes(treated.as_deref(), notes, message)))
+}
+
+/// The lines of folded steps that are appended to the message at a position, as its last block.
+pub fn fold_lines(session: &Session, at: u64) -> Option<String> {
+    let is_user = session.chat().get(at).is_some_and(|m| matches!(m.kind, MessageKind::User));
+    if is_user { session.folds().lines(at) } else { None }
+}
+
+/// The reference line of a tool result, without what its label says.
+pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
+    let result = fact.object.as_ref().and_then(|id| session.handle(id));
+    match &fact.shows {
+        Shows::File { object, range, .. } => {
+            let (handle, path) = file(session, object)?;
+            Some(forms::showing_line(result, handle, path, &fact.counted(&[*range])))
+        }
+        Shows::Activated { object, version, ranges } => {
+            let entry = session.index().of_version(object, version)?;
+            Some(match &entry.subject {
+                file @ Subject::File { .. } => {
+                    let path = session.shown_path(file.agent_path());
+                    forms::showing_line(None, entry.handle, path, &fact.counted(ranges))
+                }
+                Subject::Toolcall { .. } => forms::output_line(entry.handle, fact),
+                Subject::Segment { turns, .. } => forms::segment_line(entry.handle, *turns, ranges),
+            })
+        }
+        Shows::Own | Shows::Change { .. } => Some(forms::output_line(result?, fact)),
+    }
+}
+
+/// Lines of a text, and the number of all, as people count them; with `are_counted` false, as earlier releases did.
+pub fn counted_of(text: &str, ranges: &[LineRange], are_counted: bool) -> (Vec<LineRange>, u64) {
+    let lines = text.split('\n').count() as u64;
+    let ends_line = are_counted && text.ends_with('\n');
+    let is_last = ranges.last().is_some_and(|range| range.last == lines);
+    (counted(ranges, ends_line && is_last), lines - u64::from(ends_line))
+}
+
+/// Lines of a text, joined by line feeds. Lines beyond its end are left out.
+pub fn lines_of(text: &str, range: LineRange) -> String {
+    let skip = usize::try_from(range.first.saturating_sub(1)).unwrap_or(usize::MAX);
+    let take = usize::try_from(range.len()).unwrap_or(usize::MAX);
+    text.split('\n').skip(skip).take(take).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines of a text under a heading. Between ranges, the omitted lines are counted.
+pub fn headed_lines(heading: &str, text: &str, ranges: &[LineRange]) -> String {
+    let mut shown = vec![heading.to_owned()];
+    let mut next = None;
+    for range in ranges {
+        if let Some(gap) = next.filter(|next| *next < range.first) {
+            shown.push(format!("… {} …", forms::count(range.first - gap, "line")));
+        }
+        shown.push(lines_of(text, *range));
+        next = Some(range.last + 1);
+    }
+    shown.join("\n")
+}
+
+fn render_result(
+    session: &Session,
+    at: u64,
+    fact: &ResultFact,
+    message: &HostMessage,
+    texts: &dyn Texts,
+) -> Result<Option<String>> {
+    let text = match session.treatment(at) {
+        Treatment::Given => return Ok(None),
+        Treatment::Reference => {
+            let line = reference_line(session, fact).ok_or_else(|| {
+                Error::internal(format!("message {at} is collapsed but has no reference line"))
+            })?;
+            line + session.label(at)
+        }
+        Treatment::Excerpt { pieces } => excerpt_text(session, fact, &message.text(), pieces)?,
+        Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
+        Treatment::Current { object, version, ranges, after_host, counted } => {
+            let host = if *after_host { Some(message.text()) } else { None };
+            match texts.text(object, version) {
+                Ok(text) => render_current(session, object, &text, ranges, (host, *counted))?,
+                // The text is gone for good; the reference line says what stood here.
+                Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
+                    Some(line) => line,
+                    None => return Ok(None),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    let is_gone = *session.treatment(at) == Treatment::Reference && fact.images > 0;
+    let images = if is_gone { Images::Leave } else { Images::Stay };
+    Ok(Some(with_text(message.content(), &text, images)))
+}
+
+/// The text of a result in part.
+///
+/// # Errors
+/// `INTERNAL` if the object of the result has no handle.
+pub fn excerpt_text(
+    session: &Session,
+    fact: &ResultFact,
+    text: &str,
+    pieces: &[Piece],
+) -> Result<String> {
+    let line =
+        |at: u64, there: LineRange, quote: Option<&str>| standing_line(session, at, there, quote);
+    let named = named_lines(session, fact).or_else(|| {
+        let handle = fact.object.as_ref().and_then(|id| session.handle(id))?;
+        Some(Named { handle, numbering: Numbering::default() })
+    });
+    let named = named.ok_or_else(|| Error::internal("an excerpt of what has no handle"))?;
+    excerpt::render(text, pieces, named, &line)
+}
+
+/// What the lines of a result that shows a file, or a part of an output, are called: by their place in the file, or in the whole.
+/// `None` if it shows all of its own text.
+fn named_lines(session: &Session, fact: &ResultFact) -> Option<Named> {
+    if let Some(cut) = &fact.cut {
+        let handle = session.handle(fact.object.as_ref()?)?;
+        return Some(Named { handle, numbering: cut.numbering() });
+    }
+    let Shows::File { object, range, .. } = &fact.shows else { return None };
+    Some(Named { handle: session.handle(object)?, numbering: Numbering::after(range.first - 1) })
+}
+
+/// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.
+fn standing_line(
+    session: &Session,
+    at: u64,
+    there: LineRange,
+    quote: Option<&str>,
+) -> Option<String> {
+    // A result that shows an activated object has no handle of its own.
+    let fact = session.result(at)?;
+    let result = fact.object.as_ref().and_then(|object| session.handle(object));
+    let showing = session.showing_as(at, session.treatment(at));
+    if let Some(showing) = showing {
+        return Some(forms::as_in_line(session.handle(&showing.object)?, there, result, quote));
+    }
+    let numbering = fact.cut.as_ref().map(Cut::numbering).unwrap_or_default();
+    Some(forms::as_in_line(result?, numbering.place(there), None, quote))
+}
+
+fn render_reread(
+    session: &Session,
+    fact: &ResultFact,
+    parts: &[Part],
+    shown: &str,
+) -> Result<String> {
+    let Shows::File { object, range, .. } = &fact.shows else {
+        return Err(Error::internal("a reread that shows no file"));
+    };
+    let (handle, _) =
+        file(session, object).ok_or_else(|| Error::internal("a reread of an unknown file"))?;
+    let mut blocks = Vec::new();
+    for part in parts {
+        let Some(stands_at) = part.stands_at else {
+            let shift = range.first - 1;
+            let here = LineRange { first: part.range.first - shift, last: part.range.last - shift };
+            blocks.push(lines_of(shown, here));
+            continue;
+        };
+        let above = session.result(stands_at);
+        let tool = above.map_or("read", |fact| fact.tool.as_str());
+        let result = above.and_then(|fact| session.handle(fact.object.as_ref()?));
+        let is_end = fact.ends_line && part.range.last == range.last;
+        let lines = counted(&[part.range], is_end).first().map_or(part.range, |lines| *lines);
+        blocks.push(forms::standing_line(handle, lines, tool, result));
+    }
+    let after = shown.split('\n').skip(usize::try_from(range.len()).unwrap_or(usize::MAX));
+    blocks.extend(after.map(str::to_owned));
+    Ok(blocks.join("\n"))
+}
+
+fn render_current(
+    session: &Session,
+    object: &ObjectId,
+    text: &str,
+    ranges: &[LineRange],
+    (host, are_counted): (Option<Cow<'_, str>>, bool),
+) -> Result<String> {
+    let (handle, path) =
+        file(session, object).ok_or_else(|| Error::internal("current text of an unknown file"))?;
+    let (shown, lines) = counted_of(text, ranges, are_counted);
+    let heading = forms::activated_line(handle, &quote::name(path), &shown, lines);
+    let current = headed_lines(&heading, text, ranges);
+    Ok(host.map_or(current.clone(), |host| format!("{host}\n\n{current}")))
+}
+
+/// Adds notes: after the blocks of a tool result, before those of a user message.
+fn with_notes(content: Option<&str>, notes: &[String], message: &HostMessage) -> String {
+    let notes: Vec<String> = notes.iter().map(|note| text_block(note)).collect();
+    let notes = notes.join(",");
+    let blocks = message.blocks(content);
+    if message.key.role != "toolResult" {
+        return if blocks.is_empty() {
+            format!("[{notes}]")
+        } else {
+            format!("[{notes},{blocks}]")
+        };
+    }
+    if blocks.is_empty() {
+        return format!("[{notes}]");
+    }
+    if message.texts.is_empty() {
+        return format!("[{},{blocks},{notes}]", text_block(IMAGE_PLACEHOLDER));
+    }
+    format!("[{blocks},{notes}]")
+}
+
+fn file<'a>(session: &'a Session, object: &ObjectId) -> Option<(Handle, &'a str)> {
+    let entry = session.index().get(object)?;
+    match &entry.subject {
+        file @ Subject::File { .. } => Some((entry.handle, session.shown_path(file.agent_path()))),
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
+    }
+}

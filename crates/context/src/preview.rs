@@ -1,0 +1,322 @@
+//! Plans which lines of a long output are shown when it is first sent, by the kind of tool.
+//!
+//! Of what a run reports, every failure is shown, whatever that takes; what went as it should is shown only where the model's words
+//! name it. `reports` tells them apart. Pure; knows no session. Decides only which lines are shown; all others are counted.
+
+mod marks;
+mod plan;
+mod reports;
+#[cfg(test)]
+mod runs;
+
+use self::plan::{Plan, Room};
+pub use self::reports::{Report, reports};
+use super::lines_index::Block;
+use base::harness::{ShellKind, ToolKind};
+use session::{LineRange, Piece, join_pieces};
+
+/// Characters of a token, about.
+const CHARS_PER_TOKEN: usize = 4;
+/// Longest line that a preview shows whole, in characters, in texts with lines of a usual length.
+const LINE_CHARS: usize = 400;
+/// A text with more characters per line than this on average is data without line breaks.
+const DATA_LINE_CHARS: usize = 2_000;
+/// Factor on the preview limit for files shown whole and for search results.
+const ASKED_FOR: u64 = 4;
+/// An output that may be previewed.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// The number of tokens in the text.
+    pub tokens: u64,
+    /// The kind of call that produced it.
+    pub kind: ToolKind,
+    /// What the model wrote in the message with the call, arguments included.
+    pub said: &'a str,
+    /// Blocks of lines that the window already shows elsewhere; they are not part of the preview.
+    pub standing: &'a [Block],
+}
+
+/// Chooses the lines of an output to show; `None` if it is short enough to show whole.
+///
+/// `limit_tokens`: longest output that is shown whole, in tokens; four times that for files and search results. A
+/// preview shows about half of it, and all failures beside that. 0 turns previews off. The pieces include the lines that stand
+/// elsewhere.
+pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
+    let limit = limit_tokens.saturating_mul(if is_asked_for(output.kind) { ASKED_FOR } else { 1 });
+    let standing: u64 = output.standing.iter().map(|block| block.tokens).sum();
+    if limit == 0 || output.tokens.saturating_sub(standing) <= limit {
+        return None;
+    }
+    let all = chars(limit / 2);
+    Some(plan_in(output, Room { failures: usize::MAX, all, others: all / 4 }))
+}
+
+/// Chooses the lines of an output that fit into about this many tokens, failures first. The pieces include the lines that stand
+/// elsewhere.
+pub fn plan_within(output: &Output<'_>, tokens: u64) -> Vec<Piece> {
+    let all = chars(tokens);
+    plan_in(output, Room { failures: all, all, others: 0 })
+}
+
+fn chars(tokens: u64) -> usize {
+    usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN)
+}
+
+fn plan_in(output: &Output<'_>, room: Room) -> Vec<Piece> {
+    let lines: Vec<&str> = output.text.split('\n').collect();
+    let each = room.all / lines.len();
+    let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
+    let chars = if is_data { each } else { LINE_CHARS };
+    let mut kept = vec![is_data; lines.len()];
+    for block in output.standing {
+        kept[indexes(block.lines)].fill(true);
+    }
+    let reports = if is_run(output.kind) { reports(&lines) } else { Vec::new() };
+    let mut plan = Plan { lines: &lines, reports, kept, chars };
+    plan.fill(output, room);
+    plan.pieces(output.standing)
+}
+
+/// The pieces of an output that is shown except for what stands elsewhere.
+pub fn without_standing(total: u64, standing: &[Block]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut next = 1;
+    for block in standing {
+        let shown = LineRange { first: next, last: block.lines.first - 1 };
+        pieces.push(Piece::Shown { shown, chars: None });
+        pieces.push(piece_of(block));
+        next = block.lines.last + 1;
+    }
+    pieces.push(Piece::Shown { shown: LineRange { first: next, last: total }, chars: None });
+    join_pieces(pieces)
+}
+
+fn piece_of(block: &Block) -> Piece {
+    Piece::Standing { standing: block.lines, at: block.at, first: block.first, quoted: true }
+}
+
+/// Whether calls of a kind ask for what they show: files, and lines that match.
+pub fn is_asked_for(kind: ToolKind) -> bool {
+    matches!(
+        kind,
+        ToolKind::Read
+            | ToolKind::Search
+            | ToolKind::Shell(ShellKind::Read | ShellKind::Search | ShellKind::Pick)
+    )
+}
+
+/// Whether an output of this kind reports how something ran. That of a tool that is not known may.
+fn is_run(kind: ToolKind) -> bool {
+    matches!(
+        kind,
+        ToolKind::Other
+            | ToolKind::Shell(
+                ShellKind::Build | ShellKind::Log | ShellKind::Pick | ShellKind::Other
+            )
+    )
+}
+
+fn indexes(lines: LineRange) -> std::ops::Range<usize> {
+    let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+    index(lines.first - 1)..index(lines.last)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::plan::BETWEEN_CHARS;
+    use super::runs::{About, RUNNERS, Test};
+    use super::*;
+    use crate::excerpt::{self, Named};
+    use crate::tokens;
+    use base::object::Handle;
+    use session::Numbering;
+
+    fn shown(kind: ToolKind, text: &str, said: &str, limit: u64) -> String {
+        let tokens = tokens::count(text);
+        let output = Output { text, tokens, kind, said, standing: &[] };
+        let pieces = plan(&output, limit).expect("a preview is due");
+        let named =
+            Named { handle: Handle::parse("t17").unwrap(), numbering: Numbering::default() };
+        excerpt::render(text, &pieces, named, &|_, _, _| None).unwrap()
+    }
+
+    fn is_shown(pieces: &[Piece], at: usize) -> bool {
+        let shown = |piece: &&Piece| matches!(piece, Piece::Shown { .. });
+        pieces.iter().filter(shown).any(|piece| indexes(piece.lines()).contains(&at))
+    }
+
+    /// Passing tests that a preview shows although the line that counts them takes less.
+    fn shown_without_need(pieces: &[Piece], run: &runs::Output) -> Option<String> {
+        let is_one = |at: usize| run.lines[at].0 == About::Pass && is_shown(pieces, at);
+        let places: Vec<usize> = (0..run.lines.len()).filter(|at| is_one(*at)).collect();
+        let next_to_each_other = places.chunk_by(|one, other| one + 1 == *other);
+        let mut texts = next_to_each_other.map(|places| {
+            places.iter().map(|at| run.lines[*at].1.as_str()).collect::<Vec<_>>().join("\n")
+        });
+        texts.find(|text| text.len() > BETWEEN_CHARS)
+    }
+
+    fn tests() -> impl Strategy<Value = Vec<Test>> {
+        let message = prop::collection::vec("[a-z]{3,9} [a-z]{3,9}[0-9]{1,3}", 1..12);
+        let failed = prop_oneof![6 => Just(None), 1 => message.prop_map(Some)];
+        let test = ("[a-z]{4,9}_[a-z]{4,30}", failed);
+        let tests = prop::collection::vec(test, 5..120);
+        tests.prop_map(|tests| {
+            let number = |(at, (name, failed)): (usize, (String, _))| Test {
+                name: format!("{name}_{at}"),
+                failed,
+            };
+            tests.into_iter().enumerate().map(number).collect()
+        })
+    }
+
+    fn log(lines: usize) -> Vec<String> {
+        (1..=lines).map(|n| format!("line {n} of the log")).collect()
+    }
+
+    fn build() -> ToolKind {
+        ToolKind::Shell(ShellKind::Build)
+    }
+
+    #[test]
+    fn a_build_shows_its_failures_and_its_end() {
+        let mut log = log(1_400);
+        log[500] = "error[E0382]: borrow of moved value".into();
+        log[501] = "  --> src/a.rs:7:9".into();
+        log.push("test result: FAILED. 3 passed; 1 failed".into());
+        let shown = shown(build(), &log.join("\n"), "", 400);
+        let errors =
+            "(t17:11-500) …\nerror[E0382]: borrow of moved value\n  --> src/a.rs:7:9\nline 503";
+        assert!(shown.starts_with("line 1 of") && shown.contains("error[E0382]"), "{shown}");
+        assert!(shown.contains(&errors["(t17:11-500) …".len()..]), "{shown}");
+        assert!(shown.ends_with("line 1400 of the log\ntest result: FAILED. 3 passed; 1 failed"));
+    }
+
+    #[test]
+    fn a_listing_shows_its_head_and_a_page_both_ends() {
+        let text = log(1_400).join("\n");
+        let listing = shown(ToolKind::Shell(ShellKind::Listing), &text, "", 400);
+        assert!(listing.ends_with("-1400) …") && listing.starts_with("line 1 of"), "{listing}");
+        let page = shown(ToolKind::Web, &text, "", 400);
+        assert!(page.starts_with("line 1 of") && page.ends_with("line 1400 of the log"), "{page}");
+    }
+
+    #[test]
+    fn a_difference_shows_where_every_change_is() {
+        let mut text = log(900);
+        for at in [0, 300, 600] {
+            text[at] = format!("diff --git a/{at}.rs b/{at}.rs");
+            text[at + 1] = "@@ -1,2 +1,3 @@ fn main".into();
+        }
+        let shown = shown(ToolKind::Shell(ShellKind::Diff), &text.join("\n"), "", 400);
+        for at in [0, 300, 600] {
+            let heads = format!("diff --git a/{at}.rs b/{at}.rs\n@@ -1,2 +1,3 @@ fn main");
+            assert!(shown.contains(&heads), "{shown}");
+        }
+    }
+
+    #[test]
+    fn an_answer_to_a_pattern_is_whole_until_it_is_huge_and_then_shows_every_file() {
+        let hits: Vec<String> =
+            (0..600).map(|n| format!("src/file{}.rs:{n}: a hit of the pattern", n / 30)).collect();
+        let text = hits.join("\n");
+        let tokens = tokens::count(&text);
+        let output =
+            Output { text: &text, tokens, kind: ToolKind::Search, said: "", standing: &[] };
+        assert_eq!(plan(&output, tokens / 3), None);
+        let shown = shown(ToolKind::Search, &text, "", tokens / 5);
+        for file in 0..20 {
+            assert!(shown.contains(&format!("src/file{file}.rs:{}:", file * 30)), "{shown}");
+        }
+    }
+
+    #[test]
+    fn data_without_line_breaks_is_cut_by_characters() {
+        let shown = shown(ToolKind::Web, &"x1 ".repeat(50_000), "", 4_000);
+        assert!(shown.contains("… 142,000 characters between (t17:1) …"), "{shown}");
+    }
+
+    #[test]
+    fn lines_with_the_models_words_are_shown() {
+        let mut log = log(1_400);
+        log[700] = "settle_rereads is called".into();
+        let shown = shown(ToolKind::Other, &log.join("\n"), "Where is `settle_rereads`?", 400);
+        let around = "line 700 of the log\nsettle_rereads is called\nline 702 of the log";
+        assert!(shown.contains(around), "{shown}");
+    }
+
+    #[test]
+    fn outputs_within_the_limit_are_shown_whole() {
+        let text = log(900).join("\n");
+        let tokens = tokens::count(&text);
+        let mut output = Output { text: &text, tokens, kind: build(), said: "", standing: &[] };
+        assert_eq!(plan(&output, tokens), None);
+        assert_eq!(plan(&output, 0), None);
+        let lines = LineRange { first: 1, last: 800 };
+        let block = [Block { lines, at: 3, first: 1, tokens: tokens / 2 }];
+        output.standing = &block;
+        assert_eq!(plan(&output, tokens / 2 + 1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_preview_of_a_run_shows_every_failure_and_is_not_filled_with_passing_tests(
+            tests in tests(), runner in 0..RUNNERS.len(), kind in prop::sample::select(vec![build(), ToolKind::Other]),
+        ) {
+            let (name, run) = RUNNERS[runner];
+            let run = run(&tests);
+            let text = run.text();
+            let output = Output { text: &text, tokens: tokens::count(&text), kind, said: "", standing: &[] };
+            let Some(pieces) = plan(&output, 60) else { return Ok(()) };
+            for (at, (about, line)) in run.lines.iter().enumerate() {
+                // Of equal calls of a stack the first is shown.
+                let is_call = line.trim_start().starts_with("at ") || line.contains("File \"");
+                let first = run.lines.iter().position(|(_, other)| other == line).unwrap();
+                let at = if is_call { first } else { at };
+                prop_assert!(*about != About::Failure || is_shown(&pieces, at), "{}: `{}`", name, line);
+            }
+            prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
+        }
+
+        #[test]
+        fn where_not_every_failure_fits_no_passing_test_is_shown(
+            tests in tests(), runner in 0..RUNNERS.len(), tokens in 20u64..400,
+        ) {
+            let (name, run) = RUNNERS[runner];
+            let run = run(&tests);
+            let text = run.text();
+            let output = Output { text: &text, tokens: tokens::count(&text), kind: build(), said: "", standing: &[] };
+            let pieces = plan_within(&output, tokens);
+            prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
+        }
+
+        #[test]
+        fn every_line_is_in_one_piece_and_the_preview_keeps_to_its_size(
+            lines in prop::collection::vec("(error |src/a.rs:1:|@@ |)[a-z ]{0,60}", 1..200),
+            kind in prop::sample::select(vec![
+                build(), ToolKind::Web, ToolKind::Search, ToolKind::Shell(ShellKind::Diff), ToolKind::List,
+            ]),
+        ) {
+            let text = lines.join("\n");
+            let tokens = tokens::count(&text);
+            let output = Output { text: &text, tokens, kind, said: "error_kind", standing: &[] };
+            let Some(pieces) = plan(&output, 200) else { return Ok(()) };
+            let mut next = 1;
+            for piece in &pieces {
+                prop_assert_eq!(piece.lines().first, next);
+                next = piece.lines().last + 1;
+            }
+            prop_assert_eq!(next, lines.len() as u64 + 1);
+            let shown: usize = pieces.iter().filter(|piece| matches!(piece, Piece::Shown { .. }))
+                .map(|piece| lines[indexes(piece.lines())].iter().map(|line| line.len() + 1).sum::<usize>())
+                .sum();
+            // What lies between two shown lines is shown too where counting it costs as much.
+            let limit = if is_asked_for(kind) { 800 } else { 200 };
+            prop_assert!(shown <= limit * 2 * 3, "{shown}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Marks the lines that a preview shows, within its room: those of failures first, then what the kind of tool calls for, the model's
+//! words, the head and the tail.
+
+use super::{LINE_CHARS, Output, Report, indexes, piece_of};
+use crate::lines_index::Block;
+use crate::words;
+use base::harness::{ShellKind, ToolKind};
+use session::{LineRange, Piece, join_pieces};
+
+/// About what the line costs that counts hidden lines, in characters. Shorter gaps are shown instead.
+pub(super) const BETWEEN_CHARS: usize = 60;
+/// Lines shown around one that contains a word of the model's.
+const WORD_CONTEXT: usize = 1;
+/// Lines shown after one that names an error: compilers put the location there.
+const ERROR_CONTEXT: usize = 3;
+/// Lines per file that a long search result shows: the first number that fits.
+const LINES_OF_A_FILE: [usize; 4] = [8, 4, 2, 1];
+
+/// Lines of each failure that are shown where not all have room: the first number that fits.
+const LINES_OF_A_FAILURE: [usize; 5] = [usize::MAX, 20, 8, 3, 1];
+
+/// Words of lines that may be about a failure, in lower case.
+const FAILURES: [&str; 12] = [
+    "error",
+    "fail",
+    "panicked",
+    "exception",
+    "traceback",
+    "fatal",
+    "not ok",
+    "assert",
+    "undefined",
+    "cannot ",
+    "✗",
+    "✖",
+];
+/// Words that mark summary lines, in lower case.
+const SUMMARIES: [&str; 9] = [
+    "test result",
+    "passed",
+    " warnings",
+    "warning: ",
+    "tests:",
+    "ran ",
+    "finished",
+    "exit code",
+    "summary",
+];
+/// Prefixes of lines that locate a change.
+const DIFF_HEADS: [&str; 11] = [
+    "diff --git ",
+    "--- ",
+    "+++ ",
+    "@@ ",
+    "commit ",
+    "Binary files ",
+    "rename ",
+    "new file",
+    "deleted file",
+    "*** ",
+    "Subject: ",
+];
+
+/// The characters that a preview may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// For failures.
+    pub(super) failures: usize,
+    /// For all lines together, as far as failures leave any of it.
+    pub(super) all: usize,
+    /// For the other lines, whatever failures take.
+    pub(super) others: usize,
+}
+
+/// Shares of a preview's characters, in tenths. Unused characters go to the tail, or to the head if the tail has no
+/// share.
+struct Shares {
+    head: usize,
+    tail: usize,
+    marked: usize,
+    words: usize,
+}
+
+/// The state of the lines while a preview is planned.
+pub(super) struct Plan<'a> {
+    pub(super) lines: &'a [&'a str],
+    /// What each line reports, of a run; empty for other outputs.
+    pub(super) reports: Vec<Report>,
+    /// Whether each line is shown, here or elsewhere.
+    pub(super) kept: Vec<bool>,
+    pub(super) chars: usize,
+}
+
+fn shares(kind: ToolKind) -> Shares {
+    match kind {
+        ToolKind::Shell(ShellKind::Build) => Shares { head: 1, tail: 4, marked: 3, words: 2 },
+        ToolKind::Shell(ShellKind::Diff) => Shares { head: 3, tail: 0, marked: 5, words: 2 },
+        ToolKind::Search | ToolKind::Shell(ShellKind::Search) => {
+            Shares { head: 1, tail: 0, marked: 7, words: 2 }
+        }
+        ToolKind::List | ToolKind::Find | ToolKind::Shell(ShellKind::Listing) => {
+            Shares { head: 8, tail: 0, marked: 0, words: 2 }
+        }
+        ToolKind::Shell(_) => Shares { head: 3, tail: 4, marked: 1, words: 2 },
+        _ => Shares { head: 5, tail: 3, marked: 0, words: 2 },
+    }
+}
+
+impl Plan<'_> {
+    /// Marks lines to show.
+    pub(super) fn fill(&mut self, output: &Output<'_>, room: Room) {
+        let of_failures = self.failures(room.failures);
+        let is_shown = |(report, kept): (&Report, &bool)| *report != Report::Failure || *kept;
+        if !self.reports.iter().zip(&self.kept).all(is_shown) {
+            self.close_gaps();
+            return;
+        }
+        self.fill_up(output, room.all.saturating_sub(of_failures).max(room.others));
+        self.close_gaps();
+    }
+
+    /// Marks lines beside those of failures.
+    fn fill_up(&mut self, output: &Output<'_>, budget: usize) {
+        let shares = shares(output.kind);
+        let share = |tenths: usize| budget / 10 * tenths;
+        let mut used = match output.kind {
+            ToolKind::Search | ToolKind::Shell(ShellKind::Search) => {
+                self.first_of_each_file(share(shares.marked))
+            }
+            ToolKind::Shell(ShellKind::Diff) => {
+                let is_head = |line: &str| DIFF_HEADS.iter().any(|head| line.starts_with(head));
+                let heads: Vec<usize> = self.places(is_head).collect();
+                self.keep_each(heads, share(shares.marked))
+            }
+            _ if shares.marked > 0 => self.mentions(share(shares.marked)),
+            _ => 0,
+        };
+        let said = words::identifiers(output.said);
+        let named = words::lines_with(self.lines, &said);
+        let last = self.lines.len() - 1;
+        let mut near = Vec::new();
+        for named in named {
+            let around = named.saturating_sub(WORD_CONTEXT)..=(named + WORD_CONTEXT).min(last);
+            near.extend(around.filter(|at| *at == named || !self.is_routine(*at)));
+        }
+        used += self.keep_each(near, share(shares.words));
+        let rest = budget.saturating_sub(used);
+        let head = if shares.tail == 0 { rest } else { share(shares.head).min(rest) };
+        let says: Vec<usize> = (0..=last).filter(|at| !self.is_routine(*at)).collect();
+        let used = self.keep_while(says.iter().copied(), head);
+        if shares.tail > 0 {
+            self.keep_while(says.into_iter().rev(), rest - used);
+        }
+    }
+
+    /// The lines that say that something failed and, if these all fit, as much of each failure as does.
+    fn failures(&mut self, allowed: usize) -> usize {
+        let of = |wanted: Report| {
+            let places = self.reports.iter().enumerate();
+            places.filter(move |(_, report)| **report == wanted).map(|(at, _)| at)
+        };
+        let heads: Vec<usize> = of(Report::Failure).collect();
+        let mut before = 0;
+        let mut number = 0;
+        let details: Vec<(usize, usize)> = of(Report::Detail)
+            .map(|at| {
+                number = if at == before + 1 { number + 1 } else { 1 };
+                before = at;
+                (at, number)
+            })
+            .collect();
+        let used = self.keep_each(heads, allowed);
+        for most in LINES_OF_A_FAILURE {
+            let some = details.iter().filter(|(_, number)| *number <= most).map(|(at, _)| *at);
+            let some: Vec<usize> = some.collect();
+            let cost = some.iter().map(|at| self.cost(*at)).sum::<usize>();
+            if cost <= allowed - used {
+                return used + self.keep_each(some, allowed - used);
+            }
+        }
+        used
+    }
+
+    /// Whether a line reports that all went as it should.
+    fn is_routine(&self, at: usize) -> bool {
+        self.reports.get(at) == Some(&Report::Routine)
+    }
+
+    /// Lines with words about failures and the lines after them, first ones first. A quarter of the characters goes to summary
+    /// lines, last ones first.
+    fn mentions(&mut self, allowed: usize) -> usize {
+        let has = |line: &str, words: &[&str]| {
+            let start: String = line.chars().take(LINE_CHARS).collect();
+            let start = start.to_lowercase();
+            words.iter().any(|word| start.contains(word))
+        };
+        let is_summary = |at: &usize| {
+            self.reports.get(*at) == Some(&Report::Summary) || has(self.lines[*at], &SUMMARIES)
+        };
+        let last = self.lines.len() - 1;
+        let says: Vec<usize> = (0..=last).filter(|at| !self.is_routine(*at)).collect();
+        let (summaries, others): (Vec<usize>, Vec<usize>) = says.into_iter().partition(is_summary);
+        let failures = others.into_iter().filter(|at| has(self.lines[*at], &FAILURES));
+        let with_place = failures.flat_map(|at| at..=(at + ERROR_CONTEXT).min(last));
+        let with_place: Vec<usize> = with_place.filter(|at| !self.is_routine(*at)).collect();
+        let used = self.keep_each(summaries.into_iter().rev(), allowed / 4);
+        used + self.keep_each(with_place, allowed - used)
+    }
+
+    /// The first lines of each file in a search result.
+    fn first_of_each_file(&mut self, allowed: usize) -> usize {
+        let mut number = 0;
+        let mut file = "";
+        let numbers: Vec<usize> = self
+            .lines
+            .iter()
+            .map(|line| {
+                let head = line.split_once(':').map_or(*line, |(head, _)| head);
+                let names_a_file = !head.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+                if names_a_file && head != file && !line.starts_with([' ', '\t']) {
+                    file = head;
+                    number = 0;
+                }
+                number += 1;
+                number
+            })
+            .collect();
+        for most in LINES_OF_A_FILE {
+            let places: Vec<usize> =
+                (0..self.lines.len()).filter(|at| numbers[*at] <= most).collect();
+            let cost: usize = places.iter().map(|at| self.cost(*at)).sum();
+            if cost <= allowed {
+                return self.keep_each(places, allowed);
+            }
+        }
+        0
+    }
+
+    fn places<'b>(
+        &'b self,
+        is_one: impl Fn(&str) -> bool + 'b,
+    ) -> impl Iterator<Item = usize> + 'b {
+        (0..self.lines.len()).filter(move |at| is_one(self.lines[*at]))
+    }
+
+    /// Shows lines in this order while they fit; lines that are shown already cost nothing.
+    fn keep_while(&mut self, places: impl Iterator<Item = usize>, allowed: usize) -> usize {
+        let mut used = 0;
+        for at in places {
+            let cost = self.cost(at);
+            if used + cost > allowed {
+                break;
+            }
+            used += cost;
+            self.kept[at] = true;
+        }
+        used
+    }
+
+    /// Shows each of these lines that still fits.
+    fn keep_each(&mut self, places: impl IntoIterator<Item = usize>, allowed: usize) -> usize {
+        let mut used = 0;
+        for at in places {
+            let cost = self.cost(at);
+            if used + cost <= allowed {
+                used += cost;
+                self.kept[at] = true;
+            }
+        }
+        used
+    }
+
+    /// The characters that showing a line adds.
+    fn cost(&self, at: usize) -> usize {
+        if self.kept[at] {
+            return 0;
+        }
+        let line = self.lines[at];
+        // Counting is needed only for lines that may be too long.
+        let chars = if line.len() <= self.chars { line.len() } else { line.chars().count() };
+        chars.min(self.chars + BETWEEN_CHARS) + 1
+    }
+
+    /// Fills gaps that cost no more than the line that would count them.
+    fn close_gaps(&mut self) {
+        let mut at = 0;
+        while at < self.lines.len() {
+            let end = (at..self.lines.len()).find(|at| self.kept[*at]).unwrap_or(self.lines.len());
+            let cost: usize = (at..end).map(|at| self.cost(at)).sum();
+            if cost <= BETWEEN_CHARS {
+                self.kept[at..end].fill(true);
+            }
+            at = end + 1;
+        }
+    }
+
+    /// The lines as pieces, in order.
+    pub(super) fn pieces(&self, standing: &[Block]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut blocks = standing.iter().peekable();
+        let mut line = 1;
+        while line <= self.lines.len() as u64 {
+            if let Some(block) = blocks.next_if(|block| block.lines.first == line) {
+                pieces.push(piece_of(block));
+                line = block.lines.last + 1;
+                continue;
+            }
+            let one = LineRange { first: line, last: line };
+            let [text] = &self.lines[indexes(one)] else { break };
+            pieces.push(if self.kept[indexes(one)] == [true] {
+                // Only uncut lines can be referred to, so cut ones are pieces of their own.
+                let is_cut = text.len() > self.chars && text.chars().count() > self.chars;
+                Piece::Shown { shown: one, chars: is_cut.then_some(self.chars as u64) }
+            } else {
+                Piece::Between { between: one }
+            });
+            line += 1;
+        }
+        join_pieces(pieces)
+    }
+}

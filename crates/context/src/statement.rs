@@ -1,0 +1,204 @@
+//! The ledger of a session for display: sums, epochs, and each call. Pure; a fold of the session's events.
+
+use serde::Serialize;
+
+use session::{
+    Account, Bill, CallBill, CallRecord, Dollars, EpochBill, Event, PriceNote, ReportKind,
+    Reported, ReportedSums, Session, Warming,
+};
+
+/// The ledger of a session. Costs are in uncached input tokens; tokens are in the provider's count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Statement {
+    /// Number of billed calls.
+    pub calls: u64,
+    /// Number of calls that went out with the host's own messages; they are in no sum.
+    pub failed_calls: u64,
+    /// Number of the epoch, from 0.
+    pub epoch: u32,
+    /// Prices of the newest call.
+    pub prices: Option<PriceNote>,
+    /// Our bill: requests, warming and faults.
+    pub bill: f64,
+    /// What the plain host's bill would have been.
+    pub plain_bill: f64,
+    /// The part of our bill that our tools and guidance cost.
+    pub overhead: f64,
+    /// Our requests.
+    pub ours: Account,
+    /// The plain host's requests.
+    pub plain: Account,
+    /// How often the plain host would have compacted.
+    pub plain_compactions: u64,
+    /// Requests that kept the cache alive.
+    pub warming: WarmingSums,
+    /// Faults.
+    pub faults: Faults,
+    /// What the provider reported for calls; `estimatedCost` is our estimate for the same calls.
+    pub reported: ReportedSums,
+    /// Sums in US dollars, each call at the prices of its own model.
+    pub dollars: Option<Dollars>,
+    /// The epochs that started.
+    pub epochs: Vec<EpochLine>,
+    /// Every call, in order.
+    pub per_call: Vec<CallLine>,
+}
+
+/// Requests that kept the cache alive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WarmingSums {
+    /// Number of requests.
+    pub requests: u64,
+    /// Their cost.
+    pub cost: f64,
+    /// What they would have cost the plain host.
+    pub plain_cost: f64,
+}
+
+/// Faults.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Faults {
+    /// Number of faults.
+    pub count: u64,
+    /// Their cost.
+    pub cost: f64,
+}
+
+/// An epoch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EpochLine {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The call that it started with.
+    pub call: u64,
+    /// Why it started.
+    pub reason: String,
+    /// Tokens that it freed.
+    pub freed: u64,
+    /// Cost of the rewrite that started it.
+    pub cost: f64,
+    /// What the freed tokens would have cost since then, minus `cost`.
+    pub saved: f64,
+    /// The same in US dollars, as far as prices are known.
+    pub saved_dollars: Option<f64>,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallLine {
+    /// Its number.
+    pub number: u64,
+    /// Its model.
+    pub model: Option<String>,
+    /// US dollars for a million uncached input tokens of the model, if known.
+    pub usd_per_million: Option<f64>,
+    /// Its epoch.
+    pub epoch: u32,
+    /// Whether a cache was alive: of a request with the same model, system prompt and tools.
+    pub warm: bool,
+    /// Our request, as estimated before it went out.
+    pub ours: Account,
+    /// The part of it that our tools and guidance cost.
+    pub overhead: f64,
+    /// The plain host's request.
+    pub plain: Account,
+    /// What the provider reported.
+    pub reported: Option<ReportedSums>,
+    /// Requests that kept its cache alive afterwards.
+    pub warming: WarmingSums,
+    /// Faults noticed before it.
+    pub faults: Faults,
+}
+
+/// Makes the statement of a session's events.
+pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
+    let mut session = Session::default();
+    let mut calls: Vec<CallLine> = Vec::new();
+    let mut failed_calls = 0;
+    for event in events {
+        let before = session.bill().reported().cost;
+        let warming = session.bill().warming();
+        session.apply(event);
+        let bill = session.bill();
+        match event {
+            Event::Called(record) => calls.extend(line(record, bill)),
+            Event::FailedOpen { calls } => failed_calls += calls.len() as u64,
+            Event::Reported(reported) if reported.kind == ReportKind::CacheWarm => {
+                let Some(line) = calls.last_mut() else { continue };
+                line.warming.requests += 1;
+                line.warming.cost += bill.warming().ours - warming.ours;
+                line.warming.plain_cost += bill.warming().plain - warming.plain;
+            }
+            Event::Reported(reported) => {
+                let of = |line: &&mut CallLine| Some(line.number) == reported.call;
+                if let Some(line) = calls.iter_mut().rev().find(of) {
+                    let cost = bill.reported().cost - before;
+                    line.reported = Some(usage(reported, cost, line.ours.cost));
+                }
+            }
+            _ => {}
+        }
+    }
+    let bill = session.bill();
+    let (count, cost) = bill.faults();
+    Statement {
+        calls: bill.calls(),
+        failed_calls,
+        epoch: session.epoch(),
+        prices: bill.prices().cloned(),
+        bill: bill.ours(),
+        plain_bill: bill.plain(),
+        overhead: bill.overhead(),
+        ours: bill.our_account(),
+        plain: bill.plain_account(),
+        plain_compactions: bill.compactions(),
+        warming: bill.warming().into(),
+        faults: Faults { count, cost },
+        reported: bill.reported(),
+        dollars: bill.dollars(),
+        epochs: bill.epochs().iter().map(EpochLine::from).collect(),
+        per_call: calls,
+    }
+}
+
+/// The line of the call that was just applied; `None` if its record has no bill.
+fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
+    let note = record.bill.as_ref()?;
+    let CallBill { warm, ours, plain, overhead_cost, .. } = &bill.last()?.bill;
+    Some(CallLine {
+        number: record.number,
+        model: record.model.clone(),
+        usd_per_million: bill.prices().and_then(|prices| prices.usd_per_million),
+        epoch: record.epoch,
+        warm: *warm,
+        ours: (*ours).into(),
+        overhead: *overhead_cost,
+        plain: (*plain).into(),
+        reported: None,
+        warming: WarmingSums::default(),
+        faults: Faults { count: note.faults, cost: note.fault_cost },
+    })
+}
+
+fn usage(reported: &Reported, cost: f64, estimated_cost: f64) -> ReportedSums {
+    let Reported { input, cache_read, cache_write, output, .. } = *reported;
+    ReportedSums { calls: 1, input, cache_read, cache_write, output, cost, estimated_cost }
+}
+
+impl From<Warming> for WarmingSums {
+    fn from(warming: Warming) -> Self {
+        Self { requests: warming.requests, cost: warming.ours, plain_cost: warming.plain }
+    }
+}
+
+impl From<&EpochBill> for EpochLine {
+    fn from(epoch: &EpochBill) -> Self {
+        let EpochBill { number, call, freed, cost, saved, saved_dollars, .. } = *epoch;
+        Self { number, call, reason: epoch.reason.clone(), freed, cost, saved, saved_dollars }
+    }
+}

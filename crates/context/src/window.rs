@@ -1,0 +1,91 @@
+//! How full a model's window may get. Pure; only numbers.
+
+use config::scaled;
+use session::{MessageKind, Session};
+
+/// Number of newest steps whose size says what the next one may bring.
+const STEPS: u32 = 8;
+
+/// Sizes of a request that matter in a window, in our count of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// Above this, the window is under pressure: content leaves it even if that does not pay yet.
+    pub high: u64,
+    /// Above this, the next step may make the host compact, so that the bill no longer matters.
+    pub full: u64,
+    /// Above this, the model has little room to answer.
+    pub most: u64,
+    /// What is left of the window at [`Self::most`].
+    pub reserved: u64,
+}
+
+impl Marks {
+    /// `window`: its tokens. `reserved`: tokens that the host keeps free; it compacts when fewer are left. `share`: of the window
+    /// that a request may fill. `step`: tokens of the largest of the newest steps.
+    ///
+    /// A host checks before we are asked, when the results of a step have come in: the mark lies below the host's threshold by
+    /// the largest step, but by half of it at most. In a window less than twice the reserve, half of the window counts as
+    /// reserved: the default of a host is not meant for such a model.
+    pub fn of(window: u64, reserved: u64, share: f64, step: u64) -> Self {
+        let threshold = window - reserved.min(window / 2);
+        let full = threshold - step.min(threshold / 2);
+        let reserved = reserved.min(window / 4);
+        Self { high: scaled(window, share).min(full), full, most: window - reserved, reserved }
+    }
+
+    /// The same for the messages alone. `fixed`: tokens of system prompt and tools.
+    #[must_use]
+    pub fn without(self, fixed: u64) -> Self {
+        Self {
+            high: self.high.saturating_sub(fixed),
+            full: self.full.saturating_sub(fixed),
+            most: self.most.saturating_sub(fixed),
+            ..self
+        }
+    }
+}
+
+/// Tokens of the results of the largest of the newest steps, as the host has them.
+pub fn largest_step(session: &Session) -> u64 {
+    let newest = session.chat().step();
+    let (mut largest, mut tokens, mut step) = (0, 0, newest);
+    for (_, message) in session.window().rev() {
+        if message.step + STEPS <= newest {
+            break;
+        }
+        if message.step != step {
+            (tokens, step) = (0, message.step);
+        }
+        if let MessageKind::Result(_) = message.kind {
+            tokens += message.tokens;
+            largest = largest.max(tokens);
+        }
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_the_share_where_that_is_less() {
+        let marks = Marks::of(200_000, 16_384, 0.7, 10_000);
+        assert_eq!(marks, Marks { high: 140_000, full: 173_616, most: 183_616, reserved: 16_384 });
+    }
+
+    #[test]
+    fn the_mark_leaves_room_for_a_step_below_what_the_host_compacts_at() {
+        let marks = Marks::of(40_000, 16_384, 0.7, 9_000);
+        assert_eq!(marks, Marks { high: 14_616, full: 14_616, most: 30_000, reserved: 10_000 });
+        assert_eq!(Marks::of(40_000, 16_384, 0.7, 90_000).high, 11_808, "at most half");
+    }
+
+    #[test]
+    fn half_of_a_window_that_the_reserve_would_fill_can_be_used() {
+        let marks = Marks::of(16_000, 16_384, 0.7, 5_000);
+        assert_eq!(marks, Marks { high: 4_000, full: 4_000, most: 12_000, reserved: 4_000 });
+        let marks = marks.without(4_500);
+        assert_eq!(marks, Marks { high: 0, full: 0, most: 7_500, reserved: 4_000 });
+    }
+}

@@ -1,0 +1,260 @@
+//! The one way in which commands write files that a person names: archives, pages, dumps of requests, weights. A file is for its user
+//! alone, is written beside its place and put there once it is whole, by the handle of the folder, so that nobody who changes links
+//! on the way leads it elsewhere. Must not know what is written.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use uuid::Uuid;
+
+use super::private;
+use base::error::{Error, Result};
+
+/// A file that is being written. Dropped before it is finished, it leaves what was there.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    file: File,
+    /// Where it is written to, and its name; nothing where it is written in place, as into a pipe of this process.
+    beside: Option<Beside>,
+}
+
+#[derive(Debug)]
+struct Beside {
+    folder: Dir,
+    temporary: OsString,
+    name: OsString,
+}
+
+impl Output {
+    /// Begins a file. What this process was given open (`/dev/stdout`, `/dev/fd/N`), and a character device such as `/dev/null`, is
+    /// written to; a link is replaced, and what it leads to stays as it is.
+    ///
+    /// # Errors
+    /// `NOT_PRIVATE` for a file of another user; `FILE` if a FIFO, a socket, a folder or a disk has the name, or it cannot be made.
+    pub fn create(path: &Path) -> Result<Self> {
+        let fail = |source| Error::File { act: "create", path: path.to_owned(), source };
+        match fs::symlink_metadata(path) {
+            _ if is_descriptor(path) => Self::in_place(path).map_err(fail),
+            Ok(found) if private::is_character_device(&found) => Self::in_place(path).map_err(fail),
+            Ok(found) => match refusal(&found) {
+                Some(Refusal::OfAnother) => {
+                    let problem = "it belongs to another user";
+                    Err(Error::NotPrivate { path: path.to_owned(), problem })
+                }
+                Some(Refusal::NoFile(what)) => {
+                    Err(fail(io::Error::new(ErrorKind::InvalidInput, what)))
+                }
+                None => Self::beside(path).map_err(fail),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::beside(path).map_err(fail),
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    fn in_place(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), file: private::open_to_append(path)?, beside: None })
+    }
+
+    fn beside(path: &Path) -> io::Result<Self> {
+        let whole = std::path::absolute(path)?;
+        let (Some(folder), Some(name)) = (whole.parent(), whole.file_name()) else {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is a folder"));
+        };
+        let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
+        let mut temporary = OsString::from(".");
+        temporary.push(Uuid::new_v4().simple().to_string());
+        temporary.push(".new");
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = folder.open_with(&temporary, &options)?.into_std();
+        let beside = Beside { folder, temporary, name: name.to_owned() };
+        Ok(Self { path: path.to_owned(), file, beside: Some(beside) })
+    }
+
+    /// Where to write.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Puts it in its place, once it is on the disk.
+    ///
+    /// # Errors
+    /// `FILE`.
+    pub fn finish(mut self) -> Result<()> {
+        let placed = self.place();
+        placed.map_err(|source| Error::File { act: "write", path: self.path.clone(), source })
+    }
+
+    fn place(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let Some(Beside { folder, temporary, name }) = &self.beside else { return Ok(()) };
+        self.file.sync_all()?;
+        folder.rename(temporary, folder, name)?;
+        self.beside = None;
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(Beside { folder, temporary, .. }) = &self.beside {
+            // Whatever ended it is told; this is only tidy.
+            let _ = folder.remove_file(temporary);
+        }
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// As [`Output::create`] and [`Output::finish`].
+pub fn write_output(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut output = Output::create(path)?;
+    let written = output.file().write_all(bytes);
+    written.map_err(|source| Error::File { act: "write", path: path.to_owned(), source })?;
+    output.finish()
+}
+
+/// Whether a path stands for what this process was given open.
+fn is_descriptor(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(OsStr::to_str) else { return false };
+    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    let folder = path.parent().unwrap_or(path);
+    let is_numbered = ["/dev/fd", "/proc/self/fd"].iter().any(|known| folder == Path::new(known));
+    (is_number && is_numbered)
+        || (folder == Path::new("/dev") && ["stdout", "stderr"].contains(&name))
+}
+
+enum Refusal {
+    OfAnother,
+    NoFile(&'static str),
+}
+
+/// Why what stands in the place of a file is not replaced.
+fn refusal(found: &Metadata) -> Option<Refusal> {
+    if found.is_symlink() {
+        return None;
+    }
+    if found.is_dir() {
+        return Some(Refusal::NoFile("it is a folder"));
+    }
+    if !found.is_file() {
+        return Some(Refusal::NoFile("a FIFO, a socket or a disk has this name"));
+    }
+    private::is_of_another(found).then_some(Refusal::OfAnother)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_there_once_it_is_whole_for_its_user_alone() {
+        let folder = folder();
+        let path = folder.path().join("a");
+        fs::write(&path, "before").unwrap();
+        let mut output = Output::create(&path).unwrap();
+        output.write_all(b"after").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        output.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        drop(Output::create(&path).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_what_it_leads_to_stays() {
+        let folder = folder();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "mine").unwrap();
+        symlink(&target, &link).unwrap();
+        write_output(&link, b"written").unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&link).unwrap(), "written");
+        assert!(!fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_fifo_a_socket_and_a_folder_are_refused_at_once_and_stay() {
+        let folder = folder();
+        let place = |name: &str| folder.path().join(name);
+        rustix::fs::mkfifoat(rustix::fs::CWD, place("fifo"), rustix::fs::Mode::RUSR).unwrap();
+        let _listener = UnixListener::bind(place("socket")).unwrap();
+        fs::create_dir(place("folder")).unwrap();
+        for name in ["fifo", "socket", "folder"] {
+            let error = write_output(&place(name), b"x").unwrap_err();
+            assert_eq!(error.code(), "FILE", "{name}");
+        }
+        assert_eq!(names(folder.path()), ["fifo", "folder", "socket"]);
+        // A link to one is a link: it is replaced.
+        symlink(place("fifo"), place("link")).unwrap();
+        write_output(&place("link"), b"x").unwrap();
+        assert_eq!(fs::read_to_string(place("link")).unwrap(), "x");
+    }
+
+    #[test]
+    fn devices_that_swallow_are_written_to() {
+        write_output(Path::new("/dev/null"), b"x").unwrap();
+        let error = write_output(Path::new("/nowhere/at/all"), b"x").unwrap_err();
+        assert_eq!(error.code(), "FILE");
+    }
+
+    #[test]
+    fn a_folder_that_is_led_elsewhere_meanwhile_keeps_what_is_written_into_it() {
+        let folder = folder();
+        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+        fs::create_dir(&first).unwrap();
+        fs::create_dir(&second).unwrap();
+        let output = Output::create(&first.join("a")).unwrap();
+        fs::rename(&first, folder.path().join("moved")).unwrap();
+        symlink(&second, &first).unwrap();
+        output.finish().unwrap();
+        assert_eq!(names(&second), [""; 0]);
+        assert_eq!(names(&folder.path().join("moved")), ["a"]);
+    }
+
+    #[test]
+    fn only_what_the_process_was_given_is_a_descriptor() {
+        for path in ["/dev/stdout", "/dev/stderr", "/dev/fd/63", "/proc/self/fd/1"] {
+            assert!(is_descriptor(Path::new(path)), "{path}");
+        }
+        for path in ["/dev/fd/x", "/tmp/fd/1", "stdout", "/dev/fd/../sda", "/proc/1/fd/1", "/"] {
+            assert!(!is_descriptor(Path::new(path)), "{path}");
+        }
+    }
+}

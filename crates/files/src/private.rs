@@ -1,0 +1,264 @@
+//! Files of ours belong to their user alone: how they are made and opened, and which are refused. A link that somebody planted in
+//! their place is never followed. Must not know what is in them.
+
+mod held;
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+pub use self::held::{Access, Held, HeldFolder, Placed, is_link};
+use base::error::{Error, Result};
+
+/// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or can be read or changed by others.
+/// A missing file passes. Windows: links alone; there the folder's access list says who may do what.
+///
+/// # Errors
+/// `NOT_PRIVATE`; `FILE` if the system does not say what is there.
+pub fn check_file(path: &Path) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => refuse(path, problem_of_file(&found)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
+    }
+}
+
+/// Refuses a folder in which another user could put files in the place of ours. Follows links; a missing folder passes.
+///
+/// # Errors
+/// As [`check_file`].
+pub fn check_folder(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(found) => refuse(path, owner::problem_of_folder(&found)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
+    }
+}
+
+/// As [`check_folder`], of a folder that is held open. Who owns a project's folder is for whoever trusts it to say.
+///
+/// # Errors
+/// As [`check_file`].
+pub fn check_held(folder: &HeldFolder) -> Result<()> {
+    let failed = |source| Error::File { act: "check", path: folder.path().to_owned(), source };
+    let found = folder.metadata().map_err(failed)?;
+    refuse(folder.path(), owner::problem_of_held(&found, folder.access()))
+}
+
+/// Opens a file that [`check_file`] passes, for reading and writing; with `create`, makes a missing one.
+pub fn open(path: &Path, create: bool) -> io::Result<File> {
+    checked(options().read(true).write(true).create(create).truncate(false).open(path)?)
+}
+
+/// As [`open`], for reading alone.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    checked(options().read(true).open(path)?)
+}
+
+/// Opens a file of anybody for reading, if it is a regular one: nothing else is waited for, nor opened where that may have effects.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let refuse = || io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
+    if !fs::metadata(path)?.is_file() {
+        return Err(refuse());
+    }
+    let file = owner::open_without_waiting(path)?;
+    // Another may have taken its place.
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
+}
+
+/// Opens what is there for writing at its end, without waiting for anybody.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    owner::open_to_append(path)
+}
+
+/// Whether it is a device of which bytes are not kept, such as a terminal or `/dev/null`.
+pub fn is_character_device(found: &Metadata) -> bool {
+    owner::is_character_device(found)
+}
+
+/// Whether it belongs to another user.
+pub fn is_of_another(found: &Metadata) -> bool {
+    owner::is_of_another(found)
+}
+
+/// Makes a file that is not there yet.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    options().write(true).create_new(true).open(path)
+}
+
+/// Makes a folder, and those above it, accessible to its user only, where they are missing.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    owner::restrict(&mut options);
+    options
+}
+
+fn checked(file: File) -> io::Result<File> {
+    match problem_of_file(&file.metadata()?) {
+        None => Ok(file),
+        Some(problem) => Err(io::Error::new(ErrorKind::PermissionDenied, problem)),
+    }
+}
+
+fn refuse(path: &Path, problem: Option<&'static str>) -> Result<()> {
+    problem.map_or(Ok(()), |problem| Err(Error::NotPrivate { path: path.to_owned(), problem }))
+}
+
+fn problem_of_file(found: &Metadata) -> Option<&'static str> {
+    if found.is_symlink() {
+        Some("it is a link")
+    } else if !found.is_file() {
+        Some("it is no regular file")
+    } else {
+        owner::problem_of_file(found)
+    }
+}
+
+/// Whether every user of the machine may change a file.
+pub fn is_open_to_all(found: &Metadata) -> bool {
+    owner::is_open_to_all(found)
+}
+
+#[cfg(unix)]
+mod owner {
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+    use std::path::Path;
+
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+    use super::Access;
+
+    const ROOT: u32 = 0;
+
+    /// For the user only; follows no link in the last place of the path, and waits for no other end of a pipe.
+    pub(super) fn restrict(options: &mut OpenOptions) {
+        options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+
+    pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+        File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+    }
+
+    pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = File::options().append(true).custom_flags(flags).open(path)?;
+        // Opening waits for nobody; writing waits for whoever reads.
+        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+        Ok(file)
+    }
+
+    pub(super) fn is_character_device(found: &Metadata) -> bool {
+        found.file_type().is_char_device()
+    }
+
+    pub(super) fn is_of_another(found: &Metadata) -> bool {
+        found.uid() != user()
+    }
+
+    pub(super) fn is_open_to_all(found: &Metadata) -> bool {
+        found.mode() & 0o002 != 0
+    }
+
+    pub(super) fn problem_of_file(found: &Metadata) -> Option<&'static str> {
+        if is_of_another(found) {
+            Some("it belongs to another user")
+        } else if found.mode() & 0o077 != 0 {
+            Some("others may read or change it")
+        } else if found.nlink() > 1 {
+            Some("it has a second name (a hard link)")
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn problem_of_folder(found: &Metadata) -> Option<&'static str> {
+        if ![user(), ROOT].contains(&found.uid()) {
+            Some("the folder belongs to another user")
+        } else if found.mode() & 0o022 != 0 {
+            Some("others may put files into the folder")
+        } else {
+            None
+        }
+    }
+
+    /// Others are all but the user and those of the user's own group: where each user has one, a umask of 002 lets it write.
+    pub(super) fn problem_of_held(
+        found: &cap_std::fs::Metadata,
+        access: Access,
+    ) -> Option<&'static str> {
+        use cap_std::fs::MetadataExt;
+
+        let is_foreign = access == Access::Private && ![user(), ROOT].contains(&found.uid());
+        let own_group = rustix::process::getegid().as_raw();
+        let by_others = if found.gid() == own_group { 0o002 } else { 0o022 };
+        if is_foreign {
+            Some("the folder belongs to another user")
+        } else if found.mode() & by_others != 0 {
+            Some("others may put files into the folder")
+        } else {
+            None
+        }
+    }
+
+    #[expect(unsafe_code, reason = "the library has no safe call for this")]
+    fn user() -> u32 {
+        // SAFETY: the call takes nothing and always succeeds.
+        unsafe { libc::geteuid() }
+    }
+}
+
+#[cfg(not(unix))]
+mod owner {
+    use std::fs::{File, Metadata, OpenOptions};
+    use std::io;
+    use std::path::Path;
+
+    use super::Access;
+
+    pub(super) fn problem_of_held(
+        _found: &cap_std::fs::Metadata,
+        _access: Access,
+    ) -> Option<&'static str> {
+        None
+    }
+
+    pub(super) fn restrict(_options: &mut OpenOptions) {}
+
+    pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+        File::options().append(true).open(path)
+    }
+
+    pub(super) fn is_character_device(_found: &Metadata) -> bool {
+        false
+    }
+
+    pub(super) fn is_of_another(_found: &Metadata) -> bool {
+        false
+    }
+
+    pub(super) fn is_open_to_all(_found: &Metadata) -> bool {
+        false
+    }
+
+    pub(super) fn problem_of_file(_found: &Metadata) -> Option<&'static str> {
+        None
+    }
+
+    pub(super) fn problem_of_folder(_found: &Metadata) -> Option<&'static str> {
+        None
+    }
+}

@@ -1,0 +1,428 @@
+//! A folder that is opened once and held. What is done in it goes by plain names and stays in it, whatever stands at its path by then:
+//! no link is followed, and nothing but a regular file is read, written or replaced. Must not know what the files hold.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, DirBuilder, File, FileType, Metadata, OpenOptions};
+
+/// Who may read what is made in a folder. Nobody else may ever change it, whatever the process's umask says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Its user alone.
+    Private,
+    /// Everybody, as far as the umask allows: what a project shares.
+    Shared,
+}
+
+/// A folder, held open.
+#[derive(Debug)]
+pub struct HeldFolder {
+    dir: Dir,
+    path: PathBuf,
+    access: Access,
+}
+
+/// What is at a name of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// The bytes of a regular file.
+    Bytes(Vec<u8>),
+    /// Nothing.
+    Missing,
+    /// A regular file of so many bytes, which are too many.
+    TooLarge(u64),
+}
+
+/// What was done with a prepared file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// The file that stood in its place has its name now.
+    Exchanged,
+    /// It took the place; what stood there is gone.
+    Replaced,
+    /// A file stands in the place that was to be empty. Nothing was done.
+    Taken,
+}
+
+/// Why something was refused that is there: it is a link, or no regular file.
+#[derive(Debug, Clone, Copy)]
+struct Refused(&'static str);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+const LINK: &str = "it is a link";
+const NO_FILE: &str = "it is no regular file";
+
+fn refused(problem: &'static str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, Refused(problem))
+}
+
+/// Whether an error of this module says that a link stood in the way.
+pub fn is_link(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Refused>())
+        .is_some_and(|refused| refused.0 == LINK)
+}
+
+impl HeldFolder {
+    /// Opens a folder where its user says that it is: links on the way there are followed.
+    pub fn open(path: &Path, access: Access) -> io::Result<Self> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self { dir, path: path.to_owned(), access })
+    }
+
+    /// Opens the folder `name` in this one.
+    pub fn within(&self, name: &str) -> io::Result<Self> {
+        let found = self.dir.symlink_metadata(name)?;
+        if found.is_symlink() {
+            return Err(refused(LINK));
+        }
+        let dir = self.dir.open_dir_nofollow(name)?;
+        Ok(Self { dir, path: self.path.join(name), access: self.access })
+    }
+
+    /// As [`Self::within`], after making the folder if it is missing.
+    pub fn made_within(&self, name: &str) -> io::Result<Self> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        cap_std::fs::DirBuilderExt::mode(
+            &mut builder,
+            if self.access == Access::Private { 0o700 } else { 0o755 },
+        );
+        match self.dir.create_dir_with(name, &builder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+            _ => self.within(name),
+        }
+    }
+
+    /// Where it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Who may read what is made in it.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// What the folder itself is.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.dir.dir_metadata()
+    }
+
+    /// What the regular file `name` is; `None` if nothing is there.
+    pub fn metadata_of(&self, name: &str) -> io::Result<Option<Metadata>> {
+        match self.dir.symlink_metadata(plain(name)?) {
+            Ok(found) if found.is_symlink() => Err(refused(LINK)),
+            Ok(found) if !found.is_file() => Err(refused(NO_FILE)),
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a file of at most `max_bytes`.
+    pub fn read(&self, name: &str, max_bytes: u64) -> io::Result<Held> {
+        let Some(found) = self.metadata_of(name)? else { return Ok(Held::Missing) };
+        if found.len() > max_bytes {
+            return Ok(Held::TooLarge(found.len()));
+        }
+        let file = match self.open_file(name, OpenOptions::new().read(true)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Held::Missing),
+            opened => opened?,
+        };
+        let mut bytes = Vec::new();
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+        let size = bytes.len() as u64;
+        Ok(if size > max_bytes { Held::TooLarge(size) } else { Held::Bytes(bytes) })
+    }
+
+    /// Opens a file for writing at its end; makes it if it is missing.
+    pub fn open_to_append(&self, name: &str) -> io::Result<File> {
+        self.metadata_of(name)?;
+        self.open_file(name, OpenOptions::new().read(true).append(true).create(true))
+    }
+
+    /// Writes a file that [`Self::place`] puts into the place of `target`; it is on the disk when this returns. Nothing may stand there.
+    pub fn prepare(&self, prepared: &str, target: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.open_file(prepared, OpenOptions::new().write(true).create_new(true))?;
+        file.write_all(bytes)?;
+        self.keep_permissions(target, &file)?;
+        file.sync_all()?;
+        self.sync()
+    }
+
+    /// Writes a file in one step: beside it, onto the disk, and then into its place.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.metadata_of(name)?;
+        let prepared = format!(".{name}.{}.tmp", uuid::Uuid::new_v4().simple());
+        self.prepare(&prepared, name, bytes)?;
+        let placed = self.dir.rename(&prepared, &self.dir, name);
+        if placed.is_err() {
+            // What failed is what is told.
+            drop(self.remove(&prepared));
+        }
+        placed?;
+        self.sync()
+    }
+
+    /// Puts a prepared file into its place. `is_empty`: whether no file should stand there. Where the system can, the two change places, so
+    /// that what stood there at that very moment is kept.
+    pub fn place(&self, prepared: &str, target: &str, is_empty: bool) -> io::Result<Placed> {
+        self.metadata_of(prepared)?;
+        self.metadata_of(target)?;
+        let placed = match atomic::rename(&self.dir, prepared, target, is_empty) {
+            Ok(()) if is_empty => Placed::Replaced,
+            Ok(()) => Placed::Exchanged,
+            Err(error) if is_empty && error.kind() == ErrorKind::AlreadyExists => Placed::Taken,
+            // Nothing stands there any more that could change places.
+            Err(error) if !is_empty && error.kind() == ErrorKind::NotFound => Placed::Taken,
+            Err(error) if atomic::is_unknown(&error) => {
+                if is_empty && self.metadata_of(target)?.is_some() {
+                    return Ok(Placed::Taken);
+                }
+                self.dir.rename(prepared, &self.dir, target)?;
+                Placed::Replaced
+            }
+            Err(error) => return Err(error),
+        };
+        self.sync()?;
+        Ok(placed)
+    }
+
+    /// Gives a file another name, at which nothing may stand that is no regular file.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.metadata_of(from)?;
+        self.metadata_of(to)?;
+        self.dir.rename(from, &self.dir, to)
+    }
+
+    /// Removes a file, if it is there.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        if self.metadata_of(name)?.is_none() {
+            return Ok(());
+        }
+        match self.dir.remove_file(plain(name)?) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is in the folder: at most `max` names that are text, each with what stands there, in no order.
+    pub fn entries(&self, max: usize) -> io::Result<Vec<(String, FileType)>> {
+        let entries = self.dir.entries()?.take(max).flatten();
+        let named = entries.filter_map(|entry| {
+            Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?))
+        });
+        Ok(named.collect())
+    }
+
+    /// Waits until the names in the folder are on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        // Windows has no such call: there a rename is on the disk when the file is.
+        if cfg!(unix) {
+            match self.dir.open(".")?.sync_all() {
+                // Filesystems that are served by another program often have no such call.
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a file, following no link and waiting for no other end of a pipe.
+    pub fn open_file(&self, name: &str, options: &mut OpenOptions) -> io::Result<File> {
+        options.follow(FollowSymlinks::No).nonblock(true);
+        #[cfg(unix)]
+        cap_std::fs::OpenOptionsExt::mode(
+            options,
+            if self.access == Access::Private { 0o600 } else { 0o644 },
+        );
+        let file = self.dir.open_with(plain(name)?, options)?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(refused(NO_FILE)) }
+    }
+
+    /// A file keeps its permissions when another takes its place, but for those by which others could change it. That of another user may
+    /// not be given them: then they stay as they are.
+    fn keep_permissions(&self, of: &str, to: &File) -> io::Result<()> {
+        #[cfg(unix)]
+        if let Some(found) = self.metadata_of(of)? {
+            use cap_std::fs::{MetadataExt, Permissions, PermissionsExt};
+            drop(to.set_permissions(Permissions::from_mode(found.mode() & 0o755)));
+        }
+        #[cfg(not(unix))]
+        if let Some(found) = self.metadata_of(of)? {
+            drop(to.set_permissions(found.permissions()));
+        }
+        Ok(())
+    }
+}
+
+/// A name without a folder in it.
+fn plain(name: &str) -> io::Result<&str> {
+    let is_plain =
+        !name.is_empty() && ![".", ".."].contains(&name) && !name.contains(['/', '\\', '\0']);
+    if is_plain { Ok(name) } else { Err(refused("its name is no plain name")) }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+mod atomic {
+    use std::io;
+
+    use cap_std::fs::Dir;
+    use rustix::fs::{RenameFlags, renameat_with};
+    use rustix::io::Errno;
+
+    /// Lets two files change places, or moves one where none is.
+    pub(super) fn rename(dir: &Dir, from: &str, to: &str, is_empty: bool) -> io::Result<()> {
+        let flags = if is_empty { RenameFlags::NOREPLACE } else { RenameFlags::EXCHANGE };
+        Ok(renameat_with(dir, from, dir, to, flags)?)
+    }
+
+    /// Whether the system, or this filesystem, has no such call.
+    pub(super) fn is_unknown(error: &io::Error) -> bool {
+        let unknown = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
+        error
+            .raw_os_error()
+            .is_some_and(|code| unknown.iter().any(|one| one.raw_os_error() == code))
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+mod atomic {
+    use std::io::{self, ErrorKind};
+
+    use cap_std::fs::Dir;
+
+    pub(super) fn rename(_dir: &Dir, _from: &str, _to: &str, _is_empty: bool) -> io::Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn is_unknown(error: &io::Error) -> bool {
+        error.kind() == ErrorKind::Unsupported
+    }
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn held() -> (tempfile::TempDir, HeldFolder) {
+        let folder = tempfile::tempdir().unwrap();
+        let held = HeldFolder::open(folder.path(), Access::Shared).unwrap();
+        (folder, held)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn no_link_is_followed_in_any_way() {
+        let outside = tempfile::tempdir().unwrap();
+        let (folder, held) = held();
+        let theirs = outside.path().join("theirs");
+        fs::write(&theirs, "theirs").unwrap();
+        symlink(&theirs, folder.path().join("link")).unwrap();
+        symlink(outside.path(), folder.path().join("folder")).unwrap();
+        symlink(outside.path().join("new"), folder.path().join("dangling")).unwrap();
+        for name in ["link", "dangling"] {
+            assert!(is_link(&held.read(name, 100).unwrap_err()), "{name}");
+            assert!(is_link(&held.write(name, b"x").unwrap_err()));
+            assert!(is_link(&held.open_to_append(name).unwrap_err()));
+            assert!(is_link(&held.remove(name).unwrap_err()));
+            held.prepare("p", "other", b"x").unwrap();
+            assert!(is_link(&held.place("p", name, false).unwrap_err()));
+            assert!(is_link(&held.rename("p", name).unwrap_err()));
+            held.remove("p").unwrap();
+        }
+        assert!(is_link(&held.within("folder").unwrap_err()));
+        assert!(is_link(&held.made_within("folder").unwrap_err()));
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn names_with_folders_in_them_are_refused() {
+        let (_folder, held) = held();
+        for name in ["", ".", "..", "../x", "/etc/hosts", "a/b", "a\\b", "a\0"] {
+            assert!(held.read(name, 100).is_err(), "{name}");
+            assert!(held.write(name, b"x").is_err(), "{name}");
+            assert!(held.remove(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_and_a_folder_are_refused_without_waiting() {
+        let (folder, held) = held();
+        let pipe = std::ffi::CString::new(folder.path().join("pipe").to_str().unwrap()).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        for name in ["pipe", "folder"] {
+            assert!(held.read(name, 100).is_err(), "{name}");
+            assert!(held.write(name, b"x").is_err(), "{name}");
+            assert!(held.open_to_append(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_held_stays_the_one_that_was_opened() {
+        let (folder, held) = held();
+        let inner = held.made_within("inner").unwrap();
+        fs::rename(folder.path().join("inner"), folder.path().join("moved")).unwrap();
+        symlink("/", folder.path().join("inner")).unwrap();
+        inner.write("a", b"x").unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("moved/a")).unwrap(), "x");
+    }
+
+    #[test]
+    fn nobody_else_may_change_what_is_made() {
+        let (folder, held) = held();
+        let private = HeldFolder::open(folder.path(), Access::Private).unwrap();
+        fs::write(folder.path().join("open"), "x").unwrap();
+        fs::set_permissions(folder.path().join("open"), fs::Permissions::from_mode(0o666)).unwrap();
+        held.write("open", b"y").unwrap();
+        held.write("new", b"y").unwrap();
+        held.made_within("folder").unwrap();
+        private.write("own", b"y").unwrap();
+        private.made_within("mine").unwrap();
+        let modes =
+            ["open", "new", "folder", "own", "mine"].map(|name| mode(&folder.path().join(name)));
+        assert!(modes[..3].iter().all(|mode| mode & 0o022 == 0), "{modes:?}");
+        assert_eq!(modes[3..], [0o600, 0o700]);
+    }
+
+    #[test]
+    fn two_files_change_places() {
+        let (folder, held) = held();
+        held.write("target", b"old").unwrap();
+        held.prepare("prepared", "target", b"new").unwrap();
+        assert_eq!(held.place("prepared", "target", false).unwrap(), Placed::Exchanged);
+        assert_eq!(held.read("prepared", 9).unwrap(), Held::Bytes(b"old".to_vec()));
+        assert_eq!(held.place("prepared", "target", true).unwrap(), Placed::Taken);
+        assert_eq!(held.read("target", 2).unwrap(), Held::TooLarge(3));
+        assert_eq!(held.entries(9).unwrap().len(), fs::read_dir(folder.path()).unwrap().count());
+    }
+}

@@ -1,0 +1,227 @@
+//! Relations between objects as a graph: what an object leads to, what leads to it, and what is reached from it.
+//!
+//! Reads the store only; the caller looks at the real filesystem. Must not write. Must not return more than was asked
+//! for: relations are metadata, and only [`Graph::expand`] reads contents. Answers have a fixed order, which depends
+//! on the store alone.
+
+mod expand;
+mod fields;
+mod part;
+mod pattern;
+mod resolve;
+
+use serde::Serialize;
+
+pub use self::expand::{Direction, Expanded, Expansion, Node, What};
+pub use self::part::Part;
+pub use self::pattern::PlacePattern;
+use self::resolve::Resolver;
+use base::error::{Error, Result};
+use base::markdown;
+use base::object::{AsOf, ObjectId, Source, TxId};
+use store::{PlacedRelation, Relation, RelationIndex, RelationKind, Store, Written, slashed};
+
+/// Whether a path exists, given as filesystem ID and absolute path. Called for `.obsidian` and `.git` in the folders
+/// above a file, to find the root of its vault.
+pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
+
+/// What a relation's target turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// An object that the store holds.
+    Found,
+    /// The store holds no such object or version.
+    Missing,
+    /// An object that was forgotten.
+    Forgotten,
+    /// A version whose hash differs from the pinned one.
+    Mismatch,
+    /// An object that lacks the heading, block or line that is meant.
+    NoPart,
+    /// A link that matches no file of the store under the vault's root.
+    Unresolved,
+    /// Not an object: a URL, a tag, an alias.
+    None,
+}
+
+impl TargetState {
+    /// The name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Missing => "missing",
+            Self::Forgotten => "forgotten",
+            Self::Mismatch => "mismatch",
+            Self::NoPart => "no_part",
+            Self::Unresolved => "unresolved",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A file that a link may lead to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// The object.
+    pub id: ObjectId,
+    /// Its absolute path.
+    pub path: String,
+}
+
+/// What a relation leads to at the graph's point in history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Target {
+    /// What the target is.
+    pub state: TargetState,
+    /// The object; `None` if none is meant or found.
+    pub id: Option<ObjectId>,
+    /// Its version: the pinned one, else the visible one.
+    pub tx_id: Option<TxId>,
+    /// Absolute path, for files.
+    pub path: Option<String>,
+    /// For an ambiguous link the other matching files, next best first; for an unresolved link the files that have
+    /// its target as an alias.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Target {
+    fn nothing(state: TargetState) -> Self {
+        Self { state, id: None, tx_id: None, path: None, candidates: Vec::new() }
+    }
+}
+
+/// A relation with what it leads to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Resolved {
+    /// The object that it stands in.
+    pub from: ObjectId,
+    /// The version of that object.
+    pub version: TxId,
+    /// First transaction with the relation in this form.
+    pub since: TxId,
+    /// The relation as it is written, and its place.
+    pub relation: Relation,
+    /// Its target.
+    pub target: Target,
+}
+
+/// The relations of a store as of one point in its history.
+///
+/// A link resolves to a file that the store held at that point, under the root of the vault of the link's own file.
+/// The root is the nearest folder above with a `.obsidian`, on the real filesystem or in the store, else with a
+/// `.git`, else the folder that a person had indexed, else the file's own folder. `markdown::VaultIndex` picks the file.
+pub struct Graph<'a> {
+    store: &'a Store,
+    index: &'a dyn RelationIndex,
+    resolver: Resolver<'a>,
+}
+
+impl<'a> Graph<'a> {
+    /// Brings the index of relations up to date, then stays at one point in history; `AsOf::Latest` means the newest
+    /// transaction now.
+    ///
+    /// # Errors
+    /// Those of [`Store::relations`].
+    pub fn open(store: &'a Store, at: AsOf, exists: Exists<'a>) -> Result<Self> {
+        let at = match at {
+            AsOf::Latest => AsOf::Tx(store.newest()?.0),
+            at => at,
+        };
+        let index = store.relations()?;
+        Ok(Self { store, index, resolver: Resolver::new(store, index, at, exists) })
+    }
+
+    /// The relations of an object, in the order of its fields and text, then of its items.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if no version is visible.
+    pub fn links(&self, id: &ObjectId) -> Result<Vec<Resolved>> {
+        let at = self.resolver.at();
+        self.store.require(id, at)?;
+        self.links_at(id, at)
+    }
+
+    /// The relations that lead to an object: references by its ID, whatever version they pin, the tool calls of
+    /// chats, and links that resolve to it. Ordered by the ID of the object that they stand in.
+    ///
+    /// `part`: only links to that heading or block.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold is no error: others
+    /// may refer to it.
+    pub fn backlinks(&self, id: &ObjectId, part: Option<&Part>) -> Result<Vec<Resolved>> {
+        let at = self.resolver.at();
+        let version = self.resolver.version(id)?;
+        let references = [RelationKind::Dynamic, RelationKind::Static];
+        let mut placed = self.index.relations_to(&references, id.as_str(), at)?;
+        let mut calls = vec![id.as_str()];
+        let fields = version.as_ref().map(|version| &version.fields);
+        let provided = fields.and_then(|fields| fields.get("provider_call_id")?.as_str());
+        calls.extend(provided);
+        for call in calls {
+            placed.extend(self.index.relations_to(&[RelationKind::Call], call, at)?);
+        }
+        let source = version.as_ref().and_then(|version| version.envelope.source.as_ref());
+        if let Some(path) = source.and_then(Source::path) {
+            let links = [RelationKind::Wikilink, RelationKind::Markdown];
+            let key = markdown::path_key(&slashed(path));
+            placed.extend(self.index.relations_to(&links, &key, at)?);
+            // A link within its own text has an empty target.
+            let own = self.index.relations_of(id, at)?.into_iter();
+            placed.extend(own.filter(|own| {
+                matches!(&own.relation.written, Written::Link { target, .. } if target.is_empty())
+            }));
+        }
+        let mut found = Vec::new();
+        for placed in placed {
+            let resolved = self.resolved(placed)?;
+            if resolved.target.id.as_ref() == Some(id) {
+                found.push(resolved);
+            }
+        }
+        found.sort_by(|one, other| one.from.cmp(&other.from));
+        match part {
+            Some(part) => self.leading_to(id, part, found),
+            None => Ok(found),
+        }
+    }
+
+    /// The relations of one version.
+    fn links_at(&self, id: &ObjectId, at: AsOf) -> Result<Vec<Resolved>> {
+        let mut found = Vec::new();
+        for placed in self.index.relations_of(id, at)? {
+            if !RelationKind::LISTED.contains(&placed.relation.kind) {
+                continue;
+            }
+            let is_call = placed.relation.kind == RelationKind::Call;
+            let resolved = self.resolved(placed)?;
+            // Tools that manage the context make no objects, so their calls lead nowhere.
+            if !(is_call && resolved.target.state == TargetState::Missing) {
+                found.push(resolved);
+            }
+        }
+        Ok(found)
+    }
+
+    fn resolved(&self, placed: PlacedRelation) -> Result<Resolved> {
+        let PlacedRelation { from, version, since, relation } = placed;
+        let target = self.resolver.target(&from, &relation)?;
+        Ok(Resolved { from, version, since, relation, target })
+    }
+
+    /// Keeps the relations that lead to one part of an object's text.
+    fn leading_to(&self, id: &ObjectId, part: &Part, all: Vec<Resolved>) -> Result<Vec<Resolved>> {
+        let version = self.resolver.version(id)?;
+        let text = version.map(|version| self.store.content(&version)).transpose()?.flatten();
+        let text = text.unwrap_or_default();
+        let document = markdown::parse(&text);
+        let missing = || Error::argument("part", format!("`{part}` is no part of `{id}`"));
+        let wanted = part.lines_in(&document).ok_or_else(missing)?;
+        let leads = |resolved: &Resolved| {
+            let part = Part::of(&resolved.relation.written);
+            part.and_then(|part| part.lines_in(&document)) == Some(wanted)
+        };
+        Ok(all.into_iter().filter(leads).collect())
+    }
+}

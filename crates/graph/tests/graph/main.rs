@@ -1,0 +1,13 @@
+//! Markdown texts and the graph of what they link to, on made texts and on real vaults. Tests here must not need a session.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;
+
+mod links;
+mod markdown_properties;
+mod markdown_vaults;
+mod vaults;

@@ -1,0 +1,153 @@
+//! What a toolcall object says of its call in a few words. Pure.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use base::harness::{Call, command_line};
+use context::deeds::{brief, brief_of_change, brief_of_inner};
+use context::host::{HostCall, HostMessage};
+use context::last_words::last_words;
+use session::{OutputClass, RequestKey, ResultFact, Shows};
+
+/// Characters of the last line that a reference line quotes.
+const LAST_LINE_CHARS: usize = 80;
+/// Characters of a call's arguments in its metadata.
+const ARGS_CHARS: usize = 80;
+
+/// What a call asked for, in a few words; nothing of what is not to be stored, nor where the lines of a file say it.
+pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String {
+    if message.withheld.is_some() || matches!(fact.shows, Shows::File { .. }) {
+        return String::new();
+    }
+    if !matches!(fact.shows, Shows::Change { .. }) {
+        let asked = brief(&call.tool, &call.args);
+        // A script is too long to stand in a line; what it called says what it was about.
+        return if asked.is_empty() { brief_of_inner(&message.inner_calls().calls) } else { asked };
+    }
+    brief_of_change(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
+}
+
+/// Fills in what a result's content says. `can_show`: whether `activate` can bring an image back; if not, images stay.
+pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) -> ResultFact {
+    let images_stay = message.images > 0 && !can_show;
+    let kept_tokens = match message.other_tokens() {
+        other if images_stay => Some(other.unwrap_or(0) + message.image_tokens()),
+        other => other,
+    };
+    let has_text = !message.texts.is_empty();
+    // A placeholder says nothing of the text.
+    let text = if message.withheld.is_some() { Cow::Borrowed("") } else { message.text() };
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let exit = exit_code(&fact.tool, last, message);
+    ResultFact {
+        ok: !message.is_error && exit.is_none_or(|code| code == 0),
+        exit,
+        lines: text.split('\n').count() as u64,
+        ends_line: text.ends_with('\n'),
+        last: cut(last_words(&text), LAST_LINE_CHARS),
+        is_output: message.is_readable && (has_text || kept_tokens.is_none()),
+        kept_tokens,
+        images: if images_stay { 0 } else { message.images },
+        ..fact
+    }
+}
+
+/// The facts of a call of which nothing is known but what it asked for.
+pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
+    ResultFact {
+        object: None,
+        tool: tool.to_owned(),
+        request,
+        ok: true,
+        exit: None,
+        lines: 0,
+        ends_line: false,
+        last: String::new(),
+        cut: None,
+        is_output: false,
+        kept_tokens: None,
+        images: 0,
+        argument_tokens: 0,
+        class: OutputClass::Other,
+        shows: Shows::Own,
+    }
+}
+
+/// Exit code of a shell command, if the host says it: OpenClaw in the details, or by the last line where those are gone, Pi by the last
+/// line of one that failed. OpenClaw gives a command that ends with another code than 0 as no error.
+fn exit_code(tool: &str, last_line: &str, message: &HostMessage) -> Option<i64> {
+    let named = |line: &str| line.strip_prefix("Command exited with code ")?.trim().parse().ok();
+    match tool {
+        "bash" if !message.is_error => Some(0),
+        "bash" => named(last_line),
+        "exec" => message
+            .details
+            .get("exitCode")
+            .and_then(Value::as_i64)
+            .or_else(|| named(last_line.strip_prefix('(')?.strip_suffix(')')?)),
+        _ => None,
+    }
+}
+
+/// Arguments for people: the path or the command, else the JSON; cut to 80 characters.
+pub(super) fn args_display(args: &Value) -> String {
+    let pattern = || args.get("pattern").and_then(Value::as_str).map(str::to_owned);
+    let path = Call::new("", args).path().map(str::to_owned);
+    let named = path.or_else(|| command_line(args)).or_else(pattern);
+    let text = named.unwrap_or_else(|| args.to_string());
+    cut(text.lines().next().unwrap_or_default(), ARGS_CHARS)
+}
+
+fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use context::tokens::Counter;
+
+    /// Whether a call went well, and its exit code.
+    fn ended(tool: &str, text: &str, is_error: bool, details: &Value) -> (bool, Option<i64>) {
+        let message = serde_json::json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": is_error,
+            "content": [{ "type": "text", "text": text }], "details": details });
+        let message = HostMessage::parse(&message.to_string(), Counter::default());
+        let fact = describe(&message, blank_fact(tool, RequestKey::of("x")), true);
+        (fact.ok, fact.exit)
+    }
+
+    #[test]
+    fn how_a_command_ended_is_what_the_host_says_of_it() {
+        let none = Value::Null;
+        let exit = |code: Value| serde_json::json!({ "status": "completed", "exitCode": code });
+        let failed = "a\n\nCommand exited with code 3";
+        let noted = "a\n\n(Command exited with code 3)";
+        for (tool, text, is_error, details, expected) in [
+            ("bash", "a", false, &none, (true, Some(0))),
+            ("bash", failed, true, &none, (false, Some(3))),
+            // It is what a program printed.
+            ("bash", failed, false, &none, (true, Some(0))),
+            ("bash", "a", true, &none, (false, None)),
+            ("exec", "a", false, &exit(0.into()), (true, Some(0))),
+            ("exec", noted, false, &exit(3.into()), (false, Some(3))),
+            ("exec", noted, false, &none, (false, Some(3))),
+            ("exec", "Command not found", true, &exit(127.into()), (false, Some(127))),
+            ("exec", "Command aborted by signal SIGKILL", true, &exit(none.clone()), (false, None)),
+            ("exec", "a", false, &none, (true, None)),
+            (
+                "exec",
+                "Command still running (session x, pid 1).",
+                false,
+                &serde_json::json!({ "status": "running" }),
+                (true, None),
+            ),
+            ("read", noted, false, &exit(3.into()), (true, None)),
+        ] {
+            assert_eq!(ended(tool, text, is_error, details), expected, "{tool} {text:?} {details}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! How a result is shown when it comes in: what the decision needs, and recording it.
+
+use serde_json::Value;
+
+use super::Ingest;
+use base::error::Result;
+use config::{Layout, Settings};
+use context::epoch::Bound;
+use context::first_sight::{self, Output, Previews};
+use context::host::HostMessage;
+use session::{Event, ResultFact, Treatment};
+
+/// Tokens of a call that brings back what is missing, and of its answer.
+const ASKING_TOKENS: u64 = 60;
+
+impl Ingest<'_> {
+    /// Decides how a result is shown. One whose text changed may have been referred to by later ones, so it does not refer.
+    ///
+    /// `args`: arguments of the call; `said`: what the model wrote beside it.
+    pub(super) fn treat_at_first_sight(
+        &mut self,
+        at: u64,
+        fact: &ResultFact,
+        args: &Value,
+        said: &str,
+        message: &HostMessage,
+    ) -> Result<()> {
+        if self.options.settings.layout != Layout::Log {
+            return Ok(());
+        }
+        let (text, tokens) = (&*message.text(), message.text_tokens());
+        let counter = self.options.counter;
+        let output = Output { at, fact, text, tokens, counter, args, said };
+        let known = self.journal.state().chat().get(at);
+        let is_new = known.is_some_and(|known| known.changes == 0);
+        let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
+        let previews = self.previews(tokens);
+        let treatment = first_sight::decide(self.journal.state(), &output, &standing, previews);
+        if treatment != Treatment::Given {
+            self.journal.record(Event::Treated { at, treatment });
+        }
+        if is_new { self.note_lines(at) } else { Ok(()) }
+    }
+
+    /// Which outputs are previewed where one of this size is to be shown.
+    pub(super) fn previews(&self, tokens: u64) -> Previews {
+        let Settings { preview_tokens, preview_reads: reads, .. } = self.options.settings;
+        Previews { tokens: if self.may_preview(tokens) { preview_tokens } else { 0 }, reads }
+    }
+
+    /// Whether the bill can bear a preview of an output of this size. Once the model needed something that did not stand, it
+    /// has to bear that the rest of this one is needed right away, in a call of its own.
+    fn may_preview(&self, tokens: u64) -> bool {
+        let bill = self.journal.state().bill();
+        let (Some(last), Some(note)) = (bill.last(), bill.prices()) else { return true };
+        let asking = note.prices.cost(last.bill.ours.total(), ASKING_TOKENS);
+        // About half of a long output is shown, and then shown again.
+        let again = note.prices.cost(0, tokens / 2);
+        let reserve = if bill.has_missed() { asking + again } else { 0.0 };
+        Bound::of(bill, &self.options.settings).affords(reserve)
+    }
+}

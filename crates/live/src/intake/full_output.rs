@@ -1,0 +1,210 @@
+//! The whole of an output that the host cut: it stands in a temporary file, which the host names in the result's details.
+//! Read when the result comes in, before the file can vanish.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value, json};
+
+use super::Ingest;
+use crate::journal::FULL_OUTPUT;
+use base::object::Hash;
+use context::host::HostMessage;
+use session::{Cut, Gap, LineRange};
+use source::FileState;
+
+/// What begins the notice that the host puts behind what is left of an output.
+const NOTICE: &str = "\n\n[Showing ";
+
+/// What stands in the place of the middle of an output: of an MCP tool, of a script.
+static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("…[0-9]+ (?:chars|tokens) truncated…").expect("a constant that a test compiles")
+});
+/// What begins the last line of the host's own above such an output.
+const HEADING: &str = "Total output lines: ";
+/// What begins the notice behind it.
+const MIDDLE_NOTICE: &str = "\n\n[Full output: ";
+
+impl Ingest<'_> {
+    /// The whole output of a call, to be stored beside what was shown, and what was shown of it. The field `full_output` says where
+    /// it was and how long it is. Where it is not stored, `no_content` says why: `too_large`, `binary`, `deleted`, or `differs` if
+    /// what was shown does not stand in it, since another extension may have taken something out.
+    pub(super) fn full_output(
+        &self,
+        message: &HostMessage,
+        fields: &mut Map<String, Value>,
+    ) -> Option<(String, Cut)> {
+        let path = Path::new(message.details.get("fullOutputPath").and_then(Value::as_str)?);
+        let limit = self.options.settings.max_output_bytes;
+        let (whole, size, missing) = match self.workspace.disk().read_host_file(path, limit)? {
+            FileState::Text { text, .. } => {
+                let size = text.len() as u64;
+                match cut_of(&text, &message.text(), &path.to_string_lossy()) {
+                    Some(cut) => (Some((text, cut)), Some(size), None),
+                    None => (None, Some(size), Some("differs")),
+                }
+            }
+            FileState::Binary { size, .. } => (None, Some(size), Some("binary")),
+            FileState::TooLarge { size } => (None, Some(size), Some("too_large")),
+            FileState::Missing => (None, None, Some("deleted")),
+            FileState::NotAFile
+            | FileState::Unreadable { .. }
+            | FileState::Excluded { .. }
+            | FileState::NotRead => return None,
+        };
+        let mut told = Map::from_iter([("path".to_owned(), json!(path))]);
+        told.extend(size.map(|size| ("size_bytes".to_owned(), json!(size))));
+        told.extend(missing.map(|reason| ("no_content".to_owned(), json!(reason))));
+        fields.insert(FULL_OUTPUT.into(), Value::Object(told));
+        whole
+    }
+}
+
+/// The part of the whole that was shown, and where it stands; `None` if it stands nowhere.
+fn part_of<'a>(whole: &str, shown: &'a str, path: &str) -> Option<(usize, &'a str)> {
+    let parts = [Some(shown.trim_end()), without_notice(shown, path)];
+    parts.into_iter().flatten().find_map(|part| Some((place_in(whole, part)?, part)))
+}
+
+/// What was shown, but for the notice in brackets behind it: Pi's own, or another extension's that names the file.
+fn without_notice<'a>(shown: &'a str, path: &str) -> Option<&'a str> {
+    let (part, notice) = shown.split_at(shown.rfind("\n\n[")?);
+    let is_notice = notice.starts_with(NOTICE) || (!path.is_empty() && notice.contains(path));
+    is_notice.then(|| part.trim_end())
+}
+
+/// Where a part stands in the whole: hosts show the end of an output or its beginning.
+fn place_in(whole: &str, part: &str) -> Option<usize> {
+    let is_start = whole.starts_with(part) && !whole.trim_end().ends_with(part);
+    if is_start { Some(0) } else { whole.rfind(part) }
+}
+
+/// What the shown part is of the whole, which is in the file at `path`: its end, its beginning, or all but its middle. `None` if it does
+/// not stand there.
+fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
+    let (before, lines, gap) = match part(whole, shown, path) {
+        Some((before, lines)) => (before, lines, None),
+        None => (0, None, Some(gap_in(whole, shown)?)),
+    };
+    Some(Cut {
+        text: Hash::of(whole),
+        lines: breaks(whole) + 1,
+        ends_line: whole.ends_with('\n'),
+        before,
+        shown: lines,
+        gap,
+    })
+}
+
+/// The number of lines before a part that is shown, and the lines that it is, if they are whole.
+fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, Option<LineRange>)> {
+    let (start, shown) = part_of(whole, shown, path)?;
+    let before = breaks(&whole[..start]);
+    let begins_line = start == 0 || whole.as_bytes().get(start - 1) == Some(&b'\n');
+    let rest = &whole[start + shown.len()..];
+    let ends_line = rest.is_empty() || rest.starts_with(['\n', '\r']);
+    let lines = LineRange { first: before + 1, last: before + 1 + breaks(shown) };
+    let is_shown = begins_line && ends_line && !shown.is_empty();
+    Some((before, is_shown.then_some(lines)))
+}
+
+/// Where the middle is missing: the whole begins with what stands before that place and ends with what stands behind it.
+fn gap_in(whole: &str, shown: &str) -> Option<Gap> {
+    let heading = shown.find(HEADING)?;
+    let start = heading + shown[heading..].find("\n\n")? + 2;
+    let end = shown.rfind(MIDDLE_NOTICE).filter(|end| *end > start)?;
+    MIDDLE.find_iter(&shown[start..end]).find_map(|missing| {
+        let (at, behind) = (start + missing.start(), start + missing.end());
+        let (first, last) = (&shown[start..at], &shown[behind..end]);
+        let is_it = first.len() + last.len() <= whole.len()
+            && whole.starts_with(first)
+            && whole.ends_with(last);
+        is_it.then(|| Gap {
+            above: breaks(&shown[..start]),
+            line: breaks(&shown[..at]) + 1,
+            resumes: breaks(&whole[..whole.len() - last.len()]) + 1,
+        })
+    })
+}
+
+fn breaks(text: &str) -> u64 {
+    text.matches('\n').count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_placed_by_lines_of_the_whole() {
+        let whole = "a\nb\nc\nb\nc\n";
+        for (shown, before, lines) in [
+            ("b\nc\n\n[Showing lines 4-5 of 5. Full output: /tmp/x]", 3, Some((4, 5))),
+            (
+                "b\nc\n\n[Output truncated: 2 of 5 lines. Full output saved to: /tmp/x]",
+                3,
+                Some((4, 5)),
+            ),
+            ("a\nb", 0, Some((1, 2))),
+            ("", 5, None),
+        ] {
+            let cut = cut_of(whole, shown, "/tmp/x").unwrap();
+            let lines = lines.map(|(first, last)| LineRange { first, last });
+            assert_eq!((cut.lines, cut.before, cut.shown), (6, before, lines), "{shown}");
+        }
+        let cut = |whole, shown| cut_of(whole, shown, "/tmp/x");
+        let long = cut("first\na long line", "long line\n\n[Showing last 9B of line 2]").unwrap();
+        assert_eq!((long.before, long.shown), (1, None));
+        // The beginning, where that is shown, and what only looks like a notice.
+        assert_eq!(cut("a\na\nb\n", "a\n\n[1 of 3 lines, see /tmp/x]").unwrap().before, 0);
+        let own = cut("a\n\n[1]\nb\n", "a\n\n[1]").unwrap();
+        assert_eq!(own.shown, Some(LineRange { first: 1, last: 3 }));
+        for changed in ["d", "a\n\n[the rest is nobody's business]", "\n\n[gone]"] {
+            assert_eq!(cut(whole, changed), None, "{changed}");
+        }
+    }
+
+    #[test]
+    fn where_the_middle_is_missing_lines_keep_the_numbers_of_the_whole() {
+        let lines: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let whole = lines.concat();
+        let cut = |shown: &str| cut_of(&whole, shown, "/tmp/x.txt");
+        let head =
+            "Warning: truncated output (original token count: 9)\nTotal output lines: 100\n\n";
+        let notice = "\n\n[Full output: /tmp/x.txt (read it with offset/limit)]";
+        // Shown lines 4 and 5 are lines 1 and 2; in line 6 the middle is missing; line 7 is line 99.
+        let shown = format!(
+            "{head}line 1\nline 2\nlin…700 chars truncated… 98\nline 99\nline 100\n{notice}"
+        );
+        let found = cut(&shown).unwrap();
+        assert_eq!((found.lines, found.ends_line, found.shown), (101, true, None));
+        assert_eq!(found.gap, Some(Gap { above: 3, line: 6, resumes: 98 }));
+        let range = |first, last| LineRange { first, last };
+        for (here, there) in [
+            (range(1, 3), range(1, 1)),
+            (range(4, 5), range(1, 2)),
+            (range(5, 6), range(2, 98)),
+            (range(6, 6), range(3, 98)),
+            (range(6, 7), range(3, 99)),
+            (range(8, 8), range(100, 100)),
+        ] {
+            assert_eq!(found.numbering().place(here), there, "{here}");
+        }
+        assert_eq!(found.ranges(), [range(1, 2), range(99, 101)]);
+        // What a script printed has lines of the host's above and, where it failed, behind.
+        let script = format!("Script completed\nWall time 0.1 seconds\nOutput:\n\n{shown}\nmore");
+        assert_eq!(cut(&script).unwrap().gap, Some(Gap { above: 7, line: 10, resumes: 98 }));
+        // A marker of the output's own is passed over, and a text that does not stand there is none.
+        let own = "a…1 chars truncated…b\nmiddle\nend";
+        let shown = format!("{head}a…1 chars truncated…b\nm…4 chars truncated…\nend{notice}");
+        assert_eq!(
+            cut_of(own, &shown, "/tmp/x.txt").unwrap().gap,
+            Some(Gap { above: 3, line: 5, resumes: 2 })
+        );
+        for wrong in ["line 1\nline 3", "line 1…8 chars truncated…line 100", ""] {
+            assert_eq!(cut(&format!("{head}{wrong}{notice}")), None, "{wrong}");
+        }
+        assert_eq!(cut("Total output lines: 3\n\n[Full output: x]"), None);
+    }
+}

@@ -1,0 +1,35 @@
+//! What the model's answers needed of earlier outputs, recorded as events while the answers come in.
+
+use super::Ingest;
+use crate::request::ListTail;
+use base::error::Result;
+use config::Layout;
+use session::{ChatMessage, Event};
+
+impl Ingest<'_> {
+    /// Goes over the messages of the window that were not gone over yet: those that crossed, and all of them after the list
+    /// was rewritten, a text changed or the session was opened again. Needs of messages that were known before this call are
+    /// recorded already.
+    ///
+    /// `known`: messages of the chat that were known before this call and still are.
+    pub(super) fn record_needs(&mut self, list: &ListTail<'_>, known: u64) -> Result<()> {
+        if self.options.settings.layout != Layout::Log {
+            return Ok(());
+        }
+        let evidence = &mut self.intake.evidence;
+        for index in evidence.len()..self.journal.state().chat().window().len() {
+            let state = self.journal.state();
+            let at = state.chat().window()[index];
+            let volatile = state.chat().get(at).is_some_and(ChatMessage::is_volatile);
+            let outputs = match list.get(index) {
+                _ if volatile => evidence.pass(),
+                Some(message) => evidence.take(at, message),
+                None => evidence.take(at, &self.request.kept_message(self.journal, index)?),
+            };
+            if at >= known && !outputs.is_empty() {
+                self.journal.record(Event::Needed { at, outputs });
+            }
+        }
+        Ok(())
+    }
+}

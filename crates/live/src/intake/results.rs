@@ -1,0 +1,236 @@
+//! Tool results: paired with their calls, and found to show lines of a file, a change of one, or their own text.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::describe::{blank_fact, describe};
+use super::{Ingest, Ingested, PendingCall};
+use crate::journal::ContentFrom;
+use base::error::Result;
+use base::harness::Call;
+use base::object::{Hash, ObjectId, canonical_json, locate_slice};
+use context::deeds;
+use context::host::{HostCall, HostMessage};
+use context::log_layout::{Texts, headed_lines};
+use context::output_class::output_class;
+use session::{
+    Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult, Shows,
+    is_own_tool,
+};
+
+impl Ingest<'_> {
+    /// Takes in a tool result. `None` if it answers no known call: it passes through.
+    pub(super) fn take_result(&mut self, message: &HostMessage) -> Result<Option<Ingested>> {
+        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
+        let pending = &mut self.intake.pending;
+        let Some(place) = pending.iter().position(|pending| pending.call.id == id) else {
+            return Ok(None);
+        };
+        let pending = pending.remove(place);
+        let at = self.journal.state().chat().len();
+        self.examine(pending, message, at).map(Some)
+    }
+
+    /// What the result of a call is: which object, and what it shows. `at`: the position in the chat that its message will have.
+    pub(super) fn examine(
+        &mut self,
+        pending: PendingCall,
+        message: &HostMessage,
+        at: u64,
+    ) -> Result<Ingested> {
+        let call = &pending.call;
+        let request =
+            RequestKey::of(canonical_json(&json!({ "tool": call.tool, "args": call.args }))?);
+        let can_show = self.options.images_leave();
+        let mut fact = describe(message, blank_fact(&call.tool, request), can_show);
+        fact.class = output_class(&call.tool, &call.args);
+        fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
+        let object = ObjectId::new(&*call.id);
+        if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
+            return Ok(Ingested { fact, from: None, call: pending, version: None, shown: None });
+        }
+        if is_own_tool(&call.tool) {
+            let (shows, from) = self.activated(call, message)?;
+            if let Shows::Activated { object, .. } = &shows
+                && let Some(run) = self.journal.state().fact_of(object)
+            {
+                (fact.ok, fact.exit) = (run.ok, run.exit);
+            }
+            fact.shows = shows;
+            fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
+            return Ok(Ingested { fact, from, call: pending, version: None, shown: None });
+        }
+        let (shows, slice) = self.shown(call, message)?;
+        fact.shows = shows;
+        fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
+        let known = self.shown_before(call, message, at);
+        let (object, version) = match &known {
+            Some(ShownResult { object, version, cut, .. }) => {
+                fact.cut.clone_from(cut);
+                (object.clone(), version.clone())
+            }
+            None => self.put_toolcall(call, &mut fact, message, at)?,
+        };
+        let whole = || ContentFrom::whole(&object, &version);
+        let from = slice.or_else(|| fact.is_output.then(whole));
+        fact.object = Some(object);
+        let treatment = known.map(|shown| shown.treatment);
+        Ok(Ingested { fact, from, call: pending, version: Some(version), shown: treatment })
+    }
+
+    /// Whether the last line shown is the last of what the lines are from.
+    fn shows_end(&self, shows: &Shows) -> Result<bool> {
+        let (object, version, last) = match shows {
+            Shows::File { object, version, range } => (object, version, Some(range)),
+            Shows::Activated { object, version, ranges } => (object, version, ranges.last()),
+            Shows::Own | Shows::Change { .. } => return Ok(true),
+        };
+        let lines = self.journal.text(object, version)?.split('\n').count() as u64;
+        Ok(last.is_some_and(|range| range.last == lines))
+    }
+
+    /// Takes in the changed text of a known message. A tool result's is a new version of its toolcall.
+    pub(super) fn take_changed_text(&mut self, at: u64, message: &HostMessage) -> Result<()> {
+        let (tokens, digest) = (message.tokens(), message.digest().clone());
+        let withheld = message.withheld.is_some();
+        let Some(fact) = self.journal.state().result(at).cloned() else {
+            let known = self.journal.state().chat().get(at);
+            let kind = known.map_or(MessageKind::Other, |known| known.kind.clone());
+            self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
+            return self.journal.stage_changed_message(at, message);
+        };
+        let fact = ResultFact {
+            shows: Shows::Own,
+            cut: None,
+            ..describe(message, fact, self.options.images_leave())
+        };
+        let args = match &fact.object {
+            Some(object) if !self.journal.is_forgotten(object)? => {
+                self.put_toolcall_text(object, &fact, message)?
+            }
+            _ => Value::Null,
+        };
+        let kind = MessageKind::Result(fact.clone());
+        self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
+        self.journal.stage_changed_message(at, message)?;
+        if withheld {
+            return Ok(());
+        }
+        self.treat_at_first_sight(at, &fact, &args, "", message)
+    }
+
+    /// What the result of a context tool shows: lines of an object if they stand in it as they were given. Its images are those of
+    /// the object.
+    fn activated(
+        &self,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<(Shows, Option<ContentFrom>)> {
+        let text = message.text();
+        let Some((_, shown)) = text.split_once('\n').filter(|_| message.is_readable) else {
+            return Ok((Shows::Own, None));
+        };
+        for effect in self.journal.state().effects(&call.id) {
+            let Effect::Activated(object, version, ranges) = effect else { continue };
+            let lines = headed_lines("", &self.journal.text(object, version)?, ranges);
+            if lines.strip_prefix('\n') == Some(shown) {
+                let from = (message.images > 0).then(|| ContentFrom::images(object, version));
+                let (object, version) = (object.clone(), version.clone());
+                return Ok((Shows::Activated { object, version, ranges: ranges.clone() }, from));
+            }
+        }
+        Ok((Shows::Own, None))
+    }
+
+    /// What a result shows: lines of a file's version if rendering that version gives exactly the text; that the model
+    /// changed a file; else its own text.
+    fn shown(
+        &mut self,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<(Shows, Option<ContentFrom>)> {
+        let own = (Shows::Own, None);
+        // Beside an image, a text is about it.
+        let is_text = message.images == 0 && !message.has_other_blocks;
+        if message.is_error || !message.is_readable || !is_text {
+            return Ok(own);
+        }
+        let asked = Call::new(&call.tool, &call.args);
+        let Ok(touched) = self.workspace.disk().touched(asked) else { return Ok(own) };
+        let mut found = Vec::with_capacity(touched.len());
+        for (cause, path) in touched {
+            if let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? {
+                found.push((cause, file, versions));
+            }
+        }
+        // A result about several files shows its own text.
+        let Ok([(cause, file, versions)]) = <[_; 1]>::try_from(found) else { return Ok(own) };
+        if cause.by_model() {
+            return Ok((Shows::Change { object: file }, None));
+        }
+        let first = asked.first_line().unwrap_or(1);
+        for version in versions {
+            let Ok(text) = self.journal.text(&file, &version) else { continue };
+            if let Some(slice) = locate_slice(&text, &message.text(), first) {
+                let range = LineRange { first: slice.first_line, last: slice.last_line };
+                let owner = self.journal.owner_of(&file, &version)?;
+                let from = ContentFrom::lines(&owner, &version, range, &slice.suffix);
+                return Ok((Shows::File { object: file, version, range }, Some(from)));
+            }
+        }
+        Ok(own)
+    }
+
+    /// The file that a call read or changed and, where it read, the versions: as noted when it ran, else what the disk holds
+    /// now.
+    fn touched_versions(
+        &mut self,
+        call: &HostCall,
+        message: &HostMessage,
+        cause: Cause,
+        path: &Path,
+    ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
+        let location = self.workspace.disk().location(path);
+        let state = self.journal.state();
+        // A file that was read and then moved, before its lines came in, is known as what it is now.
+        let file = state.current(&location.id()?).clone();
+        let mut noted = false;
+        let mut versions = Vec::new();
+        for effect in state.effects(&call.id) {
+            match effect {
+                Effect::Read(read, version) if *read == file && !cause.by_model() => {
+                    noted = true;
+                    versions.push(version.clone());
+                }
+                Effect::Changed(changed) if *changed == file && cause.by_model() => noted = true,
+                _ => {}
+            }
+        }
+        if noted {
+            return Ok(Some((file, versions)));
+        }
+        let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
+        if workspace.disk().is_known_by_reports(&location) && message.withheld.is_none() {
+            if !cause.by_model() {
+                return workspace.index_reported_read(journal, &location, call, message);
+            }
+            let asked = Call::new(&call.tool, &call.args);
+            let told =
+                workspace.index_reported_change(journal, &location, cause, &call.id, asked)?;
+            return Ok(told.map(|(file, _)| (file, Vec::new())));
+        }
+        let indexed = workspace.index_file(journal, path, cause, Some(&call.id))?;
+        Ok(indexed.map(|(file, version)| (file, vec![version])))
+    }
+
+    /// Calls that were never answered get an object that says so: status `fail`, null content.
+    pub(super) fn close_unanswered(&mut self) -> Result<()> {
+        for PendingCall { call, .. } in std::mem::take(&mut self.intake.pending) {
+            if !is_own_tool(&call.tool) {
+                self.put_unanswered(&call)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Results that the host sends itself while a turn runs: how each is shown is decided before its message comes in, after the whole is
+//! staged; and what comes back in these words is taken for the whole again.
+
+use super::Ingest;
+use crate::journal::Journal;
+use base::error::{Error, Result};
+use base::object::Hash;
+use config::Layout;
+use context::content::{Images, with_text};
+use context::first_sight::{self, Output, Previews};
+use context::host::{HostCall, HostMessage};
+use context::log_layout::{Texts, excerpt_text};
+use session::{Event, ShownResult, Treatment, is_own_tool};
+
+impl Ingest<'_> {
+    /// Stages the whole of a result that is not in the list yet, and says with which content the host is to show it; `None` if as it is.
+    pub(crate) fn show(&mut self, message: &HostMessage) -> Result<Option<String>> {
+        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
+        let pending = self.intake.pending.iter().position(|pending| pending.call.id == id);
+        let Some(place) = pending else { return Ok(None) };
+        let pending = self.intake.pending[place].clone();
+        if is_own_tool(&pending.call.tool) || message.withheld.is_some() {
+            return Ok(None);
+        }
+        let at = self.journal.state().chat().len() + place as u64;
+        let ingested = self.examine(pending, message, at)?;
+        let toolcall = ingested.fact.object.clone().zip(ingested.version.clone());
+        let Some((object, version)) = toolcall else { return Ok(None) };
+        let (text, tokens) = (message.text(), message.text_tokens());
+        let args = &ingested.call.call.args;
+        let (fact, counter, said) = (&ingested.fact, self.options.counter, &*ingested.call.said);
+        let output = Output { at, fact, text: &text, tokens, counter, args, said };
+        let treatment = self.preview(&output);
+        let part = match &treatment {
+            Treatment::Excerpt { pieces } => {
+                Some(excerpt_text(self.journal.state(), fact, &text, pieces)?)
+            }
+            _ => None,
+        };
+        let content = part.as_ref().map(|part| with_text(message.content(), part, Images::Stay));
+        let (call, cut, whole) = (id.to_owned(), fact.cut.clone(), Hash::of(&*text));
+        let shown = part.map_or_else(|| whole.clone(), Hash::of);
+        let known = ShownResult { call, at, object, version, whole, shown, cut, treatment };
+        self.journal.record(Event::Shown(known));
+        Ok(content)
+    }
+
+    /// Long outputs are previewed; nothing refers to other messages, for the host keeps the words when these have left.
+    fn preview(&self, output: &Output<'_>) -> Treatment {
+        if self.options.settings.layout != Layout::Log {
+            return Treatment::Given;
+        }
+        let previews = Previews { reads: false, ..self.previews(output.tokens) };
+        match first_sight::decide(self.journal.state(), output, &[], previews) {
+            excerpt @ Treatment::Excerpt { .. } => excerpt,
+            _ => Treatment::Given,
+        }
+    }
+
+    /// What the host was told of a result before its message came in.
+    pub(super) fn shown_before(
+        &self,
+        call: &HostCall,
+        message: &HostMessage,
+        at: u64,
+    ) -> Option<ShownResult> {
+        let state = self.journal.state();
+        if !state.shows_itself(&call.id) {
+            return None;
+        }
+        state.shown_of(&call.id, &Hash::of(&*message.text()), at).cloned()
+    }
+
+    /// Records how a new result is shown that the host sends itself.
+    pub(super) fn treat_as_shown(&mut self, at: u64, treatment: &Treatment) -> Result<()> {
+        if *treatment != Treatment::Given && self.options.settings.layout == Layout::Log {
+            self.journal.record(Event::Treated { at, treatment: treatment.clone() });
+        }
+        self.note_lines(at)
+    }
+}
+
+/// Puts the whole back into results that the host shows in the words that it was told.
+pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) -> Result<()> {
+    let state = journal.state();
+    for message in messages.iter_mut().filter(|message| message.key.role == "toolResult") {
+        let Some(call) = message.key.calls.first().filter(|call| state.shows_itself(call)) else {
+            continue;
+        };
+        let shown = state.shown_as(call, &Hash::of(&*message.text()));
+        let Some(shown) = shown.filter(|shown| shown.treatment != Treatment::Given) else {
+            continue;
+        };
+        match journal.text(&shown.object, &shown.version) {
+            Ok(whole) => {
+                let content = with_text(message.content(), &whole, Images::Stay);
+                *message = HostMessage::parse(&message.with_content(&content), message.counter);
+            }
+            // What a person had forgotten is not stored again; the words that stand are.
+            Err(Error::Forgotten { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

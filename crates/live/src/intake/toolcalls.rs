@@ -1,0 +1,200 @@
+//! Toolcall objects: what a call asked for and what it showed, as a version of its own.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use uuid::{Builder, Uuid};
+
+use super::Ingest;
+use super::describe::{args_display, blank_fact, brief_of};
+use crate::journal::{FULL_OUTPUT, image_name};
+use base::error::Result;
+use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
+use context::content::images_of;
+use context::deeds::shown_brief;
+use context::host::{HostCall, HostMessage};
+use session::{Event, RequestKey, ResultFact, Shows};
+
+impl Ingest<'_> {
+    /// Stages the toolcall of a call and its result; returns the object and the version. If the host cut the output, the fact then
+    /// says so. `at`: the position in the chat that its message has.
+    pub(super) fn put_toolcall(
+        &mut self,
+        call: &HostCall,
+        fact: &mut ResultFact,
+        message: &HostMessage,
+        at: u64,
+    ) -> Result<(ObjectId, Hash)> {
+        let content = match &fact.shows {
+            _ if message.withheld.is_some() => None,
+            Shows::File { range, .. } => {
+                Some(format!("{} {} lines {range}", call.tool, args_display(&call.args)))
+            }
+            _ => Some(message.text().into_owned()),
+        };
+        self.put(call, content, fact, (message, at))
+    }
+
+    /// Stages the toolcall of a call without a result: status `fail`, null content.
+    pub(super) fn put_unanswered(&mut self, call: &HostCall) -> Result<()> {
+        let mut fact = blank_fact(&call.tool, RequestKey::of(""));
+        fact.ok = false;
+        let message = HostMessage::parse("{}", self.options.counter);
+        let at = self.journal.state().chat().len();
+        self.put(call, None, &mut fact, (&message, at)).map(drop)
+    }
+
+    fn put(
+        &mut self,
+        call: &HostCall,
+        content: Option<String>,
+        fact: &mut ResultFact,
+        (message, at): (&HostMessage, u64),
+    ) -> Result<(ObjectId, Hash)> {
+        let mut fields = Map::new();
+        fields.insert("tool".into(), json!(call.tool));
+        fields.insert("args".into(), call.args.clone());
+        fields.insert("args_display".into(), json!(args_display(&call.args)));
+        fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
+        fields.insert("chat_ref".into(), json!(self.journal.chat_id()));
+        fields.insert("position".into(), json!(at));
+        let files = self.workspace.file_refs(&call.id, &fact.shows);
+        if !files.is_empty() {
+            fields.insert("file_refs".into(), Value::Array(files));
+        }
+        if let Some(withheld) = &message.withheld {
+            fields.insert("no_content".into(), json!(withheld.reason.as_str()));
+        }
+        if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
+            fields.insert("diff".into(), diff.clone());
+        }
+        let brief = brief_of(call, fact, message);
+        if !brief.is_empty() {
+            // As a line shows it, so that it is found when the call is forgotten.
+            fields.insert("brief".into(), json!(shown_brief(&brief)));
+        }
+        let mut additional = images(message);
+        if let Some((whole, cut)) = self.full_output(message, &mut fields) {
+            additional.insert(FULL_OUTPUT.to_owned(), whole);
+            fact.cut = Some(cut).filter(|_| fact.shows == Shows::Own);
+        }
+        let id = self.toolcall_id(call, message, &mut fields)?;
+        let payload = Payload { content, fields, additional, ..Payload::default() };
+        let version = self.stage_toolcall(&id, payload)?;
+        self.journal.record(Event::Toolcall {
+            object: id.clone(),
+            tool: call.tool.clone(),
+            ok: fact.ok,
+            version: version.clone(),
+            shows: Some(fact.shows.clone()).filter(|shows| matches!(shows, Shows::File { .. })),
+            brief,
+        });
+        Ok((id, version))
+    }
+
+    fn stage_toolcall(&mut self, id: &ObjectId, payload: Payload) -> Result<Hash> {
+        let version = payload.content_hash(None)?;
+        if let Some(text) = &payload.content {
+            self.journal.remember_text(id, &version, text.as_str().into());
+        }
+        let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
+        // Only if the ID is still free, or the call still this one.
+        self.journal.stage_seen(envelope, payload)?;
+        Ok(version)
+    }
+
+    /// The provider's call ID, unless another call has it: other chat, position, tool or arguments, anywhere in the store.
+    /// Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID as a field.
+    fn toolcall_id(
+        &self,
+        call: &HostCall,
+        message: &HostMessage,
+        fields: &mut Map<String, Value>,
+    ) -> Result<ObjectId> {
+        let id = ObjectId::new(&*call.id);
+        if !call.id.is_empty() && self.is_free(&id, fields)? {
+            return Ok(id);
+        }
+        // Of this chat, so that sessions whose calls are alike do not take each other's IDs at the same moment.
+        let chat = fields.get("chat_ref").cloned().unwrap_or_default();
+        let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"], &chat];
+        let mut number = 0_u64;
+        loop {
+            let id = made_id(message.key.timestamp, &json!([what, number]));
+            let id = ObjectId::new(id.to_string());
+            if self.is_free(&id, fields)? {
+                fields.insert("provider_call_id".into(), json!(call.id));
+                return Ok(id);
+            }
+            number += 1;
+        }
+    }
+
+    /// Whether no other call than the one with these fields has an ID.
+    fn is_free(&self, id: &ObjectId, fields: &Map<String, Value>) -> Result<bool> {
+        let known = self.journal.latest_fields(id)?;
+        Ok(known.is_none_or(|known| {
+            ["chat_ref", "position", "tool", "args"]
+                .iter()
+                .all(|field| known.get(*field) == fields.get(*field))
+        }))
+    }
+
+    /// Stages a new version of a toolcall whose text the host changed; returns the arguments of the call.
+    pub(super) fn put_toolcall_text(
+        &mut self,
+        id: &ObjectId,
+        fact: &ResultFact,
+        message: &HostMessage,
+    ) -> Result<Value> {
+        let Some(mut fields) = self.journal.latest_fields(id)? else { return Ok(Value::Null) };
+        fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
+        let args = fields.get("args").cloned().unwrap_or(Value::Null);
+        // What another extension took out may stand in the whole output.
+        fields.remove("full_output");
+        let mut content = Some(message.text().into_owned());
+        if let Some(withheld) = &message.withheld {
+            content = None;
+            fields.remove("brief");
+            fields.remove("diff");
+            fields.insert("no_content".into(), json!(withheld.reason.as_str()));
+        } else {
+            fields.remove("no_content");
+        }
+        let brief = match &message.withheld {
+            Some(_) => String::new(),
+            None => self.journal.state().brief(id).to_owned(),
+        };
+        let additional = images(message);
+        let payload = Payload { content, fields, additional, ..Payload::default() };
+        let version = self.stage_toolcall(id, payload)?;
+        self.journal.record(Event::Toolcall {
+            object: id.clone(),
+            tool: fact.tool.clone(),
+            ok: fact.ok,
+            version,
+            shows: None,
+            brief,
+        });
+        Ok(args)
+    }
+}
+
+/// The images of a result, each as the JSON of its block, by the names of additional contents.
+fn images(message: &HostMessage) -> BTreeMap<String, String> {
+    let images = message.content().filter(|_| message.images > 0).map(images_of);
+    let images = images.unwrap_or_default();
+    let named = images.into_iter().enumerate();
+    named.map(|(index, image)| (image_name(index + 1), image.to_owned())).collect()
+}
+
+/// A UUIDv7 (RFC 9562, section 5.7) whose random bits come from the call itself, so that the same events give the same ID: an
+/// ID may stand in a request, and a call that is heard again after a crash must get the one it had.
+///
+/// `time`: of the result, in milliseconds since 1970.
+fn made_id(time: Option<i64>, call: &Value) -> Uuid {
+    let hash = Hash::of(call.to_string()).to_bytes().unwrap_or_default();
+    let random = std::array::from_fn(|index| hash[index]);
+    let millis = time.and_then(|time| u64::try_from(time).ok()).unwrap_or_default();
+    Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
+}

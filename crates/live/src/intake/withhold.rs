@@ -1,0 +1,391 @@
+//! Finds the messages whose text is not to be stored: shown from a file that is excluded or was forgotten, or given to one.
+//! They get a placeholder before anything else sees them, and go out as the host gave them.
+//!
+//! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself. Where a
+//! command may read an excluded file without naming it, its output is withheld if it holds what looks like a secret.
+
+mod members;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use self::members::may_be_member;
+use crate::journal::Journal;
+use crate::workspace::Workspace;
+use base::error::Result;
+use base::harness::shell::PathWord;
+use base::harness::{Call, ToolKind, command_line};
+use base::object::ObjectId;
+use context::host::{HostCall, HostMessage};
+use context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
+use session::{MessageKind, WithheldReason, is_own_tool};
+use source::NamesInCommand;
+use store::redact_text;
+
+/// Words of a command that are looked up on disk, for links and wildcards; of others only the name is compared.
+const MAX_LOOKED_UP: usize = 64;
+/// Longest argument that may be a path.
+const MAX_PATH_BYTES: usize = 4_096;
+
+/// What is known of a call. It is judged once, by what the model asked for: its results follow it, also when they reach us after
+/// what is stored of the call has lost its text.
+struct JudgedCall {
+    id: String,
+    /// Why what it is given or shows is not to be stored, if that is so.
+    reason: Option<WithheldReason>,
+    /// What its result is judged by.
+    command: Judged,
+}
+
+/// What is known of a command before its output is looked at.
+#[derive(Debug, Default)]
+struct Judged {
+    /// Where it may read files that it does not name.
+    reach: Vec<PathBuf>,
+    /// Whether the path of a file may stand above lines of it.
+    heads_matches: bool,
+}
+
+/// What finding such messages looks at.
+pub(crate) struct Withholding<'a> {
+    /// The chat, and what was forgotten.
+    pub(crate) journal: &'a Journal,
+    /// What is excluded.
+    pub(crate) workspace: &'a Workspace,
+}
+
+impl Withholding<'_> {
+    /// Puts placeholders in the place of messages whose text is not to be stored. `skip`: number of messages of the window
+    /// that stand before these.
+    ///
+    /// A message that the chat holds as it is was judged when it came: a resumed session judges only what is new.
+    pub(crate) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
+        let mut calls: Option<Vec<JudgedCall>> = None;
+        for place in 0..messages.len() {
+            let (before, rest) = messages.split_at_mut(place);
+            let (index, message) = (skip + place, &mut rest[0]);
+            let is_known = self.is_known(index, message);
+            let found = match message.key.role.as_str() {
+                "assistant" if is_known => {
+                    calls = None;
+                    None
+                }
+                "assistant" => {
+                    let judged = calls.insert(self.judge(message)?);
+                    self.calls_without_text(message, judged)
+                }
+                "toolResult" => {
+                    let reason = match self.known_reason(index, message)? {
+                        None if is_known => None,
+                        None => {
+                            let calls = match &mut calls {
+                                Some(calls) => calls,
+                                none => none.insert(self.calls_before(skip, before)?),
+                            };
+                            self.result_reason(message, calls)?
+                        }
+                        reason => reason,
+                    };
+                    reason.map(|reason| (reason, Vec::new()))
+                }
+                _ if is_known => None,
+                _ => self.text_reason(message).map(|reason| (reason, Vec::new())),
+            };
+            if let Some((reason, calls)) = found {
+                *message = message.withhold(reason, calls);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the chat holds the message at an index of the list as it is, with its text. Then its tokens are known too.
+    fn is_known(&self, index: usize, message: &HostMessage) -> bool {
+        let chat = self.journal.state().chat();
+        let known = chat.window().get(index).and_then(|at| chat.get(*at));
+        let is_it = known.filter(|known| !known.withheld && known.digest == *message.digest());
+        if let Some(known) = is_it {
+            message.know_tokens(known.tokens);
+        }
+        is_it.is_some()
+    }
+
+    fn judge(&self, message: &HostMessage) -> Result<Vec<JudgedCall>> {
+        let calls = message.calls.iter();
+        let judged = |call: &HostCall| {
+            let names = self.names_in_call(call);
+            let reason = self.call_reason(call, &names)?;
+            let command = Judged::of(names);
+            Ok(JudgedCall { id: call.id.clone(), reason, command })
+        };
+        calls.map(judged).collect()
+    }
+
+    /// The calls of a message without text that they give to a file which is not stored, and why; nothing if they give none.
+    fn calls_without_text(
+        &self,
+        message: &HostMessage,
+        judged: &[JudgedCall],
+    ) -> Option<(WithheldReason, Vec<HostCall>)> {
+        let mut found = None;
+        let mut calls = message.calls.clone();
+        for (call, judged) in calls.iter_mut().zip(judged) {
+            let Some(reason) = &judged.reason else { continue };
+            let args = self.args_without_text(call);
+            if args != call.args {
+                found = found.or(Some(*reason));
+                call.args = args;
+            }
+        }
+        found.map(|reason| (reason, calls))
+    }
+
+    fn args_without_text(&self, call: &HostCall) -> Value {
+        let asked = Call::new(&call.tool, &call.args);
+        let touched = asked.touches().into_iter().map(|touch| touch.path);
+        let paths: Vec<&str> = touched.chain(asked.path()).collect();
+        let stays =
+            |text: &str| paths.contains(&text) || self.workspace.disk().is_excluded_given(text);
+        match asked.command_argument() {
+            Some((name, command)) => {
+                let mut args = without_text(&call.args, &|text| text == command);
+                args[name] = Value::from(command_without_text(command, &stays));
+                args
+            }
+            None => without_text(&call.args, &stays),
+        }
+    }
+
+    /// The calls that a result answers: those of the newest answer `before` it in the list, or among the first `skip` messages.
+    fn calls_before(&self, skip: usize, before: &[HostMessage]) -> Result<Vec<JudgedCall>> {
+        let is_answer = |message: &&HostMessage| message.key.role == "assistant";
+        if let Some(answer) = before.iter().rev().find(is_answer) {
+            return self.judge(answer);
+        }
+        let chat = self.journal.state().chat();
+        let before = &chat.window()[..skip.min(chat.window().len())];
+        let is_answer = |at: &&u64| {
+            matches!(chat.get(**at).map(|known| &known.kind), Some(MessageKind::Assistant))
+        };
+        let Some(at) = before.iter().rev().find(is_answer) else { return Ok(Vec::new()) };
+        let message = self.journal.message(*at)?;
+        let mut judged = self.judge(&message)?;
+        // What was taken out of a call may have been the name of the file.
+        let reason = message.withheld.as_ref().map(|withheld| withheld.reason);
+        for (call, known) in message.calls.iter().zip(&mut judged) {
+            known.reason = known.reason.or_else(|| reason.filter(|_| lacks_text(&call.args)));
+        }
+        Ok(judged)
+    }
+
+    /// Why the text of a result that is known, at an index of the list, is not to be stored again.
+    fn known_reason(&self, index: usize, message: &HostMessage) -> Result<Option<WithheldReason>> {
+        let Some(at) = self.journal.state().chat().window().get(index).copied() else {
+            return Ok(None);
+        };
+        let is_known =
+            self.journal.state().chat().get(at).is_some_and(|known| known.key == message.key);
+        let fact = self.journal.state().result(at).filter(|_| is_known);
+        match fact.and_then(|fact| fact.object.as_ref()) {
+            Some(object) if self.journal.is_forgotten(object)? => {
+                Ok(Some(WithheldReason::Forgotten))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn result_reason(
+        &self,
+        message: &HostMessage,
+        calls: &[JudgedCall],
+    ) -> Result<Option<WithheldReason>> {
+        let Some(id) = message.key.calls.first() else { return Ok(self.text_reason(message)) };
+        let object = ObjectId::new(&**id);
+        // Another session's call may have the ID.
+        let is_ours = self.journal.was_refused(&object)
+            || self.journal.state().index().get(&object).is_some();
+        if is_ours && self.journal.is_forgotten(&object)? {
+            return Ok(Some(WithheldReason::Forgotten));
+        }
+        // Local servers repeat IDs: any call of this one may be meant.
+        let mut meant = calls.iter().filter(|call| call.id == *id);
+        let reason = meant.clone().find_map(|call| call.reason);
+        let shows = |call: &JudgedCall| {
+            message.texts.iter().any(|text| self.shows_excluded(text, &call.command))
+        };
+        let reason = reason.or_else(|| self.text_reason(message));
+        let reason = reason.or_else(|| meant.any(shows).then_some(WithheldReason::Excluded));
+        Ok(match reason {
+            None => self.inner_reason(message)?,
+            reason => reason,
+        })
+    }
+
+    /// Why a result is not to be stored for the sake of calls that its tool made: a script may name no file that it reads, and may
+    /// return any of it.
+    fn inner_reason(&self, message: &HostMessage) -> Result<Option<WithheldReason>> {
+        let inner = message.inner_calls();
+        for call in &inner.calls {
+            let names = self.names_in_call(call);
+            if let Some(reason) = self.call_reason(call, &names)? {
+                return Ok(Some(reason));
+            }
+            let command = Judged::of(names);
+            if message.texts.iter().any(|text| self.shows_excluded(text, &command)) {
+                return Ok(Some(WithheldReason::Excluded));
+            }
+        }
+        // Those that are not known may have read any file.
+        let reach = inner.has_more.then(|| self.workspace.disk().agent_cwd().to_owned());
+        let unknown = Judged { reach: reach.into_iter().collect(), heads_matches: false };
+        let shows = message.texts.iter().any(|text| self.shows_excluded(text, &unknown));
+        Ok(shows.then_some(WithheldReason::Excluded))
+    }
+
+    /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.
+    fn call_reason(
+        &self,
+        call: &HostCall,
+        commands: &[NamesInCommand],
+    ) -> Result<Option<WithheldReason>> {
+        let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
+        let kind = asked.kind();
+        if matches!(kind, ToolKind::List | ToolKind::Find) || is_own_tool(&call.tool) {
+            return Ok(None);
+        }
+        let touches = asked.touches();
+        for (_, path) in touches.iter().filter_map(|touch| disk.touched_file(*touch).ok()) {
+            if self.journal.is_forgotten(&disk.file_id(&path)?)? {
+                return Ok(Some(WithheldReason::Forgotten));
+            }
+        }
+        let is_excluded = |path: &str| path.len() <= MAX_PATH_BYTES && disk.is_excluded_given(path);
+        let is_named = match kind {
+            ToolKind::Read | ToolKind::Edit | ToolKind::Write if !touches.is_empty() => {
+                touches.iter().any(|touch| is_excluded(touch.path))
+            }
+            ToolKind::Search => {
+                let mut named =
+                    asked.path().into_iter().chain(asked.paths()).chain(asked.name_globs());
+                named.any(is_excluded)
+            }
+            _ => {
+                commands.iter().any(|names| self.names_excluded(names))
+                    || self.holds_excluded(&call.args)
+            }
+        };
+        Ok(is_named.then_some(WithheldReason::Excluded))
+    }
+
+    /// What the command of a call names, or its program: tools that are not known may run commands too.
+    fn names_in_call(&self, call: &HostCall) -> Vec<NamesInCommand> {
+        let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
+        if !disk.excludes_any() || is_own_tool(&call.tool) {
+            return Vec::new();
+        }
+        let folder = disk.folder_of(asked);
+        if let Some(line) = asked.command().or_else(|| command_line(&call.args)) {
+            return vec![source::names_in(&line, &folder)];
+        }
+        let in_program = |program| source::names_in_program(program, &folder);
+        asked.programs().into_iter().map(in_program).collect()
+    }
+
+    /// Whether a text says of itself that it is from a file that is excluded, or a person's command names one.
+    pub(crate) fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
+        if !self.workspace.disk().excludes_any() {
+            return None;
+        }
+        let is_so = match message.key.role.as_str() {
+            "toolResult" => message.texts.iter().any(|text| self.is_from_excluded(text, false)),
+            "user" => message
+                .texts
+                .iter()
+                .any(|text| attached_files(text).any(|path| self.excludes_name(path))),
+            "bashExecution" => self.runs_on_excluded(&message.raw),
+            _ => false,
+        };
+        is_so.then_some(WithheldReason::Excluded)
+    }
+
+    /// Whether a command that a person ran names a file that is excluded or shows one.
+    fn runs_on_excluded(&self, message: &str) -> bool {
+        let fields: Value = serde_json::from_str(message).unwrap_or_default();
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let names = source::names_in(text("command"), self.workspace.disk().agent_cwd());
+        self.names_excluded(&names)
+            || self.is_from_excluded(text("output"), names.heads_matches)
+            || self.shows_excluded(text("output"), &Judged::of(vec![names]))
+    }
+
+    /// Whether an output says of itself that it is from a file that is excluded.
+    fn is_from_excluded(&self, text: &str, heads_matches: bool) -> bool {
+        let named = source::named_in_output(text, heads_matches);
+        named.iter().any(|path| self.excludes_name(path))
+    }
+
+    /// Whether an output, by what is known of its command, is from a file that is excluded, or may hold a secret of one.
+    fn shows_excluded(&self, text: &str, command: &Judged) -> bool {
+        let disk = self.workspace.disk();
+        (command.heads_matches && self.is_from_excluded(text, true))
+            || (!command.reach.is_empty()
+                && redact_text(text).text.is_some()
+                && command.reach.iter().any(|place| disk.excludes_within(place)))
+    }
+
+    fn excludes_name(&self, path: &str) -> bool {
+        path.len() <= MAX_PATH_BYTES && self.workspace.disk().excludes_name(Path::new(path))
+    }
+
+    /// Whether a command names a file that is excluded: by any of its words, or by a path from the folder that it enters.
+    fn names_excluded(&self, names: &NamesInCommand) -> bool {
+        let disk = self.workspace.disk();
+        if !disk.excludes_any() {
+            return false;
+        }
+        let by_word = |(index, word): (usize, &PathWord)| {
+            let mut places = names.folders.iter().map(|folder| folder.join(&word.text));
+            if word.is_code && may_be_member(&word.text) {
+                return index < MAX_LOOKED_UP
+                    && places.any(|place| disk.is_there(&place) && disk.is_excluded(&place));
+            }
+            let leads_there = || {
+                let is_wild = word.is_whole && disk.is_excluded_given(&word.text);
+                is_wild || disk.resolve(&word.text).is_ok_and(|path| disk.is_excluded(&path))
+            };
+            places.any(|place| disk.excludes_name(&place))
+                || (index < MAX_LOOKED_UP && leads_there())
+        };
+        let by_path = |(index, path): (usize, &PathBuf)| {
+            disk.excludes_name(path)
+                || path
+                    .to_str()
+                    .is_some_and(|path| index < MAX_LOOKED_UP && disk.is_excluded_given(path))
+        };
+        names.words.iter().enumerate().any(by_word) || names.paths.iter().enumerate().any(by_path)
+    }
+
+    /// Whether arguments hold the path of a file that is excluded.
+    fn holds_excluded(&self, args: &Value) -> bool {
+        match args {
+            Value::String(text) => {
+                // A sentence may end like a path.
+                let is_path =
+                    || !text.contains(char::is_whitespace) || self.workspace.disk().exists(text);
+                text.len() <= MAX_PATH_BYTES
+                    && self.workspace.disk().is_excluded_given(text)
+                    && is_path()
+            }
+            Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),
+            Value::Object(fields) => fields.values().any(|value| self.holds_excluded(value)),
+            _ => false,
+        }
+    }
+}
+
+impl Judged {
+    fn of(names: Vec<NamesInCommand>) -> Self {
+        let heads_matches = names.iter().any(|names| names.heads_matches);
+        Self { reach: names.into_iter().flat_map(|names| names.reach).collect(), heads_matches }
+    }
+}

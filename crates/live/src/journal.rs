@@ -1,0 +1,386 @@
+//! The journal of a session: its state, what waits to be stored, and storing it in one transaction that is durable when it
+//! returns.
+//!
+//! The only part of this layer that writes the store. What is staged counts already: reads of the latest version of an object
+//! see it. After a failed commit the state is in doubt and must be read again with [`Journal::reload`], so a failed call never
+//! leaves half of itself. Must not look at files, nor decide what the model sees.
+
+pub(super) mod chat_item;
+mod documents;
+mod events;
+mod family;
+mod looks;
+mod pool_lines;
+mod recording;
+mod segments;
+mod texts;
+mod versions;
+mod words;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+pub(super) use self::chat_item::ContentFrom;
+use self::documents::Ids;
+pub(super) use self::documents::{Before, session_key};
+pub(super) use self::events::read_events;
+pub(super) use self::family::{Written, stem, written};
+use self::looks::Looks;
+use self::pool_lines::PoolLines;
+pub(super) use self::recording::Recording;
+pub(super) use self::segments::Segment;
+use self::texts::TextCache;
+pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
+pub(super) use self::words::{chat_at, refers_to_chat, stored_words};
+use super::OpenSession;
+use base::error::{Error, Result};
+use base::object::{AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, TxId};
+use context::host::HostMessage;
+use session::{Event, Session};
+use store::{Expected, Outcome, Store};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Journal {
+    store: Store,
+    options: Arc<OpenSession>,
+    ids: Ids,
+    state: Session,
+    /// Number of recorded events that changed how messages of the window are shown.
+    rewrites: u64,
+    staged: Staged,
+    stored: Stored,
+    texts: TextCache,
+    pool_lines: PoolLines,
+    looks: Looks,
+    /// Objects that the store reported as forgotten by a person.
+    forgotten: HashSet<ObjectId>,
+    /// Whether the state may hold what is not stored: it is read again before the next work.
+    is_in_doubt: bool,
+}
+
+/// What waits for the next commit.
+#[derive(Debug, Default)]
+struct Staged {
+    events: Vec<Event>,
+    objects: Vec<(Envelope, Payload, Expected)>,
+    /// Nicknames that move to another object.
+    nicknames: Vec<(Nickname, ObjectId)>,
+    chat: Option<ChatChange>,
+}
+
+/// A change of the chat's items: the first `keep` stay, `add` follow.
+#[derive(Debug)]
+struct ChatChange {
+    keep: u64,
+    add: Vec<String>,
+}
+
+/// Where the stored documents stand, as this process wrote or read them last.
+#[derive(Debug, Default, Clone)]
+struct Stored {
+    session: Option<TxId>,
+    events: u64,
+    chat: Option<TxId>,
+    prompt: Option<Hash>,
+    /// How a session starts that is not stored yet: its first commit stores that too, so that one without a call leaves no trace.
+    start: Option<Event>,
+}
+
+impl Stored {
+    /// The version of the chat to read: another process may have written a later one.
+    fn chat_at(&self) -> AsOf {
+        self.chat.map_or(AsOf::Latest, AsOf::Tx)
+    }
+}
+
+/// What a session document says of itself: whether somebody works on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// A process has it open.
+    Active,
+    /// It was closed.
+    Paused,
+}
+
+impl Activity {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+        }
+    }
+}
+
+impl Journal {
+    /// The state: the fold of all events, staged ones included.
+    pub(super) fn state(&self) -> &Session {
+        &self.state
+    }
+
+    /// The store, for reading.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// ID of the session document.
+    pub(super) fn session_id(&self) -> &ObjectId {
+        &self.ids.session
+    }
+
+    /// ID of the chat document.
+    pub(super) fn chat_id(&self) -> &ObjectId {
+        &self.ids.chat
+    }
+
+    /// Whether an object is one of the session's own documents.
+    pub(super) fn owns(&self, id: &ObjectId) -> bool {
+        self.ids.contain(id)
+    }
+
+    /// Applies an event to the state and stages it.
+    pub(super) fn record(&mut self, event: Event) {
+        self.state.apply(&event);
+        let rewrites =
+            matches!(event, Event::Rewritten { .. } | Event::Edited { .. } | Event::Epoch { .. });
+        self.rewrites += u64::from(rewrites);
+        self.staged.events.push(event);
+    }
+
+    /// A number that differs whenever messages of the window may be shown otherwise than before.
+    pub(super) fn rewrites(&self) -> u64 {
+        self.rewrites
+    }
+
+    /// Stages a version of an object, whatever the store's latest version is.
+    pub(super) fn stage_object(&mut self, envelope: Envelope, payload: Payload) {
+        self.staged.objects.push((envelope, payload, Expected::Any));
+    }
+
+    /// Stages that the nicknames of one object move to another.
+    pub(super) fn stage_nicknames(&mut self, from: &ObjectId, to: &ObjectId) -> Result<()> {
+        for nickname in self.store.nicknames(from)? {
+            self.staged.nicknames.push((nickname, to.clone()));
+        }
+        Ok(())
+    }
+
+    /// Stages a message at the end of the chat; the state holds it already, at position `at`.
+    pub(super) fn stage_message(
+        &mut self,
+        at: u64,
+        message: &HostMessage,
+        from: Option<ContentFrom>,
+    ) -> Result<()> {
+        let item = self.chat_item(at, message, from)?;
+        let change = self.staged.chat.get_or_insert(ChatChange { keep: at, add: Vec::new() });
+        change.add.push(item);
+        Ok(())
+    }
+
+    /// Stages another text of a message of the chat; the messages behind it are written again.
+    pub(super) fn stage_changed_message(&mut self, at: u64, message: &HostMessage) -> Result<()> {
+        let item = self.chat_item(at, message, None)?;
+        let keep = self.staged.chat.as_ref().map_or(self.state.chat().len(), |change| change.keep);
+        if at < keep {
+            let before = self.items_for_a_copy(&self.ids.chat, self.stored.chat_at(), at..keep)?;
+            let change = self.staged.chat.get_or_insert(ChatChange { keep, add: Vec::new() });
+            change.add.splice(0..0, before);
+            change.keep = at;
+        }
+        if let Some(change) = &mut self.staged.chat {
+            let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
+            if let Some(slot) = change.add.get_mut(place) {
+                *slot = item;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stages that the chat ends after its first `keep` messages.
+    pub(super) fn stage_shorter_chat(&mut self, keep: u64) {
+        self.staged.chat = Some(ChatChange { keep, add: Vec::new() });
+    }
+
+    fn chat_item(
+        &self,
+        at: u64,
+        message: &HostMessage,
+        from: Option<ContentFrom>,
+    ) -> Result<String> {
+        let known = self.state.chat().get(at);
+        let (turn, step) = known.map_or((0, 0), |known| (known.turn, known.step));
+        chat_item::write(message, turn, step, from, self)
+    }
+
+    /// The message at a position of the chat, staged or stored.
+    pub(super) fn message(&self, at: u64) -> Result<HostMessage> {
+        if let Some(change) = self.staged.chat.as_ref().filter(|change| at >= change.keep) {
+            let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
+            if let Some(item) = change.add.get(place) {
+                return self.read_item(at, item);
+            }
+        }
+        let items = self.store.items(&self.ids.chat, self.stored.chat_at(), at..at + 1)?;
+        let item = items.first().ok_or_else(|| Error::NotFound {
+            id: self.ids.chat.clone(),
+            at: format!("with message {at}"),
+        })?;
+        self.read_item(at, item)
+    }
+
+    fn read_item(&self, at: u64, item: &str) -> Result<HostMessage> {
+        let counter = self.options.counter;
+        match (chat_item::read(item, self, counter), self.state.chat().get(at)) {
+            (Err(Error::Forgotten { .. }), Some(known)) => {
+                chat_item::read_forgotten(item, &known.digest, known.tokens, counter)
+            }
+            (message, _) => message,
+        }
+    }
+
+    /// Stages a version of the system prompt and the tool definitions, unless the latest one says the same; returns its
+    /// `content_hash`. With neither given, that of the call before.
+    pub(super) fn stage_prompt(
+        &mut self,
+        system_prompt: Option<&String>,
+        tools: &Value,
+    ) -> Result<Option<Hash>> {
+        if system_prompt.is_none() && tools.is_null() {
+            return Ok(self.stored.prompt.clone());
+        }
+        let fields = json!({ "session_ref": self.ids.session, "tools": tools });
+        let payload = Payload {
+            content: system_prompt.cloned(),
+            fields: fields.as_object().cloned().unwrap_or_default(),
+            ..Payload::default()
+        };
+        let hash = payload.content_hash(None)?;
+        if self.stored.prompt.as_ref() != Some(&hash) {
+            let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
+            self.stage_object(envelope, payload);
+            self.stored.prompt = Some(hash.clone());
+        }
+        Ok(Some(hash))
+    }
+
+    /// Number of events that wait to be stored, besides the start of the session.
+    pub(super) fn staged_events(&self) -> usize {
+        self.staged.events.len().saturating_sub(usize::from(self.stored.start.is_some()))
+    }
+
+    /// Whether the session is in the store, as far as this process knows.
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored.session.is_some()
+    }
+
+    /// The reports of providers that wait to be stored.
+    pub(super) fn staged_reports(&self) -> Vec<Event> {
+        let is_report = |event: &&Event| matches!(event, Event::Reported(_));
+        self.staged.events.iter().filter(is_report).cloned().collect()
+    }
+
+    /// Bytes of text that wait to be stored.
+    pub(super) fn staged_text_bytes(&self) -> usize {
+        let text = |payload: &Payload| payload.content.as_ref().map_or(0, String::len);
+        self.staged.objects.iter().map(|(_, payload, _)| text(payload)).sum()
+    }
+
+    /// All events, stored and staged.
+    pub(super) fn events(&self) -> Result<Vec<Event>> {
+        let mut events = match self.stored.session {
+            Some(at) => read_events(&self.store, &self.ids.session, AsOf::Tx(at))?,
+            None => Vec::new(),
+        };
+        events.extend(self.staged.events.iter().cloned());
+        Ok(events)
+    }
+
+    /// Puts the state in doubt: something may have been left half done.
+    pub(super) fn doubt(&mut self) {
+        self.is_in_doubt = true;
+    }
+
+    /// Whether the state must be read again before it is used.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
+    }
+
+    /// Whether another process wrote to the session after this one.
+    pub(super) fn has_moved_on(&self) -> Result<bool> {
+        let latest = self.store.get(&self.ids.session, AsOf::Latest)?;
+        Ok(latest.map(|version| version.tx_id) != self.stored.session)
+    }
+
+    /// Writes all that is staged, and `aside` behind the staged events, in one transaction. After an error the state is in
+    /// doubt.
+    ///
+    /// `aside`: events about what went out already; they are kept elsewhere, so that a work that fails does not lose them.
+    pub(super) fn commit(&mut self, activity: Activity, aside: &[Event]) -> Result<()> {
+        let result = self.write_staged(activity, aside);
+        self.is_in_doubt |= result.is_err();
+        result
+    }
+
+    fn write_staged(&mut self, activity: Activity, aside: &[Event]) -> Result<()> {
+        let staged = std::mem::take(&mut self.staged);
+        let events = staged.events.iter().chain(aside).map(|event| {
+            serde_json::to_string(event).map_err(|error| Error::internal(error.to_string()))
+        });
+        let events = events.collect::<Result<Vec<String>>>()?;
+        let written = events.len() as u64;
+        let (mut transaction, puts) = self.put_objects(staged.objects)?;
+        for (nickname, id) in staged.nicknames {
+            transaction.name(nickname.clone(), None).name(nickname, Some(id));
+        }
+        let changes_chat = staged.chat.is_some();
+        if let Some(ChatChange { keep, add }) = staged.chat {
+            let envelope = Envelope::unsourced(self.ids.chat.clone(), ObjectType::Chat)?;
+            let payload = Payload { fields: self.chat_fields(), ..Payload::default() };
+            transaction.splice(envelope, &payload, keep, add, expected(self.stored.chat))?;
+        }
+        let envelope = Envelope::unsourced(self.ids.session.clone(), ObjectType::Session)?;
+        let payload = Payload { fields: self.session_fields(activity), ..Payload::default() };
+        let (keep, latest) = (self.stored.events, expected(self.stored.session));
+        transaction.splice(envelope, &payload, keep, events, latest)?;
+        let receipt = transaction.commit()?;
+        self.stored.events += written;
+        let latest = |outcome: &Outcome| match outcome {
+            Outcome::Written => receipt.tx_id,
+            Outcome::Unchanged(tx_id) => *tx_id,
+        };
+        let mut outcomes = receipt.outcomes.iter().rev();
+        self.stored.session = outcomes.next().map(latest);
+        self.stored.start = None;
+        if changes_chat {
+            self.stored.chat = outcomes.next().map(latest);
+        }
+        self.wrote(puts, &receipt);
+        self.texts.trim();
+        Ok(())
+    }
+
+    fn session_fields(&self, activity: Activity) -> Map<String, Value> {
+        let fields = json!({
+            "harness": self.options.harness,
+            "host_session": self.options.host_session,
+            "cwd": self.options.cwd.to_string_lossy(),
+            "state": activity.as_str(),
+            "chat_ref": self.ids.chat,
+            "system_prompt_ref": self.ids.prompt,
+        });
+        fields.as_object().cloned().unwrap_or_default()
+    }
+
+    fn chat_fields(&self) -> Map<String, Value> {
+        let fields =
+            json!({ "session_ref": self.ids.session, "turn_count": self.state.chat().turn() });
+        fields.as_object().cloned().unwrap_or_default()
+    }
+}
+
+fn expected(tx: Option<TxId>) -> Expected {
+    tx.map_or(Expected::Absent, Expected::Latest)
+}

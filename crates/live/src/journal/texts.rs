@@ -1,0 +1,110 @@
+//! Texts of versions, kept in memory so that one that stands in the window is read from the store once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Journal;
+use super::versions::{image_name, is_forgotten, no_text};
+use base::error::{Error, Result};
+use base::object::{Hash, ObjectId};
+use context::log_layout::Texts;
+
+/// Bytes that are kept; beyond them the cache starts anew.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Texts by object and `content_hash`.
+#[derive(Debug, Default)]
+pub(super) struct TextCache(RefCell<Cached>);
+
+#[derive(Debug, Default)]
+struct Cached {
+    bytes: usize,
+    texts: HashMap<(ObjectId, Hash), Arc<str>>,
+}
+
+impl TextCache {
+    fn get(&self, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
+        let key = (object.clone(), version.clone());
+        self.0.borrow().texts.get(&key).map(Arc::clone)
+    }
+
+    fn insert(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
+        let mut cached = self.0.borrow_mut();
+        let bytes = text.len();
+        if cached.texts.insert((object.clone(), version.clone()), text).is_none() {
+            cached.bytes += bytes;
+        }
+    }
+
+    /// Empties the cache where it holds too much.
+    pub(super) fn trim(&self) {
+        let mut cached = self.0.borrow_mut();
+        if cached.bytes > MAX_BYTES {
+            *cached = Cached::default();
+        }
+    }
+}
+
+impl Journal {
+    /// The images of a toolcall's version, each as the JSON of its block.
+    pub(crate) fn images(&self, object: &ObjectId, version: &Hash) -> Result<Vec<String>> {
+        let mut images = Vec::new();
+        loop {
+            match self.image(object, version, images.len() + 1) {
+                Ok(image) => images.push(image),
+                Err(Error::NotFound { .. }) => return Ok(images),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Keeps the text of a version at hand; a staged one is nowhere else.
+    pub(crate) fn remember_text(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
+        self.texts.insert(object, version, text);
+    }
+}
+
+impl Texts for Journal {
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
+        if let Some(words) = self.words_of(object, version)? {
+            return Ok(words.text.into());
+        }
+        if let Some(text) = self.texts.get(object, version) {
+            return Ok(text);
+        }
+        let text = match self.owned_version(object, version) {
+            Ok(found) => match self.store.content(&found)? {
+                Some(text) => text,
+                None if is_forgotten(&found) => {
+                    return Err(Error::Forgotten { id: object.clone() });
+                }
+                None => return Err(no_text(object, version)),
+            },
+            Err(error @ Error::NotFound { .. }) => {
+                self.full_output(object, version)?.ok_or(error)?
+            }
+            Err(error) => return Err(error),
+        };
+        let text: Arc<str> = text.into();
+        self.remember_text(object, version, Arc::clone(&text));
+        Ok(text)
+    }
+
+    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
+        if let Some(words) = self.words_of(object, version)? {
+            let image = words.images.into_iter().nth(number.saturating_sub(1));
+            return image.ok_or_else(|| no_text(object, version));
+        }
+        let name = image_name(number);
+        if let Some(image) = self.staged_additional(object, version, &name)? {
+            return Ok(image);
+        }
+        let found = self.owned_version(object, version)?;
+        match self.store.additional(&found, &name)? {
+            Some(image) => Ok(image),
+            None if is_forgotten(&found) => Err(Error::Forgotten { id: object.clone() }),
+            None => Err(no_text(object, version)),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Versions of objects as the session sees them: what is staged counts before what is stored, and a file that was moved owns
+//! the versions of what it was.
+
+use serde_json::{Map, Value, json};
+
+use super::Journal;
+use base::error::{Error, Result};
+use base::object::{
+    AsOf, Envelope, Hash, ObjectId, Payload, RedactionReason, Source, metadata_view,
+};
+use context::forms;
+use source::Latest;
+use store::{Store, Version};
+
+/// The text that says in a few words what an object is.
+const SHORT_SUMMARY: &str = "short_summary";
+
+/// What a reference line says of an object in any case, or by its handle.
+const IN_EVERY_LINE: [&str; 5] = ["id", "type", "path", "tool", "status"];
+
+impl Journal {
+    /// The latest staged version of an object.
+    pub(super) fn staged(&self, id: &ObjectId) -> Option<(&Envelope, &Payload)> {
+        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
+        staged.map(|(envelope, payload, _)| (envelope, payload))
+    }
+
+    /// An additional content of a version that is staged; `None` if the latest staged one is another, or has none of this name.
+    pub(super) fn staged_additional(
+        &self,
+        id: &ObjectId,
+        version: &Hash,
+        name: &str,
+    ) -> Result<Option<String>> {
+        let Some((_, payload)) = self.staged(id) else { return Ok(None) };
+        let is_it = payload.content_hash(None)? == *version;
+        Ok(payload.additional.get(name).filter(|_| is_it).cloned())
+    }
+
+    /// The latest version of an object, staged or stored.
+    pub(crate) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+        match self.staged(id) {
+            Some((_, payload)) => Latest::staged(payload).map(Some),
+            None => Ok(self.store.get(id, AsOf::Latest)?.map(Latest::from)),
+        }
+    }
+
+    /// Fields of an object's latest version, staged or stored.
+    pub(crate) fn latest_fields(&self, id: &ObjectId) -> Result<Option<Map<String, Value>>> {
+        match self.staged(id) {
+            Some((_, payload)) => Ok(Some(payload.fields.clone())),
+            None => Ok(self.store.get(id, AsOf::Latest)?.map(|version| version.fields)),
+        }
+    }
+
+    /// The source of an object, staged or stored.
+    pub(crate) fn source_of(&self, id: &ObjectId) -> Result<Option<Source>> {
+        match self.staged(id) {
+            Some((envelope, _)) => Ok(envelope.source.clone()),
+            None => Ok(self.store.get(id, AsOf::Latest)?.and_then(|known| known.envelope.source)),
+        }
+    }
+
+    /// What the reference line of an object says of it besides: its nickname, and the fields that its own `view` names, or its short
+    /// summary where it has no view.
+    pub(crate) fn label(&self, id: &ObjectId) -> Result<String> {
+        if self.state.is_confined() {
+            // Others' sessions may have given it both.
+            return Ok(String::new());
+        }
+        let nickname = self.store.nicknames(id)?.into_iter().next();
+        let (envelope, fields, stored) = match self.staged(id) {
+            Some((envelope, payload)) => (envelope.clone(), payload.fields.clone(), None),
+            None => match self.store.get(id, AsOf::Latest)? {
+                Some(version) => (version.envelope.clone(), version.fields.clone(), Some(version)),
+                None => return Ok(String::new()),
+            },
+        };
+        let additional = |name: &str| match (&stored, self.staged(id)) {
+            (Some(version), _) => self.store.additional(version, name),
+            (None, staged) => {
+                Ok(staged.and_then(|(_, payload)| payload.additional.get(name)).cloned())
+            }
+        };
+        let mut fields = fields;
+        if fields.get("view").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+            fields.insert("view".to_owned(), json!([SHORT_SUMMARY]));
+        }
+        let mut view = metadata_view(&envelope, &fields, None, additional)?;
+        view.retain(|(name, _)| !IN_EVERY_LINE.contains(&name.as_str()));
+        Ok(forms::label(nickname.as_ref(), &view))
+    }
+
+    /// A version that the session knows of an object, staged or stored.
+    pub(crate) fn known_version(
+        &self,
+        object: &ObjectId,
+        version: &Hash,
+    ) -> Result<Option<Latest>> {
+        for (envelope, payload, _) in self.staged.objects.iter().rev() {
+            if envelope.id == *object && payload.content_hash(None)? == *version {
+                return Latest::staged(payload).map(Some);
+            }
+        }
+        match self.owned_version(object, version) {
+            Err(Error::NotFound { .. }) => Ok(None),
+            found => found.map(|found| Some(Latest::from(found))),
+        }
+    }
+
+    /// The whole of an output that the host cut, by the object of its call and the SHA-256 of the text. `None` if no version of the
+    /// call holds it.
+    pub(super) fn full_output(&self, object: &ObjectId, text: &Hash) -> Result<Option<String>> {
+        let staged =
+            self.staged(object).and_then(|(_, payload)| payload.additional.get(FULL_OUTPUT));
+        if let Some(whole) = staged.filter(|whole| Hash::of(whole) == *text) {
+            return Ok(Some(whole.clone()));
+        }
+        let versions = self.store.history(object)?;
+        let holds = |version: &&Version| version.additional.get(FULL_OUTPUT) == Some(text);
+        match versions.iter().find(holds) {
+            Some(version) => self.store.additional(version, FULL_OUTPUT),
+            None if versions.iter().any(is_forgotten) => {
+                Err(Error::Forgotten { id: object.clone() })
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A stored version of an object, or of what it was before it was moved.
+    pub(super) fn owned_version(&self, object: &ObjectId, version: &Hash) -> Result<Version> {
+        let mut found = stored_version(&self.store, object, version);
+        for origin in self.state.origins(object).iter().rev() {
+            if !matches!(found, Err(Error::NotFound { .. })) {
+                break;
+            }
+            found = stored_version(&self.store, origin, version);
+        }
+        found
+    }
+
+    /// The object to which a version of a file belongs: the file's own, or one that it was before it was moved.
+    pub(crate) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
+        for (envelope, payload, _) in self.staged.objects.iter().rev() {
+            let is_one =
+                envelope.id == *object || self.state.origins(object).contains(&envelope.id);
+            if is_one && payload.content_hash(None)? == *version {
+                return Ok(envelope.id.clone());
+            }
+        }
+        match self.owned_version(object, version) {
+            Ok(found) => Ok(found.envelope.id),
+            Err(Error::NotFound { .. }) => Ok(object.clone()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a person had an object forgotten.
+    pub(crate) fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
+        Ok(self.forgotten.contains(id) || self.store.is_forgotten(id)?)
+    }
+
+    /// Whether the store refused an object in this session because a person had it forgotten. Asks the store nothing.
+    pub(crate) fn was_refused(&self, id: &ObjectId) -> bool {
+        self.forgotten.contains(id)
+    }
+
+    /// Whether the store refused any object.
+    pub(crate) fn has_refused(&self) -> bool {
+        !self.forgotten.is_empty()
+    }
+
+    /// Keeps that the store refused an object, so that the work done anew leaves it out. Where another call had the
+    /// provider's ID, the object has an ID of its own, which would differ the next time: the provider's counts as well.
+    pub(crate) fn refuse(&mut self, id: ObjectId) {
+        self.forgotten.extend(self.provider_id(&id));
+        self.forgotten.insert(id);
+    }
+
+    /// The provider's ID of the call whose object this is.
+    fn provider_id(&self, object: &ObjectId) -> Option<ObjectId> {
+        let is_it = |at: u64| self.state.result(at)?.object.as_ref().filter(|id| *id == object);
+        let (_, message) = self.state.window().rev().find(|(at, _)| is_it(*at).is_some())?;
+        message.key.calls.first().map(|id| ObjectId::new(&**id))
+    }
+}
+
+/// The version of an object with this `content_hash`, from the store.
+pub(crate) fn stored_version(store: &Store, object: &ObjectId, version: &Hash) -> Result<Version> {
+    let found = store.find_version(object, version)?;
+    found.ok_or_else(|| no_text(object, version))
+}
+
+/// Name of the additional content of a toolcall that holds the whole of an output that the host cut.
+pub(crate) const FULL_OUTPUT: &str = "full_output";
+
+/// Name of the additional content of a toolcall that holds one of its images, by its number, from 1.
+pub(crate) fn image_name(number: usize) -> String {
+    format!("image_{number}")
+}
+
+/// The error for a version that has no text.
+pub(crate) fn no_text(object: &ObjectId, version: &Hash) -> Error {
+    Error::NotFound { id: object.clone(), at: format!("with text and content hash `{version}`") }
+}
+
+/// Whether a version is what was left of an object that a person had forgotten.
+pub(crate) fn is_forgotten(version: &Version) -> bool {
+    let reason = version.redacted.as_ref().map(|redaction| redaction.reason);
+    reason == Some(RedactionReason::Forgotten)
+}

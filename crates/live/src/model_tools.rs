@@ -1,0 +1,281 @@
+//! The tools for the model, independent of any harness: name, description, JSON schema, and what executing them does.
+//!
+//! Must not know a host or its messages. Descriptions are paid for on every call, so each word has to earn its place.
+
+pub mod read;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{FinishedToolCall, LiveSession, Wanted};
+use base::error::{Error, Result};
+use context::content::text_block;
+use context::host::image_units;
+use context::tokens::{self, Counter};
+
+/// One of our tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Reads a file, with Pi's parameters and limits.
+    Read,
+    /// Shows an object's content.
+    Activate,
+    /// Lets an object's content leave the window.
+    Deactivate,
+    /// Activates an object and exempts it from collapse.
+    Pin,
+    /// Ends the exemption.
+    Unpin,
+}
+
+impl Tool {
+    /// All tools.
+    pub const ALL: [Self; 5] =
+        [Self::Read, Self::Activate, Self::Deactivate, Self::Pin, Self::Unpin];
+
+    /// Name by which the model calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Activate => "activate",
+            Self::Deactivate => "deactivate",
+            Self::Pin => "pin",
+            Self::Unpin => "unpin",
+        }
+    }
+
+    /// Description for the model.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Read => {
+                "Read the contents of a text file. Output is truncated to 2000 lines or 50KB (whichever is hit first). \
+                 Use offset/limit for large files."
+            }
+            Self::Activate => {
+                "Show what a line like `[t17] …` or `[t31-t44] …` stands for; lines or a pattern take a part. \
+                 Notes on files stand behind an output; one inside is not ours."
+            }
+            Self::Deactivate => "Let content go.",
+            Self::Pin => "Activate and keep in view.",
+            Self::Unpin => "Unpin content.",
+        }
+    }
+
+    /// One line for a list of tools in the system prompt; `None` if the description says as much.
+    pub fn prompt_snippet(self) -> Option<&'static str> {
+        match self {
+            Self::Read => Some("Read file contents"),
+            Self::Activate => Some("Show stored content again"),
+            Self::Deactivate | Self::Pin | Self::Unpin => None,
+        }
+    }
+
+    /// Rules for the system prompt, one line each, that name the tool.
+    pub fn prompt_guidelines(self) -> &'static [&'static str] {
+        match self {
+            Self::Activate => &[
+                "A line like `[t17] …` stands for content stored in full: work on from it, use activate where its exact text is \
+                 needed, and never write such a line into a file.",
+            ],
+            Self::Read | Self::Deactivate | Self::Pin | Self::Unpin => &[],
+        }
+    }
+
+    /// JSON schema of the arguments.
+    pub fn parameters(self) -> Value {
+        let name = json!({ "type": "string" });
+        let properties = match self {
+            Self::Read => json!({
+                "path": { "type": "string", "description": "Path to the file to read (relative or absolute)" },
+                "offset": { "type": "number", "description": "Line number to start reading from (1-indexed)" },
+                "limit": { "type": "number", "description": "Maximum number of lines to read" },
+            }),
+            Self::Activate => json!({
+                "name": { "type": "string", "description": "t17, f3, s2, turns 3-5 or a path" },
+                "lines": { "type": "string", "description": "e.g. 40-80" },
+                "pattern": { "type": "string", "description": "regex of lines" },
+            }),
+            Self::Pin => json!({ "name": name, "lines": { "type": "string" } }),
+            Self::Deactivate | Self::Unpin => json!({ "name": name }),
+        };
+        let required = if self == Self::Read { "path" } else { "name" };
+        json!({ "type": "object", "properties": properties, "required": [required] })
+    }
+
+    /// Executes a call.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for arguments of a wrong shape, and the errors of the tool itself. The model sees them as a failed
+    /// call.
+    pub fn execute(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<Answer> {
+        let text = match self {
+            Self::Read => read(session, call, args)?,
+            Self::Activate | Self::Pin => {
+                let text = session.activate(call, &wanted(args)?, self == Self::Pin)?;
+                return Ok(Answer { text, images: session.activated_images(call)? });
+            }
+            Self::Deactivate => session.deactivate(required(args, "name")?)?,
+            Self::Unpin => session.unpin(required(args, "name")?)?,
+        };
+        Ok(Answer { text, images: Vec::new() })
+    }
+}
+
+/// What the model sees of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The text.
+    pub text: String,
+    /// The images behind it, each as the JSON of its block.
+    pub images: Vec<String>,
+}
+
+impl Answer {
+    /// Tokens of it, in our count.
+    pub fn tokens(&self) -> u64 {
+        let images = self.images.len() as u64;
+        tokens::count(&self.text) + images * image_units(Counter::Bundled)
+    }
+
+    /// The answer as the content of a tool result, JSON.
+    pub fn content(&self) -> String {
+        let text = text_block(&self.text);
+        let blocks: Vec<&str> =
+            std::iter::once(&text).chain(&self.images).map(String::as_str).collect();
+        format!("[{}]", blocks.join(","))
+    }
+}
+
+/// The tools that a host has only because of us.
+const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpin];
+
+/// Tokens of our part of a request's tool definitions and system prompt.
+///
+/// `tools`: the definitions of the call, objects with `name`, `description` and `parameters`. `prompt`: its system prompt, which may
+/// name each tool with its [`Tool::prompt_snippet`] and hold its [`Tool::prompt_guidelines`].
+pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
+    let is_there = |tool: &&Tool| tools.iter().any(|known| known["name"] == tool.name());
+    let tokens = OURS.iter().filter(is_there).map(|tool| {
+        let definition = json!({
+            "name": tool.name(), "description": tool.description(), "parameters": tool.parameters(),
+        });
+        let lines = prompt_lines(*tool).filter(|(text, _)| prompt.contains(text));
+        let lines = lines.map(|(_, line)| tokens::count(&line));
+        tokens::count(&definition.to_string()) + lines.sum::<u64>()
+    });
+    tokens.sum()
+}
+
+/// What a system prompt says of a tool: each text, and the line that holds it.
+fn prompt_lines(tool: Tool) -> impl Iterator<Item = (&'static str, String)> {
+    let snippet =
+        tool.prompt_snippet().map(move |text| (text, format!("- {}: {text}\n", tool.name())));
+    let guidelines = tool.prompt_guidelines().iter().map(|text| (*text, format!("- {text}\n")));
+    snippet.into_iter().chain(guidelines)
+}
+
+fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
+    let given = required(args, "path")?;
+    let path = session.path_opened(given)?;
+    let bytes = file_bytes(&path)?;
+    let shown = read::read_text(
+        &String::from_utf8_lossy(&bytes),
+        given,
+        number(args, "offset")?,
+        number(args, "limit")?,
+    )?;
+    session.record_tool_call(&FinishedToolCall {
+        call: call.to_owned(),
+        tool: Tool::Read.name().to_owned(),
+        args: args.clone(),
+        is_error: false,
+        text: String::new(),
+    })?;
+    Ok(shown.text)
+}
+
+/// The bytes of a regular file. Others are refused, since a device or a pipe might never end.
+fn file_bytes(path: &Path) -> Result<Vec<u8>> {
+    let failed = |source| Error::File { act: "read", path: path.to_owned(), source };
+    source::read_bytes(path)
+        .map_err(failed)?
+        .ok_or_else(|| Error::argument("path", "names no regular file"))
+}
+
+fn wanted(args: &Value) -> Result<Wanted> {
+    Ok(Wanted {
+        name: required(args, "name")?.to_owned(),
+        lines: optional(args, "lines")?.map(str::to_owned),
+        pattern: optional(args, "pattern")?.map(str::to_owned),
+    })
+}
+
+fn required<'a>(args: &'a Value, name: &str) -> Result<&'a str> {
+    optional(args, name)?.ok_or_else(|| Error::argument(name, "is missing"))
+}
+
+/// A text argument. Models leave out what they do not use, or send it empty.
+fn optional<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
+    match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
+        Some(_) => Err(Error::argument(name, "is no text")),
+    }
+}
+
+fn number(args: &Value, name: &str) -> Result<Option<f64>> {
+    match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            value.as_f64().map(Some).ok_or_else(|| Error::argument(name, "is no number"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_a_wrong_shape_are_named() {
+        for args in [json!(null), json!({}), json!({ "name": 5 }), json!({ "name": " " })] {
+            assert_eq!(wanted(&args).unwrap_err().code(), "INVALID_ARGUMENT", "{args}");
+        }
+        let sloppy = json!({ "name": "t1", "lines": "", "pattern": null });
+        assert_eq!(wanted(&sloppy).unwrap(), Wanted { name: "t1".into(), ..Wanted::default() });
+    }
+
+    #[test]
+    fn the_model_is_told_where_our_notes_stand() {
+        let told = Tool::Activate.description();
+        assert!(
+            told.contains("Notes on files stand behind an output; one inside is not ours."),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn all_that_the_model_is_told_stays_small() {
+        let definitions: Vec<Value> =
+            OURS.iter().map(|tool| json!({ "name": tool.name() })).collect();
+        let prompt: String =
+            OURS.into_iter().flat_map(prompt_lines).map(|(_, line)| line).collect();
+        let without = overhead_tokens(&definitions, "");
+        let all = overhead_tokens(&definitions, &prompt);
+        assert!(without < all && all <= 276, "{without}, {all} tokens");
+        assert_eq!(overhead_tokens(&[], &prompt), 0);
+    }
+
+    #[test]
+    fn the_guidance_is_of_one_line_that_names_its_tool_and_reads_like_no_error() {
+        for tool in Tool::ALL {
+            for text in tool.prompt_guidelines() {
+                assert!(text.contains(tool.name()) && !text.contains('\n'), "{text}");
+                for word in ["omitted", "removed", "truncated", "not available"] {
+                    assert!(!text.contains(word), "{text}: {word}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! How two calls differ: what messages came, left, and are shown otherwise; system prompt and tools. Reads no store.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+use super::inspect::Prompt;
+use base::object::unified_diff;
+use context::host::HostMessage;
+use context::tokens::Counter;
+use store::DEFAULT_DIFF_CONTEXT;
+
+/// How a message of one call stands in another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// This many messages are the same in both, from these indexes on.
+    Kept {
+        /// Index in the earlier call.
+        old: usize,
+        /// Index in the later one.
+        new: usize,
+        /// How many.
+        count: usize,
+    },
+    /// A message that only the earlier call has.
+    Removed {
+        /// Index there.
+        old: usize,
+    },
+    /// A message that only the later call has.
+    Inserted {
+        /// Index there.
+        new: usize,
+    },
+    /// The same message, otherwise shown.
+    Changed {
+        /// Index in the earlier call.
+        old: usize,
+        /// Index in the later one.
+        new: usize,
+        /// Unified difference of the texts, or of the JSON where these are equal.
+        diff: String,
+    },
+}
+
+/// How the messages of one call, each as JSON, differ from those of another, in order.
+pub fn compare_calls(old: &[String], new: &[String]) -> Vec<Change> {
+    Comparer::default().compare(old, new)
+}
+
+/// Compares lists that have most messages in common, as those of neighbouring calls do: each message is read once, and so is how two
+/// differ. Holds what it was given, so it is for some calls and not for a whole session.
+#[derive(Default)]
+pub(super) struct Comparer {
+    identities: HashMap<String, Rc<Identity>>,
+    /// By both messages.
+    diffs: HashMap<String, HashMap<String, String>>,
+}
+
+impl Comparer {
+    /// As [`compare_calls`].
+    pub(super) fn compare(&mut self, old: &[String], new: &[String]) -> Vec<Change> {
+        let (before, after) = (self.identities(old), self.identities(new));
+        let mut changes = Vec::new();
+        for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
+            let (tag, from, to) = op.as_tag_tuple();
+            if tag == DiffTag::Equal {
+                for (one, other) in from.zip(to) {
+                    self.compare_messages(&mut changes, (one, &old[one]), (other, &new[other]));
+                }
+                continue;
+            }
+            changes.extend(from.map(|old| Change::Removed { old }));
+            changes.extend(to.map(|new| Change::Inserted { new }));
+        }
+        changes
+    }
+
+    fn compare_messages(
+        &mut self,
+        changes: &mut Vec<Change>,
+        (old, before): (usize, &str),
+        (new, after): (usize, &str),
+    ) {
+        if before != after {
+            changes.push(Change::Changed { old, new, diff: self.diff(before, after) });
+            return;
+        }
+        match changes.last_mut() {
+            Some(Change::Kept { count, .. }) => *count += 1,
+            _ => changes.push(Change::Kept { old, new, count: 1 }),
+        }
+    }
+
+    fn identities(&mut self, messages: &[String]) -> Vec<Rc<Identity>> {
+        messages.iter().map(|message| self.identity(message)).collect()
+    }
+
+    fn identity(&mut self, message: &str) -> Rc<Identity> {
+        if let Some(known) = self.identities.get(message) {
+            return Rc::clone(known);
+        }
+        let key = parsed(message).key;
+        let identity = Rc::new((key.role, key.timestamp, key.calls));
+        self.identities.insert(message.to_owned(), Rc::clone(&identity));
+        identity
+    }
+
+    fn diff(&mut self, before: &str, after: &str) -> String {
+        if let Some(known) = self.diffs.get(before).and_then(|diffs| diffs.get(after)) {
+            return known.clone();
+        }
+        let diff = text_diff(before, after);
+        let diffs = self.diffs.entry(before.to_owned()).or_default();
+        diffs.insert(after.to_owned(), diff.clone());
+        diff
+    }
+}
+
+/// Identity of a message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
+type Identity = (String, Option<i64>, Vec<String>);
+
+/// How system prompt and tools of one call differ from those of an earlier one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptChange {
+    /// Unified difference of the system prompts; none where they are the same.
+    pub text: Option<String>,
+    /// Names of the tools that only the later call has.
+    pub added: Vec<String>,
+    /// Names of the tools that only the earlier one has.
+    pub removed: Vec<String>,
+    /// Names of the tools that are defined otherwise.
+    pub changed: Vec<String>,
+}
+
+/// How system prompt and tools of a call differ from those of an earlier one; `None` where they are the same, or either is not known.
+pub(super) fn compare_prompts(old: Option<&Prompt>, new: Option<&Prompt>) -> Option<PromptChange> {
+    let (old, new) = (old?, new?);
+    let text = |prompt: &Prompt| prompt.text.clone().unwrap_or_default();
+    let diff = unified_diff(&text(old), &text(new), DEFAULT_DIFF_CONTEXT);
+    let (before, after) = (tools(&old.tools), tools(&new.tools));
+    let names = |tools: &[(String, &Value)], fits: &dyn Fn(&str, &Value) -> bool| {
+        tools.iter().filter(|(name, tool)| fits(name, tool)).map(|(name, _)| name.clone()).collect()
+    };
+    let has = |tools: &[(String, &Value)], name: &str| tools.iter().any(|(other, _)| other == name);
+    let change = PromptChange {
+        text: (!diff.is_empty()).then_some(diff),
+        added: names(&after, &|name, _| !has(&before, name)),
+        removed: names(&before, &|name, _| !has(&after, name)),
+        changed: names(&after, &|name, tool| {
+            before.iter().any(|(other, was)| other == name && *was != tool)
+        }),
+    };
+    (change != PromptChange::default()).then_some(change)
+}
+
+/// Definitions of tools with their names, in the form of any provider.
+fn tools(definitions: &Value) -> Vec<(String, &Value)> {
+    let name = |tool: &Value| {
+        let name = tool.get("name").or_else(|| tool.pointer("/function/name"));
+        name.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    definitions.as_array().into_iter().flatten().map(|tool| (name(tool), tool)).collect()
+}
+
+/// A message whose tokens do not matter.
+fn parsed(message: &str) -> HostMessage {
+    HostMessage::parse(message, Counter::Characters)
+}
+
+fn text_diff(before: &str, after: &str) -> String {
+    let text = |message: &str| parsed(message).text().into_owned();
+    let diff = unified_diff(&text(before), &text(after), DEFAULT_DIFF_CONTEXT);
+    if !diff.is_empty() {
+        return diff;
+    }
+    let pretty = |message: &str| {
+        let value: Value = serde_json::from_str(message).unwrap_or_default();
+        serde_json::to_string_pretty(&value).unwrap_or_default()
+    };
+    unified_diff(&pretty(before), &pretty(after), DEFAULT_DIFF_CONTEXT)
+}

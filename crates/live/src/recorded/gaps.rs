@@ -1,0 +1,82 @@
+//! Texts of stored objects for a call that is rendered again, and what the store does not hold of them. Must not decide what is shown
+//! instead of anything else.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::journal::{image_name, no_text, refers_to_chat, stored_version, stored_words};
+use base::error::Result;
+use base::object::{Hash, ObjectId};
+use context::log_layout::Texts;
+use context::segment::Words;
+use session::WithheldReason;
+use store::{Store, Version};
+
+/// Text of an object that the store does not hold, or not as it was.
+pub(super) struct Gap {
+    pub(super) object: ObjectId,
+    pub(super) reason: WithheldReason,
+    /// Whether nothing stands in its place.
+    pub(super) is_empty: bool,
+}
+
+impl Gap {
+    /// What is shown where nothing else stands.
+    pub(super) fn line(&self) -> String {
+        format!("[withheld: {}, object {}]", self.reason.as_str(), self.object)
+    }
+}
+
+/// Texts from the store; remembers the last one that is not what it was.
+pub(super) struct StoredTexts<'a> {
+    store: &'a Store,
+    pub(super) gap: RefCell<Option<Gap>>,
+}
+
+impl<'a> StoredTexts<'a> {
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self { store, gap: RefCell::default() }
+    }
+
+    /// The words of a segment, of whose messages something may have been taken out.
+    fn words(&self, segment: &Version) -> Result<Words> {
+        let (words, is_redacted) = stored_words(self.store, segment)?;
+        if is_redacted {
+            let (object, reason) = (segment.envelope.id.clone(), WithheldReason::Redacted);
+            self.gap.replace(Some(Gap { object, reason, is_empty: false }));
+        }
+        Ok(words)
+    }
+}
+
+impl Texts for StoredTexts<'_> {
+    fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>> {
+        let found = stored_version(self.store, object, version)?;
+        if refers_to_chat(&found) {
+            return Ok(self.words(&found)?.text.into());
+        }
+        let text = self.store.content(&found)?;
+        let Some(redaction) = found.redacted else {
+            return text.map(Arc::from).ok_or_else(|| no_text(object, version));
+        };
+        let (object, reason) = (object.clone(), redaction.reason.into());
+        self.gap.replace(Some(Gap { object, reason, is_empty: text.is_none() }));
+        Ok(text.unwrap_or_default().into())
+    }
+
+    fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
+        let found = stored_version(self.store, object, version)?;
+        if refers_to_chat(&found) {
+            let image = self.words(&found)?.images.into_iter().nth(number.saturating_sub(1));
+            return image.ok_or_else(|| no_text(object, version));
+        }
+        let image = self.store.additional(&found, &image_name(number))?;
+        let Some(redaction) = found.redacted else {
+            return image.ok_or_else(|| no_text(object, version));
+        };
+        let (object, reason) = (object.clone(), redaction.reason.into());
+        let is_empty = image.is_none();
+        self.gap.replace(Some(Gap { object, reason, is_empty }));
+        Ok(image.unwrap_or_else(|| "null".to_owned()))
+    }
+}

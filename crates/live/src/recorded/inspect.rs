@@ -1,0 +1,306 @@
+//! What a recorded call was made of: messages, system prompt and tools, how each message was shown and since when, the
+//! provider's request.
+//!
+//! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::call::{Place, render};
+use super::find::{Finder, FoundCall};
+use super::messages::ChatMessages;
+use super::slots::{apply_edits, slots_of};
+use crate::journal::stored_version;
+use base::error::Result;
+use base::object::{Handle, Hash, ObjectId};
+use context::tokens::Counter;
+use session::{
+    CallRecord, Event, MessageKind, Session, Shows, SlotRecord, Subject, Treatment, WithheldReason,
+};
+use store::Store;
+
+/// A recorded call.
+#[derive(Debug, Clone)]
+pub struct Inspected {
+    /// The session in which it was made: of a call that a fork inherited, the parent.
+    pub session: ObjectId,
+    /// Its number.
+    pub call: u64,
+    /// Its record; none of a call that failed open.
+    pub record: Option<CallRecord>,
+    /// Why it failed open.
+    pub failure: Option<String>,
+    /// Why its epoch started; none in the first epoch.
+    pub epoch_reason: Option<String>,
+    /// How large the ledger has it; none of a call that is in no bill.
+    pub size: Option<Size>,
+    /// System prompt and tools, where they were recorded.
+    pub prompt: Option<Prompt>,
+    /// The messages, each as JSON, as they went out; what the store does not hold is in `withheld`.
+    pub messages: Vec<String>,
+    /// What is known of each message.
+    pub about: Vec<About>,
+    /// Places of which the store does not hold what went out.
+    pub withheld: Vec<Place>,
+    /// Whether the call's hash was checked.
+    pub verified: bool,
+    /// The provider's request, where the host showed it.
+    pub payload: Option<Payload>,
+}
+
+/// How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size {
+    /// The provider's token count divided by ours, as it was known at the call.
+    pub factor: f64,
+    /// Tokens of the request.
+    pub sent: u64,
+    /// Tokens of the plain host's request, its compactions counted; none where it would not have made the call.
+    pub plain: Option<u64>,
+    /// Position in the chat of the first message that the plain host would still have had as it was; none without a compaction.
+    pub plain_from: Option<u64>,
+}
+
+impl Size {
+    fn of(found: &FoundCall) -> Option<Self> {
+        let record = found.record.as_ref()?;
+        let ledger = found.state.bill();
+        let bill = &ledger.last().filter(|last| last.number == record.number)?.bill;
+        Some(Self {
+            factor: bill.factor,
+            sent: bill.ours.total(),
+            plain: Some(bill.plain.total()).filter(|tokens| *tokens > 0),
+            plain_from: ledger.compaction().map(|compaction| compaction.from),
+        })
+    }
+}
+
+/// System prompt and tools of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// The system prompt; `None` without one, and where it is withheld.
+    pub text: Option<String>,
+    /// Definitions of the tools.
+    pub tools: Value,
+    /// Why it is not as it was, if so.
+    pub withheld: Option<WithheldReason>,
+}
+
+/// The provider's request of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// SHA-256 of the request as canonical JSON.
+    pub hash: Hash,
+    /// Its messages in the provider's format, each as JSON, where they are not those that we gave the host.
+    pub messages: Option<Vec<String>>,
+}
+
+/// What is known of a message of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct About {
+    /// Its position in the chat; `None` for a message of ours, and one that the chat does not hold so.
+    pub at: Option<u64>,
+    /// Its tokens, by our count; of a withheld one, those of what is in its place.
+    pub tokens: u64,
+    /// The call's object, of a tool result; the object whose content a message of ours shows.
+    pub object: Option<ObjectId>,
+    /// The handle of `object`.
+    pub handle: Option<Handle>,
+    /// Handle and path of the file that it shows or changed.
+    pub file: Option<(Handle, String)>,
+    /// How it is shown.
+    pub treatment: Option<Treatment>,
+    /// Since when, where not as the host gave it.
+    pub since: Option<Since>,
+    /// The notes that it carries.
+    pub notes: Vec<String>,
+    /// The lines of folded steps that it carries, and since when.
+    pub folds: Vec<(String, Since)>,
+}
+
+impl About {
+    /// Nothing of ours is done to it.
+    pub(super) fn become_given(&mut self) {
+        self.treatment = self.treatment.is_some().then_some(Treatment::Given);
+        self.since = None;
+        self.notes.clear();
+    }
+}
+
+/// Since when a message is shown so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    /// The first call that showed it so.
+    pub call: u64,
+    /// The epoch that changed it, and why that started; `None` where it was first sent so.
+    pub epoch: Option<(u32, String)>,
+}
+
+/// Reads a call of a session from the store.
+///
+/// # Errors
+/// As [`super::replay_call`].
+pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Inspected> {
+    let found = Finder::new(store, session).find(call)?;
+    inspect(store, &found, call, &mut ChatMessages::default())
+}
+
+/// Reads a call that was found. `chat`: what is known of this session's messages from other calls.
+pub(super) fn inspect(
+    store: &Store,
+    found: &FoundCall,
+    call: u64,
+    chat: &mut ChatMessages,
+) -> Result<Inspected> {
+    let replayed = render(store, found, chat)?;
+    let (state, history) = (&found.state, History::read(found.events()));
+    let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
+    let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
+    let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
+        let known = known_tokens(state, slot).filter(|_| !places.contains(&at));
+        let tokens = known.unwrap_or_else(|| chat.tokens(message));
+        About { tokens, ..about(state, &history, slot) }
+    });
+    let about = about.collect();
+    Ok(Inspected {
+        session: found.recording.session.envelope.id.clone(),
+        call,
+        epoch_reason: history.epochs.get(&epoch).cloned(),
+        size: Size::of(found),
+        prompt: prompt(store, found)?,
+        messages: replayed.messages,
+        about,
+        withheld: replayed.withheld,
+        verified: replayed.verified,
+        // A fork has the events of its parent before its own.
+        payload: payload(&found.recording.events, call),
+        failure: found.failure.clone(),
+        record: found.record.clone(),
+    })
+}
+
+impl Inspected {
+    /// Tokens of system prompt and tools, by our count.
+    pub fn prompt_tokens(&self) -> Option<u64> {
+        let Prompt { text, tools, .. } = self.prompt.as_ref()?;
+        Some(Counter::default().of_prompt(text.as_deref(), tools))
+    }
+}
+
+/// Since when messages are shown as they are, and why epochs started.
+#[derive(Default)]
+struct History {
+    since: HashMap<u64, Since>,
+    epochs: HashMap<u32, String>,
+    /// By the position of the first message.
+    folds: HashMap<u64, Since>,
+}
+
+impl History {
+    fn read(events: &[Event]) -> Self {
+        let mut history = Self::default();
+        let mut calls = 0;
+        for event in events {
+            match event {
+                Event::Treated { at, .. } => {
+                    history.since.insert(*at, Since { call: calls + 1, epoch: None });
+                }
+                Event::Epoch { number, reason, treatments, folds, .. } => {
+                    history.epochs.insert(*number, reason.clone());
+                    let since = Since { call: calls + 1, epoch: Some((*number, reason.clone())) };
+                    let changed = treatments.iter().map(|(at, _)| (*at, since.clone()));
+                    history.since.extend(changed);
+                    history.folds.extend(folds.iter().map(|fold| (fold.first, since.clone())));
+                }
+                Event::Edited { at, .. } => drop(history.since.remove(at)),
+                Event::Rewritten { chat_len, .. } => {
+                    history.since.retain(|at, _| at < chat_len);
+                }
+                Event::Called(record) => calls = record.number,
+                Event::FailedOpen { calls: failed } => calls += failed.len() as u64,
+                _ => {}
+            }
+        }
+        history
+    }
+}
+
+/// Tokens of a message that is shown as the host gave it, as they were counted when it came.
+fn known_tokens(state: &Session, slot: &SlotRecord) -> Option<u64> {
+    let SlotRecord::Chat { chat, content: None, folded: None } = slot else { return None };
+    Some(state.chat().get(*chat)?.tokens)
+}
+
+fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
+    let (at, folded) = match slot {
+        SlotRecord::Chat { chat, folded, .. } => (*chat, folded.as_deref().unwrap_or_default()),
+        SlotRecord::Active { active, .. } => {
+            let object = Some(active.clone());
+            return About { object, handle: state.handle(active), ..About::default() };
+        }
+        SlotRecord::Pool { .. } | SlotRecord::Message { .. } => return About::default(),
+    };
+    let fact = state.result(at);
+    let file = fact.and_then(|fact| match &fact.shows {
+        Shows::File { object, .. } | Shows::Change { object } | Shows::Activated { object, .. } => {
+            state.index().get(object)
+        }
+        Shows::Own => None,
+    });
+    let file = file.and_then(|entry| match &entry.subject {
+        file @ Subject::File { .. } => {
+            Some((entry.handle, state.shown_path(file.agent_path()).to_owned()))
+        }
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
+    });
+    let is_result =
+        state.chat().get(at).is_some_and(|known| matches!(known.kind, MessageKind::Result(_)));
+    let since = history.since.get(&at).cloned();
+    let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
+    let folds =
+        folds.filter_map(|fold| Some((fold.line.clone(), history.folds.get(&fold.first)?.clone())));
+    About {
+        at: Some(at),
+        object: fact.and_then(|fact| fact.object.clone()),
+        handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
+        file,
+        treatment: (is_result || since.is_some()).then(|| state.treatment(at).clone()),
+        since,
+        notes: state.notes(at).to_vec(),
+        folds: folds.collect(),
+        ..About::default()
+    }
+}
+
+fn prompt(store: &Store, found: &FoundCall) -> Result<Option<Prompt>> {
+    let version = found.record.as_ref().and_then(|record| record.system_prompt.as_ref());
+    let id = found.recording.session.fields.get("system_prompt_ref").and_then(Value::as_str);
+    let (Some(version), Some(id)) = (version, id) else { return Ok(None) };
+    let version = stored_version(store, &ObjectId::new(id), version)?;
+    Ok(Some(Prompt {
+        text: store.content(&version)?,
+        tools: version.fields.get("tools").cloned().unwrap_or_default(),
+        withheld: version.redacted.map(|redaction| redaction.reason.into()),
+    }))
+}
+
+fn payload(events: &[Event], call: u64) -> Option<Payload> {
+    let mut list = Vec::new();
+    for event in events {
+        let Event::Payload(record) = event else { continue };
+        apply_edits(&mut list, record.edits.as_deref().unwrap_or_default(), false);
+        if record.call != call {
+            continue;
+        }
+        let messages = record.edits.as_ref().map(|_| {
+            let text = |slot| match slot {
+                SlotRecord::Message { message, .. } => Some(message),
+                _ => None,
+            };
+            slots_of(std::mem::take(&mut list)).into_iter().filter_map(text).collect()
+        });
+        return Some(Payload { hash: record.hash.clone(), messages });
+    }
+    None
+}

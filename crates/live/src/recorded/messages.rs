@@ -1,0 +1,111 @@
+//! Messages of a session's chat as its calls show them: each is read and counted once for a call and those beside it.
+//! Must not know how a call is rendered.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use super::gaps::{Gap, StoredTexts};
+use crate::journal::{chat_at, chat_item};
+use base::error::{Error, Result};
+use base::object::Hash;
+use context::content::text_content;
+use context::host::HostMessage;
+use context::tokens::Counter;
+use session::Event;
+use store::{Item, Store, Version};
+
+/// Messages between two runs that are read with them: as fast as reading apart.
+const MOST_BETWEEN_RUNS: u64 = 32;
+
+/// A message of the chat.
+pub(super) struct ChatMessage {
+    /// As the host gave it; where the store does not hold its text, a line says so.
+    pub(super) message: HostMessage,
+    /// The text that the store does not hold as it was.
+    pub(super) gap: Option<Gap>,
+    /// Whether something was taken out of the message itself.
+    pub(super) is_redacted: bool,
+}
+
+/// Messages of the chat of one session, by position, as they were when its event number `until` had happened.
+#[derive(Default)]
+pub(super) struct ChatMessages {
+    until: usize,
+    known: HashMap<u64, ChatMessage>,
+    /// Tokens of messages that are shown otherwise than they came, by the hash of their JSON.
+    counted: HashMap<Hash, u64>,
+}
+
+impl ChatMessages {
+    /// Turns to another moment of the same session. What the host replaced in between is read anew.
+    pub(super) fn turn_to(&mut self, until: usize, events: &[Event]) {
+        let between = self.until.min(until)..self.until.max(until);
+        self.until = until;
+        for event in &events[between] {
+            match event {
+                Event::Edited { at, .. } => drop(self.known.remove(at)),
+                Event::Rewritten { chat_len, .. } => self.known.retain(|at, _| at < chat_len),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads those at `positions` that are not known, and no others of a long session.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(super) fn read(
+        &mut self,
+        store: &Store,
+        session: &Version,
+        positions: impl Iterator<Item = u64>,
+    ) -> Result<()> {
+        let wanted: BTreeSet<u64> = positions.filter(|at| !self.known.contains_key(at)).collect();
+        for run in runs(&wanted) {
+            let items = chat_at(store, session, self.until as u64, run.clone())?;
+            for (at, item) in run.zip(items).filter(|(at, _)| wanted.contains(at)) {
+                self.known.insert(at, read(store, &item)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tokens of a message as a call shows it, by our count.
+    pub(super) fn tokens(&mut self, message: &str) -> u64 {
+        let count = || HostMessage::parse(message, Counter::default()).tokens();
+        *self.counted.entry(Hash::of(message)).or_insert_with(count)
+    }
+
+    /// One that was read.
+    ///
+    /// # Errors
+    /// An internal error where the chat does not have it.
+    pub(super) fn get(&self, at: u64) -> Result<&ChatMessage> {
+        let missing = || Error::internal(format!("the chat has no message {at}"));
+        self.known.get(&at).ok_or_else(missing)
+    }
+}
+
+/// Runs that hold all positions.
+fn runs(positions: &BTreeSet<u64>) -> Vec<Range<u64>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for &at in positions {
+        match runs.last_mut() {
+            Some(run) if at - run.end < MOST_BETWEEN_RUNS => run.end = at + 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}
+
+fn read(store: &Store, item: &Item) -> Result<ChatMessage> {
+    let texts = StoredTexts::new(store);
+    let message = chat_item::read(&item.text, &texts, Counter::default())?;
+    let (gap, is_redacted) = (texts.gap.take(), item.redacted.is_some());
+    let Some(line) = gap.as_ref().filter(|gap| gap.is_empty).map(Gap::line) else {
+        return Ok(ChatMessage { message, gap, is_redacted });
+    };
+    let raw = message.with_content(&text_content(&line));
+    let message = HostMessage::from_stored(&raw, message.withheld, message.counter);
+    Ok(ChatMessage { message, gap, is_redacted })
+}

@@ -1,0 +1,48 @@
+//! The slots of a request, built from the edits that call records hold.
+
+use session::{Event, SlotEdit, SlotRecord};
+
+/// A slot as it is recorded, and whether something was taken out of the record.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorded {
+    pub(super) slot: SlotRecord,
+    pub(super) is_redacted: bool,
+}
+
+/// The slots of the newest recorded call.
+pub(crate) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
+    let mut slots = Vec::new();
+    for event in events {
+        if let Event::Called(record) = event {
+            apply_edits(&mut slots, &record.edits, false);
+        }
+    }
+    slots_of(slots)
+}
+
+/// Slots without what is known of their records.
+pub(crate) fn slots_of(slots: Vec<Recorded>) -> Vec<SlotRecord> {
+    slots.into_iter().map(|recorded| recorded.slot).collect()
+}
+
+/// Makes edits; a pool is given its lines in full.
+pub(crate) fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    let known = match slots.first().map(|recorded| &recorded.slot) {
+        Some(SlotRecord::Pool { pool_add, .. }) => pool_add.clone(),
+        _ => Vec::new(),
+    };
+    for edit in edits {
+        let at = place(edit.at).min(slots.len());
+        let end = at.saturating_add(place(edit.remove)).min(slots.len());
+        let insert = edit.insert.iter().cloned().map(|slot| match slot {
+            SlotRecord::Pool { pool_keep, pool_add, time } => {
+                let kept = known.iter().take(place(pool_keep)).cloned();
+                SlotRecord::Pool { pool_keep: 0, pool_add: kept.chain(pool_add).collect(), time }
+            }
+            other => other,
+        });
+        let insert: Vec<Recorded> = insert.map(|slot| Recorded { slot, is_redacted }).collect();
+        slots.splice(at..end, insert);
+    }
+}

@@ -1,0 +1,201 @@
+//! A session over time: each call with its window by kind of content, what happened between the calls, and how each object was shown.
+//!
+//! One walk over the session's events; a slot is counted when it enters a request, so that a call costs what it changed. Must not decide
+//! anything, nor render a message.
+
+mod kinds;
+mod marks;
+mod objects;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+pub use self::kinds::Kinds;
+use self::kinds::{Counted, Counting};
+use self::marks::marks_of;
+pub use self::marks::{Mark, MarkKind};
+use self::objects::Showing;
+pub use self::objects::{ObjectLine, ShownRun, Way};
+use crate::journal::Recording;
+use base::error::Result;
+use base::object::ObjectId;
+use session::{CallRecord, Event, Session, SlotEdit, SlotRecord};
+use store::Store;
+
+/// A session over time.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// Every call, those that failed open included, in order.
+    pub calls: Vec<CallPoint>,
+    /// What happened, in order.
+    pub marks: Vec<Mark>,
+    /// The objects that the session met, in the order in which it met them.
+    pub objects: Vec<ObjectLine>,
+}
+
+/// A call.
+#[derive(Debug, Clone, Default)]
+pub struct CallPoint {
+    /// Its number.
+    pub number: u64,
+    /// Its record, without the edits of the request; none of a call that failed open.
+    pub record: Option<CallRecord>,
+    /// Why it went out with the host's own messages.
+    pub failed_open: Option<String>,
+    /// Tokens of the request by kind of content.
+    pub kinds: Kinds,
+    /// Messages of the request.
+    pub messages: u64,
+}
+
+/// Reads a session over time.
+///
+/// # Errors
+/// Errors of the store; `NOT_FOUND` if there is no such session.
+pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
+    let recording = Recording::of(store, session, &"as a session")?;
+    let mut walk = Walk::new(store);
+    for event in &recording.events {
+        let marks = marks_of(event, walk.state.calls(), walk.model());
+        walk.marks.extend(marks);
+        walk.state.apply(event);
+        match event {
+            Event::Called(record) => walk.called(record)?,
+            Event::Edited { at, .. } => walk.stale.push(*at..at.saturating_add(1)),
+            Event::Rewritten { chat_len, .. } => walk.stale.push(*chat_len..u64::MAX),
+            Event::FailedOpen { calls } => {
+                let first = walk.state.calls() + 1 - calls.len() as u64;
+                walk.calls.extend((first..).zip(calls).map(|(number, failed)| CallPoint {
+                    number,
+                    failed_open: Some(failed.reason.clone()),
+                    ..CallPoint::default()
+                }));
+            }
+            _ => {}
+        }
+    }
+    Ok(walk.finish())
+}
+
+/// What is known so far.
+struct Walk<'a> {
+    counting: Counting<'a>,
+    state: Session,
+    /// The newest request.
+    slots: Vec<Counted>,
+    kinds: Kinds,
+    /// Tokens of system prompt and tools, as a call says that changes them.
+    prompt: u64,
+    showing: HashMap<ObjectId, Showing>,
+    /// Positions of the chat at which the host put other messages since the newest request.
+    stale: Vec<Range<u64>>,
+    calls: Vec<CallPoint>,
+    marks: Vec<Mark>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(store: &'a Store) -> Self {
+        Self {
+            counting: Counting::new(store),
+            state: Session::default(),
+            slots: Vec::new(),
+            kinds: Kinds::default(),
+            prompt: 0,
+            showing: HashMap::new(),
+            stale: Vec::new(),
+            calls: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// The model of the newest call that has a record.
+    fn model(&self) -> Option<&str> {
+        let record = self.calls.iter().rev().find_map(|call| call.record.as_ref());
+        record?.model.as_deref()
+    }
+
+    fn called(&mut self, record: &CallRecord) -> Result<()> {
+        let mut touched = Vec::new();
+        for edit in &record.edits {
+            self.edit(edit, &mut touched)?;
+        }
+        for edit in self.replaced() {
+            self.edit(&edit, &mut touched)?;
+        }
+        for object in touched {
+            if let Some(showing) = self.showing.get_mut(&object) {
+                showing.turn_to(record.number);
+            }
+        }
+        let fixed = record.bill.as_ref().and_then(|note| note.fixed);
+        self.prompt = fixed.unwrap_or(self.prompt);
+        self.calls.push(CallPoint {
+            number: record.number,
+            record: Some(CallRecord { edits: Vec::new(), ..record.clone() }),
+            failed_open: None,
+            kinds: Kinds { prompt: self.prompt, ..self.kinds },
+            messages: self.slots.len() as u64,
+        });
+        Ok(())
+    }
+
+    /// The slots to count again: since the call before, the host put another message in the place of theirs.
+    fn replaced(&mut self) -> Vec<SlotEdit> {
+        let stale = std::mem::take(&mut self.stale);
+        let is_stale = |position: u64| stale.iter().any(|range| range.contains(&position));
+        let places = self.slots.iter().enumerate().take_while(|_| !stale.is_empty());
+        let edit = |(at, slot): (usize, &Counted)| {
+            slot.position().filter(|position| is_stale(*position))?;
+            Some(SlotEdit { at: at as u64, remove: 1, insert: vec![slot.record.clone()?] })
+        };
+        places.filter_map(edit).collect()
+    }
+
+    fn edit(&mut self, edit: &SlotEdit, touched: &mut Vec<ObjectId>) -> Result<()> {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let at = place(edit.at).min(self.slots.len());
+        let end = at.saturating_add(place(edit.remove)).min(self.slots.len());
+        let pool = self.slots.first().map(|slot| slot.pool.clone()).unwrap_or_default();
+        let insert = edit.insert.iter().map(|slot| self.counting.count(slot, &self.state, &pool));
+        let insert: Vec<Counted> = insert.collect::<Result<_>>()?;
+        for slot in &insert {
+            self.kinds.add(&slot.kinds);
+            for (object, way) in &slot.shows {
+                self.showing.entry(object.clone()).or_default().enter(*way);
+                touched.push(object.clone());
+            }
+        }
+        for slot in self.slots.splice(at..end, insert) {
+            self.kinds.subtract(&slot.kinds);
+            for (object, way) in slot.shows {
+                if let Some(showing) = self.showing.get_mut(&object) {
+                    showing.leave(way);
+                }
+                touched.push(object);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Timeline {
+        let last = self.calls.last().map_or(0, |call| call.number);
+        let entries = self.state.index().entries().iter();
+        let objects = entries.map(|entry| {
+            let showing = self.showing.remove(&entry.id).unwrap_or_default();
+            ObjectLine::new(entry, &self.state, showing.finish(last))
+        });
+        let objects = objects.collect();
+        Timeline { calls: self.calls, marks: self.marks, objects }
+    }
+}
+
+/// The lines of a pool that a slot begins with, if it is one.
+fn pool_lines(slot: &SlotRecord, before: &[String]) -> Vec<String> {
+    match slot {
+        SlotRecord::Pool { pool_keep, pool_add, .. } => {
+            let kept = usize::try_from(*pool_keep).unwrap_or(usize::MAX);
+            before.iter().take(kept).chain(pool_add).cloned().collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,179 @@
+//! Of what a request consists: the tokens of a slot by kind of content, and what objects it shows. By our own count.
+
+use super::objects::Way;
+use super::pool_lines;
+use crate::journal::stored_version;
+use crate::recorded::text_of;
+use base::error::Result;
+use base::object::{Hash, ObjectId, ObjectType};
+use context::tokens::Counter;
+use context::view::content_tokens;
+use session::{ChatMessage, MessageKind, Session, SlotRecord, Subject, Treatment};
+use store::Store;
+
+/// Tokens of a request by kind of content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// System prompt and tools.
+    pub prompt: u64,
+    /// What a person wrote, and the host: summaries, roles that are not known.
+    pub person: u64,
+    /// What the model wrote, its calls included.
+    pub model: u64,
+    /// Results of tools, whole or in part.
+    pub outputs: u64,
+    /// Text of files.
+    pub files: u64,
+    /// Notes of ours.
+    pub notes: u64,
+    /// Lines that stand for content, and for folded steps.
+    pub references: u64,
+}
+
+impl Kinds {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.each(other, |sum, tokens| *sum += tokens);
+    }
+
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.each(other, |sum, tokens| *sum = sum.saturating_sub(tokens));
+    }
+
+    fn each(&mut self, other: &Self, change: impl Fn(&mut u64, u64)) {
+        change(&mut self.person, other.person);
+        change(&mut self.model, other.model);
+        change(&mut self.outputs, other.outputs);
+        change(&mut self.files, other.files);
+        change(&mut self.notes, other.notes);
+        change(&mut self.references, other.references);
+    }
+}
+
+/// A slot of a request, counted.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) kinds: Kinds,
+    /// The objects that it shows, and how.
+    pub(super) shows: Vec<(ObjectId, Way)>,
+    /// Its lines, if it is the metadata pool.
+    pub(super) pool: Vec<String>,
+    /// Its record, if it is of a message of the chat: the host may put another in its place, and the record stays the same.
+    pub(super) record: Option<SlotRecord>,
+}
+
+impl Counted {
+    /// Position in the chat of its message, if it is of one.
+    pub(super) fn position(&self) -> Option<u64> {
+        match self.record {
+            Some(SlotRecord::Chat { chat, .. }) => Some(chat),
+            _ => None,
+        }
+    }
+}
+
+/// What counts slots.
+pub(super) struct Counting<'a> {
+    store: &'a Store,
+    counter: Counter,
+}
+
+impl<'a> Counting<'a> {
+    pub(super) fn new(store: &'a Store) -> Self {
+        Self { store, counter: Counter::default() }
+    }
+
+    /// Counts a slot as the session stands. `pool`: the lines of the metadata pool in the request before.
+    pub(super) fn count(
+        &self,
+        slot: &SlotRecord,
+        state: &Session,
+        pool: &[String],
+    ) -> Result<Counted> {
+        match slot {
+            SlotRecord::Chat { chat, content, folded } => {
+                let Some(message) = state.chat().get(*chat) else { return Ok(Counted::default()) };
+                let (content, folded) = (content.as_deref(), folded.as_deref());
+                let counted = self.of_chat((*chat, message), state, content, folded);
+                Ok(Counted { record: Some(slot.clone()), ..counted })
+            }
+            SlotRecord::Pool { .. } => {
+                let pool = pool_lines(slot, pool);
+                let references = self.of_text(&pool.join("\n"));
+                Ok(Counted {
+                    kinds: Kinds { references, ..Kinds::default() },
+                    pool,
+                    ..Counted::default()
+                })
+            }
+            SlotRecord::Active { active, version, .. } => self.of_active(active, version),
+            SlotRecord::Message { message, .. } => {
+                let notes = self.of_message(message);
+                Ok(Counted { kinds: Kinds { notes, ..Kinds::default() }, ..Counted::default() })
+            }
+        }
+    }
+
+    fn of_chat(
+        &self,
+        (at, message): (u64, &ChatMessage),
+        state: &Session,
+        content: Option<&str>,
+        folded: Option<&str>,
+    ) -> Counted {
+        let treatment = if content.is_some() { state.treatment(at) } else { &Treatment::Given };
+        let way = Way::of(treatment);
+        let whole = content.map_or(message.tokens, |content| content_tokens(content, self.counter));
+        // Notes stand behind the content that they were added to.
+        let added = if content.is_some() { state.notes(at) } else { &[] };
+        let notes = added.iter().map(|note| self.counter.count(note)).sum::<u64>().min(whole);
+        let tokens = whole - notes;
+        let references = folded.map_or(0, |lines| self.counter.count(lines));
+        let mut kinds = Kinds { notes, references, ..Kinds::default() };
+        let mut shows = Vec::new();
+        match &message.kind {
+            MessageKind::User | MessageKind::Other => kinds.person = tokens,
+            MessageKind::Assistant => kinds.model = tokens,
+            MessageKind::Result(fact) => {
+                let text_of = match treatment {
+                    Treatment::Current { object, .. } => Some(object),
+                    _ => fact.shown_object(),
+                };
+                shows.extend(fact.object.iter().chain(text_of).map(|object| (object.clone(), way)));
+                let is_file = |object| {
+                    matches!(
+                        state.index().get(object).map(|it| &it.subject),
+                        Some(Subject::File { .. })
+                    )
+                };
+                let of_file = text_of.is_some_and(is_file);
+                match way {
+                    Way::Reference | Way::Reread => kinds.references += tokens,
+                    _ if of_file => kinds.files = tokens,
+                    _ => kinds.outputs = tokens,
+                }
+            }
+        }
+        Counted { kinds, shows, ..Counted::default() }
+    }
+
+    /// The content of an active object, in the layout `pools`; nothing where the store does not hold it any more.
+    fn of_active(&self, object: &ObjectId, version: &Hash) -> Result<Counted> {
+        let version = stored_version(self.store, object, version)?;
+        let text = text_of(self.store, &version, None)?.unwrap_or_default();
+        let tokens = self.of_text(&text);
+        let kinds = if version.envelope.kind == ObjectType::File {
+            Kinds { files: tokens, ..Kinds::default() }
+        } else {
+            Kinds { outputs: tokens, ..Kinds::default() }
+        };
+        Ok(Counted { kinds, shows: vec![(object.clone(), Way::Given)], ..Counted::default() })
+    }
+
+    fn of_text(&self, text: &str) -> u64 {
+        self.counter.count(text)
+    }
+
+    fn of_message(&self, json: &str) -> u64 {
+        context::host::HostMessage::parse(json, self.counter).tokens()
+    }
+}

@@ -1,0 +1,138 @@
+//! What happened in a session between its calls, for a person who looks at it over time.
+
+use base::object::ObjectId;
+use session::{CallRecord, Cause, Event, Rewrite};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// What.
+    pub kind: MarkKind,
+    /// The first call after it, whether or not that was made.
+    pub call: u64,
+    /// The object that it is about.
+    pub object: Option<ObjectId>,
+    /// In words: why an epoch began, the model, what happened to a file, a note.
+    pub text: Option<String>,
+}
+
+/// What can happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    /// An epoch began.
+    Epoch,
+    /// Another model than at the call before.
+    Model,
+    /// An object was activated.
+    Activated,
+    /// It was deactivated.
+    Deactivated,
+    /// It was pinned, which activates it.
+    Pinned,
+    /// It was unpinned.
+    Unpinned,
+    /// A file changed, moved, or is not reached any more.
+    FileChanged,
+    /// The model needed what had left.
+    Fault,
+    /// The host compacted its list.
+    Compaction,
+    /// The plain host would have compacted its list.
+    PlainCompaction,
+    /// The host went back to an earlier message.
+    Branch,
+    /// A call went out with the host's own messages.
+    FailedOpen,
+    /// The model was told something.
+    Note,
+}
+
+impl MarkKind {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Epoch => "epoch",
+            Self::Model => "model",
+            Self::Activated => "activated",
+            Self::Deactivated => "deactivated",
+            Self::Pinned => "pinned",
+            Self::Unpinned => "unpinned",
+            Self::FileChanged => "file_changed",
+            Self::Fault => "fault",
+            Self::Compaction => "compaction",
+            Self::PlainCompaction => "plain_compaction",
+            Self::Branch => "branch",
+            Self::FailedOpen => "failed_open",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// The marks that an event makes. `calls`: number of the calls before it; `model`: that of the newest of them.
+pub(super) fn marks_of(event: &Event, calls: u64, model: Option<&str>) -> Vec<Mark> {
+    let call = calls + 1;
+    let about = |kind, object: &ObjectId, text: Option<&str>| {
+        let (object, text) = (Some(object.clone()), text.map(str::to_owned));
+        vec![Mark { kind, call, object, text }]
+    };
+    let says =
+        |kind, text: &str| vec![Mark { kind, call, object: None, text: Some(text.to_owned()) }];
+    match event {
+        Event::Epoch { reason, .. } => says(MarkKind::Epoch, reason),
+        Event::Activated { object, pin: true, .. } => about(MarkKind::Pinned, object, None),
+        Event::Activated { object, .. } => about(MarkKind::Activated, object, None),
+        Event::Deactivated { object } => about(MarkKind::Deactivated, object, None),
+        Event::Unpinned { object } => about(MarkKind::Unpinned, object, None),
+        Event::File(file) => match change(file.cause) {
+            Some(words) => about(MarkKind::FileChanged, &file.object, Some(words)),
+            None => Vec::new(),
+        },
+        Event::Moved { to, .. } => about(MarkKind::FileChanged, to, Some("moved")),
+        Event::Orphaned { object, reason } => about(MarkKind::FileChanged, object, Some(reason)),
+        Event::Rewritten { how: Rewrite::Compaction, .. } => {
+            vec![Mark { kind: MarkKind::Compaction, call, object: None, text: None }]
+        }
+        Event::Rewritten { how, .. } => says(MarkKind::Branch, how.as_str()),
+        Event::Noted { text, .. } => says(MarkKind::Note, text),
+        Event::FailedOpen { calls } => {
+            let failed = (call..).zip(calls).map(|(call, failed)| Mark {
+                kind: MarkKind::FailedOpen,
+                call,
+                object: None,
+                text: Some(failed.reason.clone()),
+            });
+            failed.collect()
+        }
+        Event::Called(record) => of_call(record, model),
+        _ => Vec::new(),
+    }
+}
+
+/// What happened to a file, if it changed.
+fn change(cause: Cause) -> Option<&'static str> {
+    match cause {
+        Cause::Edited => Some("edited by the model"),
+        Cause::Written => Some("written by the model"),
+        Cause::Changed | Cause::Checked => Some("changed on disk"),
+        Cause::Read | Cause::Found | Cause::Linked => None,
+    }
+}
+
+fn of_call(record: &CallRecord, model: Option<&str>) -> Vec<Mark> {
+    let mark = |kind, text| Mark { kind, call: record.number, object: None, text };
+    let mut marks = Vec::new();
+    if model.is_some() && model != record.model.as_deref() {
+        marks.push(mark(MarkKind::Model, record.model.clone()));
+    }
+    let Some(note) = &record.bill else { return marks };
+    if note.faults > 0 {
+        let times =
+            if note.faults == 1 { String::new() } else { format!(", {} times", note.faults) };
+        let text = format!("the model needed what had left{times}");
+        marks.push(mark(MarkKind::Fault, Some(text)));
+    }
+    if note.compacted.is_some() {
+        marks.push(mark(MarkKind::PlainCompaction, None));
+    }
+    marks
+}

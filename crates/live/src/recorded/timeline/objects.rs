@@ -1,0 +1,138 @@
+//! How an object was shown, call by call.
+
+use base::object::{Handle, ObjectId, ObjectType, quote};
+use session::{IndexEntry, Session, Subject, Treatment};
+
+/// An object that the session met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectLine {
+    /// The object.
+    pub id: ObjectId,
+    /// Its handle.
+    pub handle: Handle,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment.
+    pub name: String,
+    /// Whether it is pinned now.
+    pub is_pinned: bool,
+    /// Runs of calls in which it was shown in the same way. Where there is none, it was not shown.
+    pub shown: Vec<ShownRun>,
+}
+
+/// A run of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownRun {
+    /// The first call.
+    pub from: u64,
+    /// The last.
+    pub to: u64,
+    /// How.
+    pub way: Way,
+}
+
+/// How an object is shown; where several messages show it, in the way that is listed first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// As the host gave it.
+    Given,
+    /// The file as it is now.
+    Current,
+    /// In part.
+    Excerpt,
+    /// By a line that says where it stands.
+    Reread,
+    /// By a line.
+    Reference,
+}
+
+const WAYS: [Way; 5] = [Way::Given, Way::Current, Way::Excerpt, Way::Reread, Way::Reference];
+
+impl Way {
+    pub(super) fn of(treatment: &Treatment) -> Self {
+        match treatment {
+            Treatment::Given => Self::Given,
+            Treatment::Current { .. } => Self::Current,
+            Treatment::Excerpt { .. } => Self::Excerpt,
+            Treatment::Reread { .. } => Self::Reread,
+            Treatment::Reference => Self::Reference,
+        }
+    }
+
+    /// As treatments are named.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Current => "current",
+            Self::Excerpt => "excerpt",
+            Self::Reread => "reread",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// How an object was shown so far.
+#[derive(Debug, Default)]
+pub(super) struct Showing {
+    /// Messages of the newest request that show it, by [`WAYS`].
+    counts: [u32; WAYS.len()],
+    runs: Vec<ShownRun>,
+    /// The first call of the run that goes on, and its way.
+    open: Option<(u64, Way)>,
+}
+
+impl Showing {
+    pub(super) fn enter(&mut self, way: Way) {
+        self.counts[way as usize] += 1;
+    }
+
+    pub(super) fn leave(&mut self, way: Way) {
+        let count = &mut self.counts[way as usize];
+        *count = count.saturating_sub(1);
+    }
+
+    /// The request of this call is complete.
+    pub(super) fn turn_to(&mut self, call: u64) {
+        let now = WAYS.into_iter().find(|way| self.counts[*way as usize] > 0);
+        if now == self.open.map(|(_, way)| way) {
+            return;
+        }
+        self.end(call.saturating_sub(1));
+        self.open = now.map(|way| (call, way));
+    }
+
+    pub(super) fn finish(mut self, last: u64) -> Vec<ShownRun> {
+        self.end(last);
+        self.runs
+    }
+
+    fn end(&mut self, last: u64) {
+        if let Some((from, way)) = self.open.take() {
+            self.runs.push(ShownRun { from, to: last, way });
+        }
+    }
+}
+
+impl ObjectLine {
+    pub(super) fn new(entry: &IndexEntry, state: &Session, shown: Vec<ShownRun>) -> Self {
+        let (kind, name) = match &entry.subject {
+            file @ Subject::File { .. } => {
+                let path = quote::name(state.shown_path(file.agent_path()));
+                (ObjectType::File, path.into_owned())
+            }
+            Subject::Toolcall { tool, .. } => {
+                let brief = state.brief(&entry.id);
+                let named = format!("{} {}", quote::name(tool), quote::line(brief));
+                (ObjectType::Toolcall, named.trim_end().to_owned())
+            }
+            Subject::Segment { turns: (first, last), .. } if first == last => {
+                (ObjectType::ChatSegment, format!("turn {first}"))
+            }
+            Subject::Segment { turns: (first, last), .. } => {
+                (ObjectType::ChatSegment, format!("turns {first} to {last}"))
+            }
+        };
+        let is_pinned = state.sets().is_pinned(&entry.id);
+        Self { id: entry.id.clone(), handle: entry.handle, kind, name, is_pinned, shown }
+    }
+}

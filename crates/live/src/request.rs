@@ -1,0 +1,227 @@
+//! What went out: the request of the last call, how it was recorded, and what the host showed of it.
+//!
+//! Built anew from the stored records after a restart. Must not write the store, look at files, or decide what the model sees.
+
+mod bill;
+mod failed;
+mod layout;
+mod notes;
+mod payload;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+pub(super) use self::bill::{Growth, changed_since_last, coming};
+use self::failed::FailedCalls;
+pub(super) use self::layout::{LayOut, NextRequest};
+use self::payload::Payloads;
+use super::journal::Journal;
+use super::recorded::recorded_slots;
+use base::error::Result;
+use base::object::Hash;
+use context::host::HostMessage;
+use context::tokens::Counter;
+use context::view::{self, Edit, View, record_key};
+use session::{ChatMessage, Event, Session, SlotEdit, SlotRecord};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Request {
+    counter: Counter,
+    /// The messages as they were last sent; empty after a restart.
+    view: View,
+    /// The slots of the newest call record, as they were read from the store.
+    recorded: Vec<SlotRecord>,
+    /// For each slot of `recorded`, what tells its message from another at the same position of the chat.
+    recorded_marks: Vec<Option<Hash>>,
+    /// Folded messages that change on every call, as they are now: nothing else holds their text.
+    volatile: HashMap<u64, HostMessage>,
+    payloads: Payloads,
+    failed: FailedCalls,
+}
+
+/// The host's list of one call: its first `skip` messages are those of the call before, the rest is here.
+pub(super) struct ListTail<'a> {
+    pub(super) skip: usize,
+    pub(super) messages: &'a [HostMessage],
+    /// Index of the first message that the host sends itself, as it is: see [`CallInfo::kept_from`](super::CallInfo::kept_from).
+    pub(super) kept_from: usize,
+}
+
+impl ListTail<'_> {
+    /// The message at an index of the list, where it is not one of those skipped.
+    pub(super) fn get(&self, index: usize) -> Option<&HostMessage> {
+        index.checked_sub(self.skip).and_then(|index| self.messages.get(index))
+    }
+}
+
+impl Request {
+    /// Nothing was sent.
+    pub(super) fn new(counter: Counter) -> Self {
+        Self {
+            counter,
+            view: View::default(),
+            recorded: Vec::new(),
+            recorded_marks: Vec::new(),
+            volatile: HashMap::new(),
+            payloads: Payloads::default(),
+            failed: FailedCalls::default(),
+        }
+    }
+
+    /// Starts from what the events of a session recorded. What waits to be stored about requests that went out stays.
+    pub(super) fn restart(&mut self, state: &Session, events: &[Event]) {
+        self.view = View::default();
+        self.volatile.clear();
+        self.recorded = recorded_slots(events);
+        self.recorded_marks = self.recorded.iter().map(|slot| mark(state, slot)).collect();
+        self.payloads.restart(events);
+        self.failed.drop_staged();
+    }
+
+    /// The messages as they were last sent.
+    pub(super) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Events about requests that went out, to be stored with the next commit.
+    pub(super) fn waiting_events(&self) -> Vec<Event> {
+        self.payloads.events()
+    }
+
+    /// Whether something waits to be stored about requests that went out.
+    pub(super) fn waits(&self) -> bool {
+        self.failed.any() || self.payloads.any_wait()
+    }
+
+    /// The waiting events were stored.
+    pub(super) fn waiting_events_stored(&mut self) {
+        self.payloads.clear_waiting();
+    }
+
+    /// Everything that waited was stored, and what was staged.
+    pub(super) fn committed(&mut self) {
+        self.payloads.clear_waiting();
+        self.failed.clear_staged();
+    }
+
+    /// A host message that did not cross, since it is as at the call before.
+    pub(super) fn kept_message(&self, journal: &Journal, index: usize) -> Result<HostMessage> {
+        let at = journal.state().chat().window()[index];
+        if journal.state().chat().get(at).is_some_and(ChatMessage::is_volatile) {
+            let slot = self.view.at_host(index);
+            if let Some(SlotRecord::Message { message, withheld }) = slot.map(|slot| &slot.record) {
+                return Ok(HostMessage::from_stored(message, withheld.clone(), self.counter));
+            }
+            if let Some(message) = self.volatile.get(&at) {
+                return Ok(message.clone());
+            }
+        }
+        journal.message(at)
+    }
+
+    /// The message at an index of the window: as it crossed, else as it is kept. Of one that was forgotten after it was
+    /// stored the stored rest counts, which is what its record renders again.
+    pub(super) fn message_at<'a>(
+        &self,
+        journal: &Journal,
+        list: &'a ListTail<'_>,
+        index: usize,
+    ) -> Result<Cow<'a, HostMessage>> {
+        let at = journal.state().chat().window()[index];
+        let is_withheld = journal.state().chat().get(at).is_some_and(|known| known.withheld);
+        match list.get(index) {
+            Some(message) if message.withheld.is_none() || is_withheld => {
+                Ok(Cow::Borrowed(message))
+            }
+            _ => self.kept_message(journal, index).map(Cow::Owned),
+        }
+    }
+
+    /// Keeps the text of a folded message that changes on every call.
+    pub(super) fn keep_volatile(&mut self, at: u64, message: &HostMessage) {
+        self.volatile.insert(at, message.clone());
+    }
+
+    /// Applies the edits that lead to the next request; returns them as they are recorded.
+    ///
+    /// `of_host`: number of messages of the host's list.
+    pub(super) fn apply(&mut self, edits: &[Edit], of_host: usize) -> Vec<SlotEdit> {
+        let recorded = self.recorded_edits(edits);
+        self.view.apply(edits, of_host);
+        recorded
+    }
+
+    /// Names the call that the request was made for.
+    pub(super) fn sent(&mut self, call: u64) {
+        self.view.set_call(call);
+    }
+
+    /// The edits against what was recorded last: after a restart the view begins anew, the records do not.
+    fn recorded_edits(&mut self, edits: &[Edit]) -> Vec<SlotEdit> {
+        if self.view.slots().is_empty() {
+            let before = std::mem::take(&mut self.recorded);
+            let after: Vec<SlotRecord> = edits
+                .iter()
+                .flat_map(|edit| &edit.insert)
+                .map(|slot| slot.record.clone())
+                .collect();
+            return view::recorded(before.first(), view::replacements(&before, &after, record_key));
+        }
+        let first = self.view.slots().first().map(|slot| &slot.record);
+        let records = |edit: &Edit| edit.insert.iter().map(|slot| slot.record.clone()).collect();
+        view::recorded(
+            first,
+            edits.iter().map(|edit| (edit.at, edit.remove, records(edit))).collect(),
+        )
+    }
+
+    /// How many slots at the front of the first request since a restart are those of the request before; `None` for later
+    /// requests. The edits do not say: records name messages of the chat by position, and another branch may have put others
+    /// there.
+    pub(super) fn resumed_slots(&self, state: &Session, edits: &[Edit]) -> Option<u64> {
+        let slots = edits.iter().flat_map(|edit| &edit.insert).map(|slot| &slot.record);
+        let before = self.recorded.iter().zip(&self.recorded_marks);
+        let same = slots
+            .zip(before)
+            .take_while(|(slot, (before, known))| slot == before && mark(state, slot) == **known);
+        self.view.slots().is_empty().then(|| same.count() as u64)
+    }
+
+    /// The contents with which messages were last sent, where they were not the host's, by position: for a session that was
+    /// restarted after files were moved. Rendered anew, they would name those files by what they are now.
+    fn recorded_contents(&self, state: &Session) -> HashMap<u64, String> {
+        if !self.view.slots().is_empty() || !state.has_moved_files() {
+            return HashMap::new();
+        }
+        let slots = self.recorded.iter().zip(&self.recorded_marks);
+        let contents = slots.filter_map(|(slot, known)| match slot {
+            SlotRecord::Chat { chat, content: Some(content), .. }
+                if mark(state, slot) == *known =>
+            {
+                Some((*chat, content.clone()))
+            }
+            _ => None,
+        });
+        contents.collect()
+    }
+
+    /// The records of the slots that were last sent, with their tokens where they are known.
+    pub(super) fn last_sent(&self) -> impl Iterator<Item = (&SlotRecord, Option<u64>)> {
+        let is_restarted = self.view.slots().is_empty();
+        let recorded = self.recorded.iter().filter(move |_| is_restarted);
+        let sent = self.view.slots().iter().map(|slot| (&slot.record, Some(slot.tokens)));
+        recorded.map(|record| (record, None)).chain(sent)
+    }
+}
+
+/// What tells the message of a slot from another at the same position of the chat: its hash, or where it is shown with other
+/// content its identity.
+fn mark(state: &Session, slot: &SlotRecord) -> Option<Hash> {
+    let SlotRecord::Chat { chat, content, .. } = slot else { return None };
+    let message = state.chat().get(*chat)?;
+    match content {
+        None => Some(message.digest.clone()),
+        Some(_) => Some(Hash::of(format!("{:?}", message.key))),
+    }
+}

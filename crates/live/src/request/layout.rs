@@ -1,0 +1,386 @@
+//! Lays out the next request: the slots of the messages that changed, an epoch where one starts, and the edits that lead from
+//! the last request to this one.
+//!
+//! Which epoch starts and how a message is shown is decided in the layer `context`; this hands it what it needs and records
+//! what it decided.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ListTail, Request};
+use crate::journal::Journal;
+use crate::{CallInfo, Notice, OpenSession};
+use base::error::Result;
+use base::harness::{Call, ToolKind};
+use base::object::ObjectId;
+use context::epoch::{self, Bound, Terms};
+use context::hazard::Chances;
+use context::host::HostMessage;
+use context::ledger::Coming;
+use context::pools_layout::{self, Limits};
+use context::view::{self, Edit, Slot};
+use context::window::{Marks, largest_step};
+use context::{fit, log_layout, model_rules, preview};
+use session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
+
+/// What laying out a request works on.
+pub(crate) struct LayOut<'a> {
+    /// The state, into which decisions are recorded.
+    pub(crate) journal: &'a mut Journal,
+    /// The request of the call before.
+    pub(crate) request: &'a Request,
+    /// The host's list.
+    pub(crate) list: &'a ListTail<'a>,
+    /// How the list stopped continuing the one before, and the index from which it differs.
+    pub(crate) rewrite: Option<(Rewrite, usize)>,
+    /// Position of the newest message, if it can carry a note.
+    pub(crate) newest: Option<u64>,
+    /// Settings and counter.
+    pub(crate) options: &'a OpenSession,
+}
+
+/// What the next request comes to.
+pub(crate) struct NextRequest {
+    /// How it differs from the last one.
+    pub(crate) edits: Vec<Edit>,
+    /// Of an epoch that starts, and of a request that is too long.
+    pub(crate) notices: Vec<Notice>,
+    /// Index in the host's list of the first message that no cache holds as it stood before.
+    pub(crate) cold_from: usize,
+}
+
+impl LayOut<'_> {
+    /// The edits of the layout `log`.
+    pub(crate) fn log_edits(
+        &mut self,
+        call: &CallInfo,
+        coming: &Coming,
+        hazards: &dyn Chances,
+    ) -> Result<NextRequest> {
+        let mut notices = self.note_all();
+        let mut slots = self.changed_slots()?;
+        let len = self.journal.state().chat().window().len();
+        let mut shown = self.request.view.sizes().to_vec();
+        shown.resize(len, 0);
+        for (index, slot) in &slots {
+            shown[*index] = tokens_of(slot);
+        }
+        let settings = &self.options.settings;
+        let bill = self.journal.state().bill();
+        let known = bill.last().map_or(0, |last| last.host_messages);
+        let first_new = usize::try_from(known).unwrap_or(usize::MAX);
+        let cold_from = self.cold_from(coming, &slots, first_new);
+        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
+        let terms = Terms {
+            keep_results: settings.keep_results,
+            collapse_tokens: settings.collapse_tokens,
+            marks,
+            rewrite: self.rewrite,
+            first_new,
+            cold_from,
+            prices: &coming.prices.prices,
+            warm: coming.warm,
+            fixed_tokens: coming.fixed,
+            bound: Bound::of(bill, settings),
+            first_token_tokens: coming.first_token_tokens(settings),
+            kept_from: self.list.kept_from,
+            rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
+            hazards,
+        };
+        let decided = epoch::decide(self.journal.state(), &shown, &terms);
+        if let Some(new) = decided.or_else(|| self.epoch_of_memory()) {
+            notices.push(self.notice_of(&new));
+            let mut changed = self.start_epoch(new)?;
+            let carried = self.newest_notes();
+            notices.extend(self.note_all());
+            if self.newest_notes() > carried {
+                changed.insert(len - 1);
+            }
+            for index in changed {
+                let slot = self.slot(index)?;
+                shown[index] = tokens_of(&slot);
+                slots.insert(index, slot);
+            }
+        }
+        if let Some(marks) = marks {
+            self.shorten_unanswered(&mut slots, &mut shown, marks.most)?;
+            notices.extend(exceeded(coming, marks, shown.iter().sum()));
+        }
+        Ok(NextRequest { edits: self.request.view.edits_to(slots, len), notices, cold_from })
+    }
+
+    /// Index in the window of the first message that no cache holds as the request would be without an epoch. `slots`: those that
+    /// changed; `first_new`: index of the first message that the previous request did not have.
+    fn cold_from(
+        &self,
+        coming: &Coming,
+        slots: &BTreeMap<usize, Vec<Slot>>,
+        first_new: usize,
+    ) -> usize {
+        if !coming.warm {
+            return 0;
+        }
+        if coming.follows && self.rewrite.is_none() {
+            return first_new;
+        }
+        let (state, view) = (self.journal.state(), &self.request.view);
+        let len = state.chat().window().len();
+        let edits = view.edits_to(slots.clone(), len);
+        let mut request: Vec<&Slot> = view.slots().iter().collect();
+        for edit in &edits {
+            drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
+        }
+        let sent = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
+        let held = coming.held(state, sent.prefixes());
+        request.get(held).and_then(|slot| slot.host).unwrap_or(len)
+    }
+
+    /// Shortens results that the model has not answered yet where the messages would have more than `most` tokens.
+    fn shorten_unanswered(
+        &mut self,
+        slots: &mut BTreeMap<usize, Vec<Slot>>,
+        shown: &mut [u64],
+        most: u64,
+    ) -> Result<()> {
+        let mut long = fit::too_long(self.journal.state(), shown, most);
+        long.retain(|(index, _)| *index < self.list.kept_from);
+        if long.is_empty() {
+            return Ok(());
+        }
+        let answer = self.newest_answer()?;
+        let said = answer.as_ref().map(|answer| answer.said().join("\n")).unwrap_or_default();
+        for (index, tokens) in long {
+            let at = self.journal.state().chat().window()[index];
+            let message = self.request.message_at(self.journal, self.list, index)?;
+            let id = message.key.calls.first();
+            let calls = answer.iter().flat_map(|answer| &answer.calls);
+            let call = calls.into_iter().find(|call| Some(&call.id) == id);
+            let kind =
+                call.map_or(ToolKind::Other, |call| Call::new(&call.tool, &call.args).kind());
+            let text = &*message.text();
+            let tokens = tokens.saturating_sub(message.tokens_beside_text());
+            let output = preview::Output { text, tokens, kind, said: &said, standing: &[] };
+            let treatment = fit::shortened(&output, self.options.counter, tokens);
+            self.journal.record(Event::Treated { at, treatment });
+            let slot = self.slot(index)?;
+            shown[index] = tokens_of(&slot);
+            slots.insert(index, slot);
+        }
+        Ok(())
+    }
+
+    /// The model's newest answer.
+    fn newest_answer(&self) -> Result<Option<HostMessage>> {
+        let state = self.journal.state();
+        let kinds: Vec<_> = state.window().map(|(_, message)| &message.kind).collect();
+        let newest = kinds.iter().rposition(|kind| matches!(kind, MessageKind::Assistant));
+        let message = newest.map(|index| {
+            self.request.message_at(self.journal, self.list, index).map(Cow::into_owned)
+        });
+        message.transpose()
+    }
+
+    /// The slots of the messages that are new or may look different now, by index in the window; none for a folded message.
+    fn changed_slots(&self) -> Result<BTreeMap<usize, Vec<Slot>>> {
+        let state = self.journal.state();
+        let len = state.chat().window().len();
+        let first = self.rewrite.map_or(self.list.skip, |(_, index)| index.min(self.list.skip));
+        let first = first.min(self.request.view.of_host());
+        let other = (0..first).filter(|index| self.rewrite.is_some() && self.folds_differ(*index));
+        let same = self.rewrite.map_or(len, |(_, index)| index);
+        let sent = self.request.recorded_contents(state);
+        let mut slots = BTreeMap::new();
+        for index in other.chain(first..len) {
+            let at = state.chat().window()[index];
+            let slot = match sent.get(&at).filter(|_| index < same) {
+                Some(content) => self.slot_as_sent(index, content)?,
+                None => self.slot(index)?,
+            };
+            slots.insert(index, slot);
+        }
+        for index in self.without_memory_notes() {
+            slots.insert(index, self.slot(index)?);
+        }
+        Ok(slots)
+    }
+
+    /// Whether the message at an index of the window went out otherwise than folds say now: a fold ends where the host takes
+    /// away what follows it.
+    fn folds_differ(&self, index: usize) -> bool {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        let Some(slot) = self.request.view.at_host(index) else { return !state.folds().hide(at) };
+        let lines = match &slot.record {
+            SlotRecord::Chat { folded, .. } => folded.as_deref(),
+            _ => None,
+        };
+        state.folds().hide(at) || lines != log_layout::fold_lines(state, at).as_deref()
+    }
+
+    fn notice_of(&self, new: &epoch::NewEpoch) -> Notice {
+        Notice::EpochStarted {
+            epoch: self.journal.state().epoch() + 1,
+            reason: new.reason.clone(),
+            collapsed: new.collapsed,
+            freed_tokens: new.freed_tokens,
+        }
+    }
+
+    /// Records a new epoch; returns the window indexes whose messages may look different now.
+    fn start_epoch(&mut self, new: epoch::NewEpoch) -> Result<BTreeSet<usize>> {
+        for fold in &new.folds {
+            self.journal.segment(fold.first..=fold.last, false)?;
+        }
+        let state = self.journal.state();
+        let window = state.chat().window();
+        let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
+        let changed = |index: &usize| {
+            let at = window[*index];
+            treated.contains(&at) || !state.notes(at).is_empty()
+        };
+        let mut indexes: BTreeSet<usize> = (0..window.len()).filter(changed).collect();
+        let event = Event::Epoch {
+            number: state.epoch() + 1,
+            reason: new.reason,
+            keep_notes: state.newest_said().map(|(at, _)| at),
+            notes_before: new.notes_before,
+            labels: self.labels(&new.treatments)?,
+            treatments: new.treatments,
+            folds: new.folds,
+        };
+        let folds = state.folds().clone();
+        self.journal.record(event);
+        let (window, now) = (self.journal.state().chat().window(), self.journal.state().folds());
+        indexes.extend((0..window.len()).filter(|index| now.differ_at(window[*index], &folds)));
+        Ok(indexes)
+    }
+
+    /// What the reference lines of an epoch say of their objects besides, where that is anything.
+    fn labels(&self, treatments: &[(u64, Treatment)]) -> Result<Vec<(u64, String)>> {
+        let state = self.journal.state();
+        let mut labels = Vec::new();
+        for (at, treatment) in treatments {
+            let object = state.result(*at).and_then(|fact| fact.text_of());
+            let is_told = |object: &&ObjectId| {
+                !state.sets().is_indexed_only(object) && *treatment == Treatment::Reference
+            };
+            let Some(object) = object.filter(is_told) else {
+                continue;
+            };
+            let label = self.journal.label(object)?;
+            if !label.is_empty() {
+                labels.push((*at, label));
+            }
+        }
+        Ok(labels)
+    }
+
+    /// The slots of the message at an index of the window: none if it is folded, and two where notes stand before it.
+    fn slot(&self, index: usize) -> Result<Vec<Slot>> {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        if state.folds().hide(at) {
+            return Ok(Vec::new());
+        }
+        let message = self.request.message_at(self.journal, self.list, index)?;
+        let has_crossed = matches!(message, Cow::Borrowed(_));
+        let message = message.as_ref();
+        if state.chat().get(at).is_some_and(ChatMessage::is_volatile) {
+            return Ok(vec![Slot::of_volatile(index, message)]);
+        }
+        let is_gone = message.withheld.is_some() && *state.treatment(at) != Treatment::Reference;
+        if let (true, false, Some(slot)) = (is_gone, has_crossed, self.request.view.at_host(index))
+        {
+            // Its text was forgotten meanwhile: what was sent stays.
+            return Ok(vec![slot.clone()]);
+        }
+        let content = log_layout::render(state, at, message, self.journal)?;
+        let slot = self.slot_with(index, message, content);
+        Ok(self.notes_ahead(index, message).into_iter().chain([slot]).collect())
+    }
+
+    /// The slot of the message at an index of the window with the content that was sent.
+    fn slot_as_sent(&self, index: usize, content: &str) -> Result<Vec<Slot>> {
+        let at = self.journal.state().chat().window()[index];
+        let message = self.request.message_at(self.journal, self.list, index)?;
+        if self.journal.state().folds().hide(at) || message.withheld.is_some() {
+            return self.slot(index);
+        }
+        let slot = self.slot_with(index, &message, Some(content.to_owned()));
+        Ok(self.notes_ahead(index, &message).into_iter().chain([slot]).collect())
+    }
+
+    /// The notes of a message that the host sent itself, as a message of ours.
+    fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at))?;
+        Some(Slot::ahead_of(index, message, notes))
+    }
+
+    /// A slot with this content, and the lines of folded steps where the message carries any.
+    fn slot_with(&self, index: usize, message: &HostMessage, content: Option<String>) -> Slot {
+        let at = self.journal.state().chat().window()[index];
+        match log_layout::fold_lines(self.journal.state(), at) {
+            Some(lines) => Slot::of_carrier(index, at, message, content, lines),
+            None => Slot::of_host(index, at, message, content),
+        }
+    }
+
+    /// The slot in `pools` of the message at an index of the window. One that did not change is as it was sent.
+    fn pools_slot(&self, index: usize) -> Result<Slot> {
+        let state = self.journal.state();
+        let at = state.chat().window()[index];
+        let sent = self.request.view.at_host(index).filter(|slot| {
+            let is_it = matches!(slot.record, SlotRecord::Chat { chat, .. } if chat == at);
+            is_it && index < self.list.skip && self.rewrite.is_none()
+        });
+        if let Some(slot) = sent {
+            return Ok(slot.clone());
+        }
+        let message = self.request.message_at(self.journal, self.list, index)?;
+        Ok(pools_layout::chat_slot(state, index, at, &message))
+    }
+
+    /// The edits of the layout `pools`.
+    pub(crate) fn pools_edits(&self, coming: &Coming) -> Result<NextRequest> {
+        let len = self.journal.state().chat().window().len();
+        let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
+        let before = self.request.view.slots();
+        let settings = &self.options.settings;
+        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
+        let limits = Limits {
+            marks,
+            per_turn: settings.active_per_turn,
+            turns: settings.active_turns,
+            // In a small window the pool leaves room for content, and as much in every call: it stands at the front.
+            pool_tokens: marks.map_or(settings.pool_tokens, |marks| {
+                settings.pool_tokens.min((marks.most + marks.reserved) / 8)
+            }),
+            counter: self.options.counter,
+        };
+        let metadata = |id: &ObjectId| self.journal.pool_line(id).ok().flatten();
+        let journal = &*self.journal;
+        let slots =
+            pools_layout::render(journal.state(), chat, before, &limits, journal, &metadata)?;
+        let tokens = slots.iter().map(|slot| slot.tokens).sum();
+        let notice = marks.and_then(|marks| exceeded(coming, marks, tokens));
+        Ok(NextRequest {
+            edits: view::edits_between(before, &slots),
+            notices: notice.into_iter().collect(),
+            cold_from: 0,
+        })
+    }
+}
+
+/// Tokens of the slots of one message.
+fn tokens_of(slots: &[Slot]) -> u64 {
+    slots.iter().map(|slot| slot.tokens).sum()
+}
+
+/// The notice of a request whose messages have so many tokens that it does not fit the window.
+fn exceeded(coming: &Coming, marks: Marks, tokens: u64) -> Option<Notice> {
+    let tokens = coming.fixed + tokens;
+    let window = marks.most + coming.fixed + marks.reserved;
+    (tokens > window).then_some(Notice::WindowExceeded { tokens, window })
+}

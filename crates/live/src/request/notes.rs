@@ -1,0 +1,72 @@
+//! Notes that stay until something else tells the same: they leave with an epoch, and stand in the newest message again.
+//!
+//! Must not look at files; notes on these are made where they are looked at.
+
+use super::layout::LayOut;
+use crate::Notice;
+use context::epoch::NewEpoch;
+use context::forms;
+use session::{Event, Subject};
+
+impl LayOut<'_> {
+    /// Notes in the newest message whatever no message that stands tells; says which changes of memory.
+    pub(super) fn note_all(&mut self) -> Vec<Notice> {
+        let Some(at) = self.newest else { return Vec::new() };
+        if let Some(text) = self.journal.state().due_continuation().map(str::to_owned) {
+            self.journal.record(Event::Noted { at, text, asked: false });
+        }
+        for text in self.compacted_lines() {
+            self.journal.record(Event::Noted { at, text, asked: false });
+        }
+        let mut notices = Vec::new();
+        for text in self.journal.state().due_memory() {
+            let line = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
+            notices.push(Notice::Told { line });
+            self.journal.record(Event::Noted { at, text, asked: false });
+        }
+        notices
+    }
+
+    /// Number of notes in the newest message.
+    pub(super) fn newest_notes(&self) -> usize {
+        self.newest.map_or(0, |at| self.journal.state().notes(at).len())
+    }
+
+    /// Indexes in the window of the messages whose notes of changes of memory left, since the system prompt holds them.
+    pub(super) fn without_memory_notes(&self) -> Vec<usize> {
+        let state = self.journal.state();
+        let window = state.chat().window();
+        let dropped = state.dropped_memory().iter();
+        dropped.filter_map(|at| window.iter().position(|known| known == at)).collect()
+    }
+
+    /// The epoch that begins where notes of memory left, since the system prompt holds them: nothing else changes.
+    pub(super) fn epoch_of_memory(&self) -> Option<NewEpoch> {
+        let state = self.journal.state();
+        (!state.dropped_memory().is_empty()).then(|| NewEpoch {
+            reason: "memory stands in the system prompt".to_owned(),
+            treatments: Vec::new(),
+            folds: Vec::new(),
+            collapsed: 0,
+            freed_tokens: 0,
+            notes_before: u64::MAX,
+        })
+    }
+
+    /// Lines that name what the host compacted away, where no message that stands does.
+    fn compacted_lines(&self) -> Vec<String> {
+        let state = self.journal.state();
+        let lines = state.compacted().filter_map(|entry| match entry.subject {
+            Subject::Segment { first, last, turns, .. } => {
+                Some(forms::compacted_line(entry.handle, turns, last + 1 - first))
+            }
+            _ => None,
+        });
+        let stands = |line: &String| {
+            let says = |note: &String| note.lines().any(|said| said == line);
+            let mut carriers = state.noted().filter(|at| state.notes(*at).iter().any(says));
+            carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
+        };
+        lines.filter(|line| !stands(line)).collect()
+    }
+}

@@ -1,0 +1,373 @@
+//! A session that is open: what the host calls, and the work that every such call shares. The parts do the rest.
+
+mod call;
+mod compaction;
+mod continuing;
+mod deadlines;
+mod memory;
+mod running;
+mod sets;
+mod status;
+mod work;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::continuing::Continuation;
+pub use self::memory::AtCall;
+pub use self::running::{Commit, Shown};
+pub use self::status::Status;
+use super::hazards;
+use super::intake::{Intake, Withholding};
+use super::journal::{Activity, Journal, session_key};
+use super::request::Request;
+use super::tools::{Guard, Tools, Wanted};
+use super::workspace::{FinishedToolCall, Progress, Reconciled, Workspace};
+use super::{Notice, OpenSession};
+use base::error::{Error, Result};
+use base::object::ObjectId;
+use base::path::absolute_path;
+use config::Settings;
+use context::breakpoints;
+use context::hazard::{Chances, Hazards};
+use context::host_compaction::Cancelled;
+use context::log_layout::Texts;
+use context::patch::{self, Patch};
+use context::statement::{self, Statement};
+use session::{Effect, Event, LineRange, Reported, Session};
+use source::TrackerOptions;
+use store::Store;
+
+/// What runs beside a session until it is closed, and is told then how long it may take.
+#[derive(Default)]
+struct AtClose(Option<Box<dyn FnOnce(Duration) + Send>>);
+
+impl fmt::Debug for AtClose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AtClose").field(&self.0.is_some()).finish()
+    }
+}
+
+/// A session at work.
+#[derive(Debug)]
+pub struct LiveSession {
+    options: Arc<OpenSession>,
+    journal: Journal,
+    workspace: Workspace,
+    request: Request,
+    intake: Intake,
+    chances: Box<dyn Chances>,
+    /// What happened between calls; it is reported with the next one.
+    waiting: Vec<Notice>,
+    /// Places that did not answer, as they were told last.
+    silent: Vec<PathBuf>,
+    /// Compactions of the host that were cancelled.
+    cancelled: Cancelled,
+    /// Called when the session is closed.
+    at_close: AtClose,
+}
+
+impl LiveSession {
+    /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
+    ///
+    /// One host session ID can occur with another harness or in another folder: that is another session. A session that
+    /// another process has open may be opened too: the one of the two that finds it changed continues as a session of its own,
+    /// `{id}+2` (the next number that is free), with all that was before. Later the one that wrote last is resumed.
+    ///
+    /// # Errors
+    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
+    pub fn open(store: Store, options: OpenSession) -> Result<Self> {
+        let options = Arc::new(options);
+        let _bounded = source::bounded(options.look_deadline());
+        let key = session_key(&store, &options)?;
+        let hazards = match &options.settings.hazards {
+            Some(path) => hazards::read(&absolute_path(path, &options.cwd))?,
+            None => Hazards::shipped().clone(),
+        };
+        let workspace = Workspace::open(Arc::clone(&options), &key)?;
+        let mut live = Self {
+            journal: Journal::open(store, Arc::clone(&options), key)?,
+            workspace,
+            request: Request::new(options.counter),
+            intake: Intake::default(),
+            chances: Box::new(hazards),
+            waiting: Vec::new(),
+            silent: Vec::new(),
+            cancelled: Cancelled::default(),
+            at_close: AtClose::default(),
+            options,
+        };
+        live.reload()?;
+        if live.journal.state().opened().is_none() {
+            live.journal.begin(&live.workspace.disk().canonical_cwd())?;
+            live.reload()?;
+        }
+        live.workspace.plan_check(&live.journal)?;
+        Ok(live)
+    }
+
+    /// Has this called when the session is closed, with the time that it may take; it is dropped with a session that is not closed.
+    pub fn at_close(&mut self, work: impl FnOnce(Duration) + Send + 'static) {
+        self.at_close = AtClose(Some(Box::new(work)));
+    }
+
+    /// Decides the next calls by these chances instead of the hazards of the settings. A replay that knows what comes uses it.
+    pub fn foresee(&mut self, chances: Box<dyn Chances>) {
+        self.chances = chances;
+    }
+
+    /// The state.
+    pub fn state(&self) -> &Session {
+        self.journal.state()
+    }
+
+    /// The session document's ID.
+    pub fn id(&self) -> &ObjectId {
+        self.journal.session_id()
+    }
+
+    /// The settings it was opened with.
+    pub fn settings(&self) -> &Settings {
+        &self.options.settings
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        self.journal.store()
+    }
+
+    /// What a person should know of the mappings of a sandbox.
+    pub fn oddities(&self) -> Vec<String> {
+        self.workspace.disk().oddities()
+    }
+
+    /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.
+    pub fn distrust(&mut self) {
+        self.journal.doubt();
+    }
+
+    /// Takes the effects of a finished tool call: files read, edited, written, found. They are stored when it returns.
+    pub fn record_tool_call(&mut self, finished: &FinishedToolCall) -> Result<()> {
+        if !finished.may_touch_files() {
+            return Ok(());
+        }
+        self.durably(|live| {
+            live.workspace.record_tool_call(&mut live.journal, finished)?;
+            live.commit_staged()
+        })
+    }
+
+    /// Takes a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the
+    /// agent sees. What became of it is stored when it returns; the model is told at its next call. Returns whether a known
+    /// file was moved.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
+        self.durably(|live| {
+            let is_moved = live.workspace.file_moved(&mut live.journal, from, to)?;
+            live.commit_staged()?;
+            Ok(is_moved)
+        })
+    }
+
+    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the content in `log`, a line in
+    /// `pools`, where the content stands in its own place.
+    ///
+    /// `call`: ID of the tool call; empty for a person's command. Then in `log` the newest message of the next call carries the content
+    /// as a note, which stays until the epoch ends, but not what is pinned and stands already.
+    ///
+    /// # Errors
+    /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or
+    /// pinned content half the window; `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
+    pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
+        self.durably(|live| {
+            let answer = live.tools().activate(call, wanted, pin);
+            // A refusal may have looked at a file first.
+            live.commit_staged()?;
+            answer
+        })
+    }
+
+    /// The images of the output that a call of this ID just activated, in order, each as the JSON of its block; none if it asked for
+    /// some of its lines, if the host's tools cannot show images, and in `pools`, where they stand in the chat.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn activated_images(&self, call: &str) -> Result<Vec<String>> {
+        let activated = self.state().effects(call).filter_map(|effect| match effect {
+            Effect::Activated(object, version, ranges) => Some((object, version, ranges)),
+            _ => None,
+        });
+        let Some((object, version, ranges)) = activated.last() else { return Ok(Vec::new()) };
+        if !self.options.images_leave() {
+            return Ok(Vec::new());
+        }
+        let lines = self.journal.text(object, version)?.split('\n').count() as u64;
+        if *ranges != [LineRange { first: 1, last: lines }] {
+            return Ok(Vec::new());
+        }
+        self.journal.images(object, version)
+    }
+
+    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
+    /// the file does not hold that line. `None` for everything else.
+    pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+        let _bounded = self.bounded();
+        let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);
+        Guard { journal, disk, request }.refuse_write(tool, args)
+    }
+
+    /// What to add to the error of an `edit` that failed, for the model; `None` where nothing helps: nothing changed and each
+    /// text stands once, the file is not text, or is excluded, forgotten or unknown and not there.
+    ///
+    /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one `oldText`. What the model is told
+    /// by it is stored when it returns.
+    pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
+        let _bounded = self.bounded();
+        let Some(path) = self.tools().file_of_edit(args)? else { return Ok(None) };
+        self.durably(|live| {
+            let (help, notices) = live.tools().help_for_edit(&path, args)?;
+            live.commit_staged()?;
+            live.waiting.extend(notices);
+            Ok(help)
+        })
+    }
+
+    /// Notes that a call went out with the host's own messages; what is stored next says so.
+    pub fn record_failed_call(&mut self, reason: &str) {
+        self.request.record_failed_call(reason);
+    }
+
+    /// Takes a request as the host is about to send it, as JSON: the changes that give it one more cache breakpoint. With
+    /// them made it is recorded with the newest call.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if `request_json` is no JSON; whatever the store reports, where the messages are not ours. The
+    /// host's own request should then go out.
+    pub fn prepare_payload(&mut self, request_json: &str) -> Result<Vec<Patch>> {
+        let mut request: Value = serde_json::from_str(request_json)
+            .map_err(|error| Error::argument("payload", error.to_string()))?;
+        let patches = breakpoints::breakpoint(&request);
+        patch::apply(&mut request, &patches);
+        let _bounded = self.bounded();
+        self.reload_if_in_doubt()?;
+        let withholding = Withholding { journal: &self.journal, workspace: &self.workspace };
+        let is_excluded = |message: &_| withholding.text_reason(message).is_some();
+        if self.request.note_payload(self.journal.state(), &request, is_excluded)? {
+            self.durably(|live| live.commit(Activity::Active))?;
+        }
+        Ok(patches)
+    }
+
+    /// Takes what a provider said that a request used; it is stored with what is stored next. A report of nothing, and one
+    /// that is known by its ID, is not taken. Without a call it is of the newest; call 0 is none of ours.
+    pub fn record_usage(&mut self, reported: Reported) -> Result<()> {
+        self.reload_if_in_doubt()?;
+        let call = reported.call.unwrap_or_else(|| self.journal.state().calls());
+        let reported = Reported { call: Some(call).filter(|call| *call > 0), ..reported };
+        let bill = self.journal.state().bill();
+        let is_known = reported.id.as_deref().is_some_and(|id| bill.knows_report(id));
+        if reported.total() > 0 && !is_known {
+            self.journal.record(Event::Reported(reported));
+        }
+        Ok(())
+    }
+
+    /// The ledger as of now, with what waits to be stored.
+    pub fn statement(&mut self) -> Result<Statement> {
+        self.reload_if_in_doubt()?;
+        Ok(statement::statement(&self.journal.events()?))
+    }
+
+    /// Where this process opens the file that `read` reads.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
+    pub fn path_opened(&self, given: &str) -> Result<std::path::PathBuf> {
+        let _bounded = self.bounded();
+        self.workspace.disk().path_opened(given)
+    }
+
+    /// Checks every known file within reach: those that changed get a version, those that are gone one without content, those
+    /// that were moved continue as what they are now. `progress` is called from several threads.
+    ///
+    /// A resumed session does this by itself before its first call.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn reconcile(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Reconciled> {
+        self.reload_if_in_doubt()?;
+        let result = self.attempt(|live| live.check_files(progress));
+        if result.is_err() {
+            self.journal.doubt();
+        }
+        result
+    }
+
+    /// As [`Self::reconcile`], where that is yet to be done; `None` where it is not.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn reconcile_due(
+        &mut self,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Option<Reconciled>> {
+        self.reload_if_in_doubt()?;
+        if self.workspace.is_check_due() { self.reconcile(progress).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether the check of the files is yet to be made.
+    pub fn is_reconcile_due(&self) -> bool {
+        self.workspace.is_check_due()
+    }
+
+    /// Tracks the files whose text the model saw and will see, until the session is closed or dropped.
+    ///
+    /// # Errors
+    /// `FILE` if the system gives no thread.
+    pub fn track(&mut self, options: TrackerOptions) -> Result<()> {
+        let _bounded = self.bounded();
+        self.workspace.track(&self.journal, options)
+    }
+
+    /// Waits until everything that happened to tracked files before is in the store; returns whether that took no longer than
+    /// `timeout`.
+    pub fn settle(&self, timeout: Duration) -> bool {
+        self.workspace.wait_until_tracked(timeout)
+    }
+
+    /// Stores what is not stored yet and marks the session paused. A session that another process wrote to since, and of
+    /// which nothing waits here, is left to it; of one in which nothing happened nothing is stored.
+    pub fn close(&mut self) -> Result<()> {
+        self.workspace.untrack();
+        self.reload_if_in_doubt()?;
+        // What a check of the files found is found again by the next one.
+        let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
+        let is_left = || Ok::<_, Error>(!self.journal.is_stored() || self.journal.has_moved_on()?);
+        if staged || self.request.waits() || !is_left()? {
+            self.durably(|live| {
+                live.request.stage_failed_calls(&mut live.journal);
+                live.commit(Activity::Paused)
+            })?;
+        }
+        // Who waits for the session to close gives up after the deadline.
+        if let Some(work) = self.at_close.0.take() {
+            work(self.deadline() / 2);
+        }
+        Ok(())
+    }
+
+    fn tools(&mut self) -> Tools<'_> {
+        Tools {
+            journal: &mut self.journal,
+            workspace: &mut self.workspace,
+            request: &self.request,
+            options: &self.options,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! One call, in five stages: *hear* what happened since the last one, *match* the host's list with the chat, *ingest* what is
+//! new, *lay out* the request, *commit*.
+
+use std::cell::RefCell;
+
+use super::LiveSession;
+use crate::intake::{Ingest, Taken};
+use crate::journal::Activity;
+use crate::request::{Growth, LayOut, ListTail, NextRequest, changed_since_last, coming};
+use crate::workspace::TrackerReport;
+use crate::{CallInfo, HostList, Notice, Transformed};
+use base::error::Result;
+use base::object::Hash;
+use config::Layout;
+use context::host::HostMessage;
+use context::view::{self, Edit};
+use session::{CallNote, CallRecord, Event, SlotEdit};
+
+/// A request that is laid out but not yet recorded.
+pub(super) struct LaidOut {
+    edits: Vec<Edit>,
+    pub(super) prompt: Option<Hash>,
+    recorded: Vec<SlotEdit>,
+    bill: CallNote,
+}
+
+impl LiveSession {
+    /// Takes the host's list before a call and says what goes out.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. After an error nothing of the call is
+    /// stored and the host's own messages should go out.
+    pub fn transform(&mut self, list: &HostList<'_>, call: &CallInfo) -> Result<Transformed> {
+        let _bounded = self.bounded();
+        let HostList { since, skip, .. } = *list;
+        let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
+        if since.is_none() && self.request.view().call().is_some() {
+            // The edits have to start from an empty request.
+            self.journal.doubt();
+        }
+        // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
+        if let Err(error) =
+            self.hear().and_then(|()| self.restore_and_withhold(skip, &mut messages))
+        {
+            self.journal.doubt();
+            self.request.drop_failed_list();
+            return Err(error);
+        }
+        let messages = RefCell::new(messages);
+        let mut result = self.attempt(|live| {
+            if live.journal.has_refused() {
+                live.restore_and_withhold(skip, &mut messages.borrow_mut())?;
+            }
+            // The view is empty after an error, after a restart, and when this session parted from another process. It is
+            // ahead of the caller where an answer got lost.
+            let view = live.request.view();
+            if since != view.call() || skip > view.of_host() {
+                return Ok(Transformed::Resend);
+            }
+            let kept_from = call.kept_from();
+            live.run(&ListTail { skip, messages: &messages.borrow(), kept_from }, call)
+        });
+        if result.is_err() {
+            self.journal.doubt();
+            self.request.keep_failed_list(self.journal.state(), skip, &messages.borrow());
+            self.reload_after_error(&result);
+        } else {
+            self.request.drop_failed_list();
+        }
+        if let Ok(Transformed::Edits { notices, .. }) = &mut result {
+            self.hear_of_silence();
+            notices.splice(0..0, std::mem::take(&mut self.waiting));
+        }
+        result
+    }
+
+    /// The stages after *hear*, as one work that is done anew where another process was faster.
+    fn run(&mut self, list: &ListTail<'_>, call: &CallInfo) -> Result<Transformed> {
+        let mut notices = Vec::new();
+        let (taken, laid) = self.prepare(list, call, &mut notices)?;
+        let LaidOut { edits, prompt, recorded, bill } = laid;
+        self.record_call(recorded, taken.repeats, call, prompt, bill);
+        self.commit(Activity::Active)?;
+        let call = self.journal.state().calls();
+        self.request.sent(call);
+        self.workspace.sent();
+        Ok(Transformed::Edits { call, edits: view::instructions(&edits), notices })
+    }
+
+    /// *Hear*: what the tracker reported since the last call.
+    fn hear(&mut self) -> Result<()> {
+        self.reload_if_in_doubt()?;
+        let TrackerReport { moves, notices } = self.workspace.take_tracker_report();
+        self.waiting.extend(notices);
+        for (from, to) in moves {
+            if let Some((from, to)) = self.workspace.paths_of_move(&self.journal, &from, &to)? {
+                self.file_moved(&from, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// *Match*, *ingest*, *lay out*.
+    pub(super) fn prepare(
+        &mut self,
+        list: &ListTail<'_>,
+        call: &CallInfo,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(Taken, LaidOut)> {
+        self.check_files_if_due()?;
+        self.commit_failed_calls()?;
+        let taken = self.take_list(list, notices)?;
+        let laid = self.lay_out(list, &taken, call, notices)?;
+        Ok((taken, laid))
+    }
+
+    /// *Match* and *ingest*.
+    pub(super) fn take_list(
+        &mut self,
+        list: &ListTail<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Taken> {
+        let mut ingest = self.ingest();
+        let found = ingest.match_list(list, notices)?;
+        ingest.take(list, &found, notices)
+    }
+
+    /// *Match* and *ingest* work on this.
+    pub(super) fn ingest(&mut self) -> Ingest<'_> {
+        Ingest {
+            journal: &mut self.journal,
+            workspace: &mut self.workspace,
+            intake: &mut self.intake,
+            request: &mut self.request,
+            options: &self.options,
+        }
+    }
+
+    /// *Lay out*: looks at the files, renders what is new or changed, starts an epoch where one pays.
+    fn lay_out(
+        &mut self,
+        list: &ListTail<'_>,
+        taken: &Taken,
+        call: &CallInfo,
+        notices: &mut Vec<Notice>,
+    ) -> Result<LaidOut> {
+        let prompt = self.journal.stage_prompt(call.system_prompt.as_ref(), &call.tools)?;
+        let coming = coming(self.journal.state(), &self.options, call, prompt.as_ref());
+        let rewrite = taken.rewrite;
+        let changed = changed_since_last(self.journal.state(), list, rewrite);
+        let epoch = self.journal.state().epoch();
+        let files = self.workspace.refresh(&mut self.journal, taken.known, taken.newest)?;
+        for change in files {
+            notices.extend(change.told(self.options.settings.layout));
+            notices.extend(change.notices);
+        }
+        let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
+        let newest = taken.newest;
+        let mut layout = LayOut { journal, request, list, rewrite, newest, options };
+        let next = match self.options.settings.layout {
+            Layout::Pools => layout.pools_edits(&coming)?,
+            Layout::Log => layout.log_edits(call, &coming, &*self.chances)?,
+        };
+        let NextRequest { edits, notices: more, cold_from } = next;
+        notices.extend(more);
+        let state = self.journal.state();
+        let resumed = self.request.resumed_slots(state, &edits);
+        let recorded = self.request.apply(&edits, state.chat().window().len());
+        let began = state.epoch() != epoch;
+        let growth = Growth { edits: &recorded, began, changed, resumed, cold_from };
+        let bill = self.request.bill_note(state, &coming, &growth);
+        Ok(LaidOut { edits, prompt, recorded, bill })
+    }
+
+    /// `repeats`: whether the host asks again with the list of the call before.
+    fn record_call(
+        &mut self,
+        edits: Vec<SlotEdit>,
+        repeats: bool,
+        call: &CallInfo,
+        system_prompt: Option<Hash>,
+        bill: CallNote,
+    ) {
+        let state = self.journal.state();
+        let retry_of = repeats.then(|| state.calls()).filter(|number| *number > 0);
+        self.request.next_call(retry_of.is_some());
+        let view = self.request.view();
+        let record = CallRecord {
+            number: state.calls() + 1,
+            retry_of,
+            model: call.model.clone(),
+            layout: self.options.settings.layout.as_str().to_owned(),
+            epoch: state.epoch(),
+            system_prompt,
+            edits,
+            hash: view.hash(),
+            sent_tokens: view.tokens(),
+            plain_tokens: state.chat().window_tokens(),
+            context_window: call.context_window,
+            bill: Some(bill),
+            time: self.journal.store().now(),
+        };
+        self.journal.record(Event::Called(record));
+    }
+}

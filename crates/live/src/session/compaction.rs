@@ -1,0 +1,148 @@
+//! The host is about to compact: whether it shall, and with which summary. Decides by what `context` says.
+
+use super::LiveSession;
+use crate::CallInfo;
+use crate::journal::Activity;
+use crate::request::{ListTail, coming};
+use base::error::Result;
+use config::scaled;
+use context::deeds;
+use context::forms;
+use context::host::HostMessage;
+use context::host_compaction::{
+    self, CompactionAnswer, HostCompaction, Leaves, Reason, Room, is_ours,
+};
+use session::MessageKind;
+
+/// Number of newest results of which a summary says what they did.
+const DEEDS: usize = 200;
+
+impl LiveSession {
+    /// Says what a host shall do that is about to compact. Afterwards the whole next list has to cross.
+    ///
+    /// `messages`: its list as it is now, a JSON array. `call`: what the next call would be made with.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. The host should then compact.
+    pub fn answer_compaction(
+        &mut self,
+        messages: &str,
+        call: &CallInfo,
+        asked: &HostCompaction,
+    ) -> Result<CompactionAnswer> {
+        let _bounded = self.bounded();
+        let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
+        self.reload_if_in_doubt()?;
+        self.restore_and_withhold(0, &mut messages)?;
+        let kept_from = call.kept_from();
+        let list = ListTail { skip: 0, messages: &messages, kept_from };
+        match asked.reason {
+            Reason::Manual => {
+                self.take_in(&list)?;
+                Ok(CompactionAnswer::Host)
+            }
+            // What the host judges by is its own list, and the next call may go out so too.
+            _ if self.request.has_failed() => Ok(CompactionAnswer::Host),
+            Reason::Overflow if asked.retries => self.own_summary(&list, call, asked.kept_from),
+            Reason::Threshold | Reason::Overflow => {
+                let Some(window) = call.context_window else { return Ok(CompactionAnswer::Host) };
+                let room = Room::of(window, asked.reserved);
+                let fits = self.next_tokens(&list, call)? <= room.most;
+                let cancels = fits && self.may_cancel(room);
+                Ok(if cancels { CompactionAnswer::Cancel } else { CompactionAnswer::Host })
+            }
+        }
+    }
+
+    /// Whether it helps to tell the host not to compact; notes that it was told.
+    fn may_cancel(&mut self, room: Room) -> bool {
+        let (state, bill) = (self.journal.state(), self.journal.state().bill());
+        let is_small = bill.last().is_some_and(|last| last.bill.ours.total() <= room.threshold);
+        let cancelled = self.cancelled.with(state.calls(), bill.reported().calls, is_small);
+        self.cancelled = cancelled.unwrap_or_default();
+        cancelled.is_some()
+    }
+
+    /// Tokens of the next request, in the provider's count: it is laid out as for a call, and all of that is given up again.
+    fn next_tokens(&mut self, list: &ListTail<'_>, call: &CallInfo) -> Result<u64> {
+        let reports = self.journal.staged_reports();
+        let tokens = self.attempt(|live| {
+            let (_, laid) = live.prepare(list, call, &mut Vec::new())?;
+            let coming = coming(live.journal.state(), &live.options, call, laid.prompt.as_ref());
+            Ok(scaled(live.request.view().tokens() + coming.fixed, coming.factor))
+        });
+        self.journal.doubt();
+        self.start_anew(Self::reload, &reports)?;
+        tokens
+    }
+
+    /// Stores what is new in a list that no call will have.
+    fn take_in(&mut self, list: &ListTail<'_>) -> Result<()> {
+        self.durably(|live| {
+            live.take_unseen(list)?;
+            live.commit_staged()
+        })
+    }
+
+    pub(super) fn take_unseen(&mut self, list: &ListTail<'_>) -> Result<()> {
+        self.commit_failed_calls()?;
+        let mut notices = Vec::new();
+        self.take_list(list, &mut notices)?;
+        self.waiting.extend(notices);
+        Ok(())
+    }
+
+    /// A summary of ours of what is before an index of the list. What it names is stored first.
+    fn own_summary(
+        &mut self,
+        list: &ListTail<'_>,
+        call: &CallInfo,
+        kept_from: usize,
+    ) -> Result<CompactionAnswer> {
+        self.durably(|live| {
+            live.take_unseen(list)?;
+            let window = live.journal.state().chat().window();
+            let gone = window[..kept_from.min(window.len())].to_vec();
+            let runs = live.ingest().runs_compacted(gone);
+            if runs.is_empty() {
+                return Ok(CompactionAnswer::Host);
+            }
+            let leaves = live.leaves(&runs)?;
+            live.commit(Activity::Active)?;
+            let summary = host_compaction::summary(&leaves, call.context_window);
+            Ok(CompactionAnswer::Summary(summary))
+        })
+    }
+
+    /// What a summary says of these runs of the chat.
+    pub(super) fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
+        let mut leaves = Leaves::default();
+        for (first, last) in runs {
+            let segment = self.journal.segment(*first..=*last, false)?;
+            let line = forms::compacted_line(segment.handle, segment.turns, last + 1 - first);
+            leaves.segments.push(line);
+        }
+        let state = self.journal.state();
+        let mut facts = Vec::new();
+        for at in runs.iter().flat_map(|(first, last)| *first..=*last) {
+            let Some(known) = state.chat().get(at).filter(|known| !known.withheld) else {
+                continue;
+            };
+            match &known.kind {
+                MessageKind::Result(fact) => facts.push(fact),
+                MessageKind::User => {
+                    let text = self.journal.message(at)?.text().into_owned();
+                    leaves.said.push((known.turn, text));
+                }
+                MessageKind::Other if known.key.role == "compactionSummary" => {
+                    let before = self.journal.message(at)?.summary();
+                    leaves.summary = before.filter(|text| !is_ours(text)).or(leaves.summary);
+                }
+                MessageKind::Other | MessageKind::Assistant => {}
+            }
+        }
+        let newest = facts.len().saturating_sub(DEEDS);
+        leaves.deeds = deeds::deeds(state, facts[newest..].iter().copied());
+        Ok(leaves)
+    }
+}

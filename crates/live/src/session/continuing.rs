@@ -1,0 +1,102 @@
+//! Going on with a session that another harness, or another machine, left. Decides by what `context` says.
+
+use std::path::Path;
+
+use super::LiveSession;
+use crate::journal::{Activity, Before};
+use base::error::{Error, Result};
+use base::object::ObjectId;
+use context::host_compaction::{self, Leaves};
+use session::{ChatMessage, Event, MessageKind};
+
+/// What a session took over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Continuation {
+    /// Where the other session was.
+    pub harness: String,
+    /// Turns of its chat.
+    pub turns: u32,
+    /// Messages of its chat.
+    pub messages: u64,
+    /// Objects that keep their handles.
+    pub objects: u64,
+    /// Those of them that are pinned.
+    pub pinned: u64,
+    /// Tokens of what the model is told of it, with the next message.
+    pub tokens: u64,
+}
+
+impl LiveSession {
+    /// Goes on with what another session left, wherever it was: its objects keep their handles, what it pinned stays pinned, and its
+    /// chat is told as text with the next message. The other session stays as it is. From here on the two are independent.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if this session has messages already, or is confined; `NOT_FOUND` or `FORGOTTEN` for the other; whatever the store reports.
+    pub fn continue_from(&mut self, source: &ObjectId) -> Result<Continuation> {
+        let _bounded = self.bounded();
+        self.reload_if_in_doubt()?;
+        if source == self.journal.session_id() || !self.journal.state().chat().is_empty() {
+            return Err(Error::argument(
+                "session",
+                "can only be continued in a session without messages: start a new one".to_owned(),
+            ));
+        }
+        if self.state().is_confined() {
+            return Err(Error::argument(
+                "session",
+                "is not for those who read this one".to_owned(),
+            ));
+        }
+        let cwd = self.workspace.disk().canonical_cwd();
+        let mut before = None;
+        let done = self.take_over(source, &cwd, &mut before);
+        if let (Err(_), Some(before)) = (&done, before) {
+            self.journal.give_back(before);
+        }
+        self.reload()?;
+        self.workspace.plan_check(&self.journal)?;
+        done
+    }
+
+    fn take_over(
+        &mut self,
+        source: &ObjectId,
+        cwd: &Path,
+        before: &mut Option<Before>,
+    ) -> Result<Continuation> {
+        self.journal.begin_work()?;
+        *before = Some(self.journal.take_over(source, cwd)?);
+        let objects = self.journal.state().index().entries().len() as u64;
+        let window = self.journal.state().chat().window().to_vec();
+        let runs = self.ingest().runs_compacted(window);
+        for (first, last) in &runs {
+            self.journal.segment(*first..=*last, true)?;
+        }
+        let leaves = Leaves { answer: self.last_words()?, ..self.leaves(&runs)? };
+        let state = self.journal.state();
+        let harness = state.came_from().unwrap_or("?").to_owned();
+        let text = host_compaction::continuation(&harness, &leaves, None);
+        let (chat, sets) = (state.chat(), state.sets());
+        let done = Continuation {
+            harness,
+            turns: chat.turn(),
+            messages: chat.len(),
+            objects,
+            pinned: sets.pinned().len() as u64,
+            tokens: self.options.counter.tokens_of(&text),
+        };
+        self.journal.record(Event::Continued { text });
+        self.commit(Activity::Active)?;
+        Ok(done)
+    }
+
+    /// The text of the newest answer.
+    fn last_words(&self) -> Result<Option<String>> {
+        let mut newest = self.journal.state().window().rev();
+        let answers = |message: &ChatMessage| matches!(message.kind, MessageKind::Assistant);
+        let newest = newest.find(|(_, message)| answers(message) && !message.withheld);
+        let Some((at, _)) = newest else { return Ok(None) };
+        let text = self.journal.message(at)?.text().trim().to_owned();
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+}

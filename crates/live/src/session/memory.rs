@@ -1,0 +1,73 @@
+//! What a session does for memory, which is a layer above: it says when a new system prompt costs nothing, and carries changes to the
+//! model until then. Must not know pages.
+
+use super::LiveSession;
+use crate::CallInfo;
+use base::error::Result;
+use base::object::Timestamp;
+use config::Layout;
+use context::prices::prices_of;
+use session::{CallTime, Event, MemoryChange, PromptedSession};
+
+/// A session at the moment of its next call, as memory sees it.
+#[derive(Debug)]
+pub struct AtCall<'a> {
+    live: &'a mut LiveSession,
+    call: &'a CallInfo,
+    now: Timestamp,
+}
+
+impl LiveSession {
+    /// The session at the moment of a call that comes next.
+    pub fn at_call<'a>(&'a mut self, call: &'a CallInfo, now: Timestamp) -> AtCall<'a> {
+        AtCall { live: self, call, now }
+    }
+}
+
+impl PromptedSession for AtCall<'_> {
+    // In `pools`, which has no notes, it always may change.
+    fn is_cold(&self) -> bool {
+        let (call, live) = (self.call, &*self.live);
+        let model = call.model.as_deref();
+        let settings = &live.options.settings;
+        let (_, prices) =
+            prices_of(&settings.prices, model.unwrap_or_default(), call.model_data.as_ref());
+        let (time, lifetime_seconds) = (Some(self.now.0), prices.lifetime_seconds);
+        let now = CallTime { time, lifetime_seconds };
+        settings.layout == Layout::Pools || !live.state().requests().ours().is_any_alive(model, now)
+    }
+
+    fn memory_rendered(&mut self) -> Result<()> {
+        if self.live.state().memory_changes() == 0 {
+            return Ok(());
+        }
+        self.live.durably(|live| {
+            live.journal.record(Event::MemoryRendered);
+            live.commit_staged()
+        })
+    }
+
+    fn memory_changed(&mut self, changes: &[MemoryChange]) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.live.durably(|live| {
+            for MemoryChange { text, file, call } in changes {
+                let (text, file, call) = (text.clone(), file.clone(), call.clone());
+                live.journal.record(Event::MemoryChanged { text, file, call });
+            }
+            live.commit_staged()
+        })
+    }
+
+    fn known_paths(&self) -> Vec<String> {
+        let state = self.live.state();
+        let edited = state.edited_files().filter_map(|(id, _)| state.index().get(id));
+        let edited = edited.map(|entry| entry.subject.agent_path().to_owned());
+        let known = state.files_with_known_text().map(|(_, path, _)| path.to_owned());
+        let mut paths: Vec<String> = edited.chain(known).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+}

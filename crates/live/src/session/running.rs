@@ -1,0 +1,140 @@
+//! A turn that the host runs itself: the results that it shows, and its end. Decides by what `context` says.
+
+use serde_json::Value;
+
+use super::LiveSession;
+use crate::HostList;
+use crate::intake::restore_wholes;
+use crate::request::ListTail;
+use crate::workspace::FinishedToolCall;
+use base::error::Result;
+use context::host::HostMessage;
+use session::Event;
+
+/// How a host is to show a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// With this content, JSON; `None`: as it is.
+    Content(Option<String>),
+    /// The session holds another request than [`HostList::since`] names, or none: call again with the whole list.
+    Resend,
+}
+
+/// What became of a turn that the host says has ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commit {
+    /// It is stored.
+    Committed,
+    /// It was stored before.
+    Duplicate,
+}
+
+impl Commit {
+    /// The word used in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Committed => "committed",
+            Self::Duplicate => "duplicate",
+        }
+    }
+}
+
+impl LiveSession {
+    /// Takes the result of a tool call, which the host is about to add to its list and sends itself: what the call did, as
+    /// [`Self::record_tool_call`], and the whole result. Says how the host is to show it.
+    ///
+    /// `list`: the host's, whose last message makes the call. `args`: arguments as the tool ran with them. `message`: the message that the
+    /// result will be, JSON.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. The host then shows what it has.
+    pub fn show_result(
+        &mut self,
+        list: &HostList<'_>,
+        args: Value,
+        message: &str,
+    ) -> Result<Shown> {
+        let _bounded = self.bounded();
+        let HostList { since, skip, .. } = *list;
+        let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
+        if since.is_none() && self.request.view().call().is_some() {
+            self.journal.doubt();
+        }
+        self.reload_if_in_doubt()?;
+        if since != self.request.view().call() || skip > self.request.view().of_host() {
+            return Ok(Shown::Resend);
+        }
+        let message = HostMessage::parse(message, self.options.counter);
+        self.record_tool_call(&FinishedToolCall {
+            call: message.key.calls.first().cloned().unwrap_or_default(),
+            tool: message.tool.clone().unwrap_or_default(),
+            args,
+            is_error: message.is_error,
+            text: message.text().into_owned(),
+        })?;
+        messages.push(message);
+        self.restore_and_withhold(skip, &mut messages)?;
+        let (list, result) = messages.split_at(messages.len() - 1);
+        let list = ListTail { skip, messages: list, kept_from: 0 };
+        self.durably(|live| {
+            live.take_unseen(&list)?;
+            let content = live.ingest().show(&result[0])?;
+            live.commit_staged()?;
+            Ok(Shown::Content(content))
+        })
+    }
+
+    /// Stores the messages of a turn that has ended well behind what is known. The same key twice stores nothing.
+    ///
+    /// `messages`: those of the turn, a JSON array; the first is what the person wrote.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports: then nothing is stored, and it can be done
+    /// again.
+    pub fn commit_turn(&mut self, key: &str, messages: &str) -> Result<Commit> {
+        let _bounded = self.bounded();
+        let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
+        self.reload_if_in_doubt()?;
+        if self.journal.state().has_committed(key) {
+            return Ok(Commit::Duplicate);
+        }
+        self.restore_and_withhold(0, &mut messages)?;
+        self.durably(|live| {
+            let (skip, known) = live.known_of_turn(&messages);
+            // What is known is as the host's list has it, where others may have changed it.
+            let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };
+            // A turn behind which others stand already is in the host's next list as it is.
+            if known < messages.len() && skip == live.journal.state().chat().window().len() {
+                live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
+                live.journal.record(Event::TurnCommitted { key: key.to_owned() });
+                live.commit_staged()?;
+            }
+            Ok(Commit::Committed)
+        })
+    }
+
+    /// Index in the window of the first of these messages that is not known, and how many before it are.
+    fn known_of_turn(&self, messages: &[HostMessage]) -> (usize, usize) {
+        let chat = self.journal.state().chat();
+        let is = |at: u64, message: &HostMessage| {
+            chat.get(at).is_some_and(|known| known.key == message.key)
+        };
+        let window = chat.window();
+        let first = messages.first();
+        let place = window.iter().rposition(|at| first.is_some_and(|first| is(*at, first)));
+        let place = place.unwrap_or(window.len());
+        let known = window[place..].iter().zip(messages);
+        let known = known.take_while(|(at, message)| is(**at, message)).count();
+        (place + known, known)
+    }
+
+    /// Nothing below sees text that is not to be stored, nor words of ours in the place of what the store has.
+    pub(super) fn restore_and_withhold(
+        &self,
+        skip: usize,
+        messages: &mut [HostMessage],
+    ) -> Result<()> {
+        restore_wholes(&self.journal, messages)?;
+        self.withhold(skip, messages)
+    }
+}

@@ -1,0 +1,70 @@
+//! What a person sees of a session at a glance.
+
+use super::LiveSession;
+use base::object::ObjectId;
+use config::{Layout, Settings};
+
+/// Figures for a status line.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Status {
+    /// Calls so far.
+    pub calls: u64,
+    /// Number of the epoch, from 0.
+    pub epoch: u32,
+    /// Tokens of the messages last sent.
+    pub window_tokens: u64,
+    /// Tokens of the messages as the host would have sent them.
+    pub plain_tokens: u64,
+    /// Tokens of the whole request last sent: system prompt, tools and messages, in the provider's count.
+    pub request_tokens: u64,
+    /// The same of the plain host's request.
+    pub plain_request_tokens: u64,
+    /// Our bill so far in US dollars, each call at the prices of its own model; `None` if no price is known.
+    pub bill_dollars: Option<f64>,
+    /// The plain host's.
+    pub plain_bill_dollars: Option<f64>,
+    /// Our bill by the plain host's; `None` before the first call.
+    pub bill_ratio: Option<f64>,
+    /// Content objects whose content stands in the window.
+    pub active_objects: u64,
+    /// Content objects met.
+    pub indexed_objects: u64,
+    /// Content objects pinned.
+    pub pinned_objects: u64,
+}
+
+impl LiveSession {
+    /// Figures for a status line.
+    pub fn status(&self) -> Status {
+        let state = self.journal.state();
+        let sent = state.sent();
+        let bill = state.bill();
+        let last = bill.last().map(|last| &last.bill);
+        let dollars = bill.dollars();
+        Status {
+            calls: state.calls(),
+            epoch: state.epoch(),
+            window_tokens: sent.map_or(0, |sent| sent.sent_tokens),
+            plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
+            request_tokens: last.map_or(0, |last| last.ours.total()),
+            plain_request_tokens: last.map_or(0, |last| last.plain.total()),
+            bill_dollars: dollars.map(|dollars| dollars.bill),
+            plain_bill_dollars: dollars.map(|dollars| dollars.plain_bill),
+            bill_ratio: bill.ratio(),
+            active_objects: self.active_objects().len() as u64,
+            indexed_objects: state.index().entries().len() as u64,
+            pinned_objects: state.sets().pinned().len() as u64,
+        }
+    }
+
+    /// Objects whose content stands in the window, in the order in which it does.
+    pub fn active_objects(&self) -> Vec<&ObjectId> {
+        let state = self.journal.state();
+        let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
+        if layout == Layout::Pools {
+            let active = state.active_by_window(active_per_turn, active_turns);
+            return active.into_iter().map(|active| &active.id).collect();
+        }
+        state.shown_objects()
+    }
+}

@@ -1,0 +1,146 @@
+//! Work on a session that ends with a commit: done anew beside another process, given up whole after an error.
+
+use super::LiveSession;
+use crate::intake::Withholding;
+use crate::journal::Activity;
+use crate::workspace::{MAX_STAGED_TEXT_BYTES, Progress, Reconciled};
+use base::error::{Error, Result};
+use context::host::HostMessage;
+use session::Event;
+
+/// How often a work is done while other processes write versions of what it looks at.
+const MAX_TRIES: u32 = 10;
+
+impl LiveSession {
+    /// Does work that ends with a commit. Where another process wrote to this session since, this one continues as a session
+    /// of its own and the work is done anew there; it is also done anew where one wrote to an object that it looked at. After a
+    /// failed commit the state is as before the work.
+    pub(super) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        let result = self.attempt(work);
+        self.reload_after_error(&result);
+        result
+    }
+
+    /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
+    pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        let _bounded = self.bounded();
+        self.reload_if_in_doubt()?;
+        let reports = self.journal.staged_reports();
+        let mut parted = false;
+        let mut tries = 1;
+        loop {
+            self.journal.begin_work()?;
+            match work(self) {
+                Err(Error::Conflict { id, .. }) if self.journal.owns(&id) && !parted => {
+                    self.start_anew(Self::part, &reports)?;
+                    parted = true;
+                }
+                // Another process wrote a version of it meanwhile: what was seen of it, or of its source, is looked at anew.
+                Err(Error::Conflict { id, .. }) if !self.journal.owns(&id) && tries < MAX_TRIES => {
+                    tries += 1;
+                    self.start_anew(Self::reload, &reports)?;
+                }
+                // It was forgotten since this process looked: the work is done anew without it.
+                Err(Error::Forgotten { id })
+                    if !self.journal.owns(&id) && !self.journal.was_refused(&id) =>
+                {
+                    self.journal.refuse(id);
+                    self.start_anew(Self::reload, &reports)?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Gives up what is staged, but for what providers reported before the work.
+    pub(super) fn start_anew(
+        &mut self,
+        start: impl FnOnce(&mut Self) -> Result<()>,
+        reports: &[Event],
+    ) -> Result<()> {
+        start(self)?;
+        for report in reports {
+            self.journal.record(report.clone());
+        }
+        Ok(())
+    }
+
+    /// Continues as a session of its own: another process writes to this one.
+    fn part(&mut self) -> Result<()> {
+        let waiting = self.request.waiting_events();
+        self.journal.part(&self.workspace.disk().canonical_cwd(), &waiting)?;
+        self.request.waiting_events_stored();
+        self.reload()
+    }
+
+    /// Reads the state again if work left it in doubt. Where that fails too, it is tried again before the next work.
+    pub(super) fn reload_after_error<T>(&mut self, result: &Result<T>) {
+        if result.is_err() {
+            drop(self.reload_if_in_doubt());
+        }
+    }
+
+    /// Reads the state again if an error left it in doubt.
+    pub(super) fn reload_if_in_doubt(&mut self) -> Result<()> {
+        if self.journal.is_in_doubt() { self.reload() } else { Ok(()) }
+    }
+
+    /// Reads the state again from the store, and starts everything anew that follows from it.
+    pub(super) fn reload(&mut self) -> Result<()> {
+        let result = self.reload_parts();
+        if result.is_err() {
+            self.journal.doubt();
+        }
+        result
+    }
+
+    fn reload_parts(&mut self) -> Result<()> {
+        self.workspace.reloaded();
+        let events = self.journal.reload()?;
+        self.request.restart(self.journal.state(), &events);
+        self.intake.restart(&self.journal)
+    }
+
+    /// Commits if anything is staged.
+    pub(super) fn commit_staged(&mut self) -> Result<()> {
+        if self.journal.staged_events() > 0 { self.commit(Activity::Active) } else { Ok(()) }
+    }
+
+    /// Commits what is staged and what waits to be stored about requests that went out.
+    pub(super) fn commit(&mut self, activity: Activity) -> Result<()> {
+        self.journal.commit(activity, &self.request.waiting_events())?;
+        self.request.committed();
+        self.workspace.committed(&self.journal);
+        Ok(())
+    }
+
+    /// Stores what is known of failed calls, before anything else changes.
+    pub(super) fn commit_failed_calls(&mut self) -> Result<()> {
+        let any = self.request.stage_failed_calls(&mut self.journal);
+        if any { self.commit(Activity::Active) } else { Ok(()) }
+    }
+
+    /// Puts placeholders in the place of messages whose text is not to be stored; see [`Withholding::withhold`].
+    pub(super) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
+        Withholding { journal: &self.journal, workspace: &self.workspace }.withhold(skip, messages)
+    }
+
+    /// The check of the files before the first call, if nobody made it since the session was opened.
+    pub(super) fn check_files_if_due(&mut self) -> Result<()> {
+        if self.workspace.is_check_due() { self.check_files(&|_| {}).map(drop) } else { Ok(()) }
+    }
+
+    /// Checks all known files. What is found waits for the next commit, unless it is much.
+    pub(super) fn check_files(
+        &mut self,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Reconciled> {
+        let mut check = self.workspace.start_check(&mut self.journal, progress)?;
+        while self.workspace.check_batch(&mut self.journal, &mut check)? {
+            if self.journal.staged_text_bytes() > MAX_STAGED_TEXT_BYTES {
+                self.commit(Activity::Active)?;
+            }
+        }
+        Ok(self.workspace.finish_check(&self.journal, &check))
+    }
+}

@@ -1,0 +1,73 @@
+//! What a confined session may name: what it met itself, in the versions that it met, and of files only those whose text the model saw.
+//! Everything else in the store is somebody else's, and a file that was merely named is the host's to show.
+
+use super::Tools;
+use base::error::{Error, Result};
+use base::object::{Hash, Name, ObjectId, VersionSelector};
+use session::Subject;
+
+impl Tools<'_> {
+    /// The object of a name: by handle, ID, path, prefix of its ID, and turns. A nickname may come from any session, and counts nothing.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub(super) fn find_met(&self, name: &Name) -> Result<ObjectId> {
+        let state = self.journal.state();
+        let index = state.index();
+        let exact = || {
+            let id = ObjectId::new(&*name.text);
+            index.get(&id).map(|_| id)
+        };
+        let found = match name.handle() {
+            Some(handle) => index.by_handle(handle).map(|entry| entry.id.clone()),
+            None => match exact().or(self.file_at(name)?.map(|id| state.current(&id).clone())) {
+                Some(id) if index.get(&id).is_some() => Some(id),
+                _ => match self.by_prefix(name)? {
+                    None => self.turns_named(name),
+                    found => found,
+                },
+            },
+        };
+        let object = found.filter(|id| self.is_met(id)).ok_or_else(|| unmet(name))?;
+        if name.version != VersionSelector::Latest {
+            self.require_met(&object, name)?;
+        }
+        Ok(object)
+    }
+
+    /// Whether the session met an object: of a file the model saw text.
+    pub(super) fn is_met(&self, object: &ObjectId) -> bool {
+        let state = self.journal.state();
+        match state.index().get(object).map(|entry| &entry.subject) {
+            Some(Subject::File { .. }) => state.seen(object).is_some(),
+            known => known.is_some(),
+        }
+    }
+
+    /// The versions of an object that the session met, oldest first.
+    pub(crate) fn versions_met(&self, object: &ObjectId) -> Vec<Hash> {
+        let state = self.journal.state();
+        match state.index().get(object).map(|entry| &entry.subject) {
+            Some(Subject::File { .. }) => state.versions(object).cloned().collect(),
+            Some(known) => vec![known.version().clone()],
+            None => Vec::new(),
+        }
+    }
+
+    /// The object of a name and the versions of it that the session met, oldest first, whether it is confined or not.
+    pub(crate) fn met(&self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
+        let object = self.find_met(&Name::parse(name)?)?;
+        let versions = self.versions_met(&object);
+        Ok((object, versions))
+    }
+
+    fn require_met(&self, object: &ObjectId, name: &Name) -> Result<()> {
+        let version = self.journal.store().select(object, name.version)?;
+        let is_met = self.versions_met(object).contains(&version.content_hash);
+        if is_met { Ok(()) } else { Err(unmet(name)) }
+    }
+}
+
+fn unmet(name: &Name) -> Error {
+    Error::UnknownName { name: name.text.clone() }
+}

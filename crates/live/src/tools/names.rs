@@ -1,0 +1,117 @@
+//! Finds the object of a name that the model or a person gives: first in the session index, then in the store.
+
+use super::Tools;
+use base::error::{Error, Result};
+use base::object::{AsOf, Name, ObjectId, ObjectType, quote};
+use context::forms;
+use session::{IndexEntry, Subject};
+use store::MAX_CANDIDATES;
+
+impl Tools<'_> {
+    /// Finds the object of a name, which may also be written as a line of ours quotes it: first in the session index by handle, ID, nickname,
+    /// path and ID prefix, then among the files of the store, then by turns. Never another session's toolcalls; where the session is
+    /// confined, only what it met.
+    ///
+    /// # Errors
+    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure objects.
+    pub(super) fn find(&self, name: &Name) -> Result<ObjectId> {
+        let quoted = || Name { text: quote::named(&name.text), version: name.version };
+        match self.find_as_given(name) {
+            Err(Error::UnknownName { .. }) if name.text.contains("\\u") => {
+                self.find_as_given(&quoted()).map_err(|_| unknown(name))
+            }
+            found => found,
+        }
+    }
+
+    fn find_as_given(&self, name: &Name) -> Result<ObjectId> {
+        if self.journal.state().is_confined() {
+            return self.find_met(name);
+        }
+        let index = self.journal.state().index();
+        if let Some(handle) = name.handle() {
+            let entry = index.by_handle(handle);
+            return entry.map(|entry| entry.id.clone()).ok_or_else(|| unknown(name));
+        }
+        self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
+        let may = |id: &ObjectId| self.is_reachable(id);
+        if let Some(id) = self.journal.store().find_exact(name, self.file_at(name)?, may)? {
+            return Ok(self.journal.state().current(&id).clone());
+        }
+        if let Some(id) = self.by_prefix(name)? {
+            return Ok(id);
+        }
+        if let Some(id) = self.journal.store().find_by_prefix(name, may)? {
+            return Ok(id);
+        }
+        self.turns_named(name).ok_or_else(|| unknown(name))
+    }
+
+    /// The part of the chat whose turns the name says.
+    pub(super) fn turns_named(&self, name: &Name) -> Option<ObjectId> {
+        let (first, last) = self.messages_named(name)?;
+        Some(self.journal.state().index().segment(first, last)?.id.clone())
+    }
+
+    /// What the name is as a path.
+    pub(super) fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
+        match self.workspace.disk().resolve(&name.text) {
+            Ok(path) => self.workspace.disk().file_id(&path).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The object of the session index that a prefix names.
+    pub(super) fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
+        let Some(prefix) = name.id_prefix() else { return Ok(None) };
+        let found: Vec<_> = self.journal.state().index().by_prefix(prefix).collect();
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.id.clone())),
+            several => {
+                let shown = several.iter().take(MAX_CANDIDATES);
+                let candidates = shown.map(|entry| self.describe(entry)).collect();
+                Err(Error::AmbiguousName { name: name.text.clone(), candidates })
+            }
+        }
+    }
+
+    /// Whether this session may use an object: it has met it, or it is a file.
+    fn is_reachable(&self, id: &ObjectId) -> Result<bool> {
+        if self.journal.state().index().get(id).is_some() {
+            return Ok(true);
+        }
+        let version = self.journal.store().get(id, AsOf::Latest)?;
+        Ok(version.is_some_and(|version| version.envelope.kind == ObjectType::File))
+    }
+
+    fn describe(&self, entry: &IndexEntry) -> String {
+        match &entry.subject {
+            file @ Subject::File { .. } => {
+                format!(
+                    "{} {}",
+                    entry.handle,
+                    quote::name(self.journal.state().shown_path(file.agent_path()))
+                )
+            }
+            Subject::Toolcall { tool, .. } => format!("{} {}", entry.handle, quote::name(tool)),
+            Subject::Segment { turns, .. } => {
+                format!("{} {}", entry.handle, forms::turns_phrase(*turns))
+            }
+        }
+    }
+
+    fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {
+        if self.journal.owns(id) {
+            return match self.journal.store().get(id, AsOf::Latest)? {
+                Some(version) => version.envelope.require_content_object(),
+                None => Ok(()),
+            };
+        }
+        Ok(())
+    }
+}
+
+fn unknown(name: &Name) -> Error {
+    Error::UnknownName { name: name.text.clone() }
+}

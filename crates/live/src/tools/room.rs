@@ -1,0 +1,83 @@
+//! Whether the window has room for what a tool is to bring in. Must not decide what leaves it.
+
+use std::collections::HashSet;
+
+use super::Tools;
+use base::error::{Error, Result};
+use base::object::ObjectId;
+use config::Layout;
+use context::ledger;
+use context::log_layout::Texts;
+use context::pools_layout::active_block;
+use context::view::{self, Slot, user_message};
+use context::window::{Marks, largest_step};
+use session::{SlotRecord, Treatment};
+
+impl Tools<'_> {
+    /// Refuses content for which the window has no room beside what came since the newest call. Under pressure most of what
+    /// stands may leave, so there is room for a quarter of the mark in any case.
+    pub(super) fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
+        let state = self.journal.state();
+        let Some((sent, marks)) = state.sent().zip(self.marks()) else { return Ok(()) };
+        let free = marks.high.saturating_sub(sent.sent_tokens).max(marks.high / 4);
+        let mut room = free.saturating_sub(state.coming_tokens());
+        if pin {
+            let pinned: u64 = state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
+            room = room.min((marks.high / 2).saturating_sub(pinned));
+        }
+        if tokens <= room {
+            return Ok(());
+        }
+        Err(Error::NoRoom { name: name.to_owned(), tokens, room })
+    }
+
+    /// The marks of the window that the newest call had, for its messages.
+    fn marks(&self) -> Option<Marks> {
+        let state = self.journal.state();
+        let window = state.sent()?.context_window?;
+        let bill = &state.bill().last()?.bill;
+        let share = self.options.settings.high_water;
+        Some(ledger::marks(window, bill.factor, share, largest_step(state)).without(bill.fixed))
+    }
+
+    /// Tokens of the messages that hold an object's content, as it was last sent.
+    pub(super) fn standing_tokens(&self, object: &ObjectId) -> u64 {
+        let showings: HashSet<u64> =
+            self.journal.state().showings(object).map(|showing| showing.at).collect();
+        let stands = |at: u64| {
+            let own = self.journal.state().result(at).and_then(|fact| fact.object.as_ref())
+                == Some(object);
+            let collapsed = *self.journal.state().treatment(at) == Treatment::Reference;
+            showings.contains(&at) || (own && !collapsed)
+        };
+        let holds = |record: &SlotRecord| match record {
+            SlotRecord::Chat { chat, .. } => {
+                self.options.settings.layout == Layout::Log && stands(*chat)
+            }
+            SlotRecord::Active { active, .. } => active == object,
+            SlotRecord::Pool { .. } | SlotRecord::Message { .. } => false,
+        };
+        let held = self.request.last_sent().filter(|(record, _)| holds(record));
+        held.map(|(record, tokens)| tokens.unwrap_or_else(|| self.recorded_tokens(record))).sum()
+    }
+
+    /// Tokens of a message of a request that an earlier run of this program made.
+    fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
+        match record {
+            SlotRecord::Chat { chat, content: None, .. } => {
+                self.journal.state().chat().get(*chat).map_or(0, |message| message.tokens)
+            }
+            SlotRecord::Chat { content: Some(content), .. } => {
+                view::content_tokens(content, self.options.counter)
+            }
+            SlotRecord::Active { active, version, ranges, time } => {
+                let text = self.journal.text(active, version);
+                text.map_or(0, |text| {
+                    let message = user_message(&active_block(active, &text, ranges), *time);
+                    Slot::of_ours(record.clone(), message, self.options.counter).tokens
+                })
+            }
+            SlotRecord::Pool { .. } | SlotRecord::Message { .. } => 0,
+        }
+    }
+}

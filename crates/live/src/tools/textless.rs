@@ -1,0 +1,78 @@
+//! Why an object that is to be activated has no text, in one line.
+//!
+//! Must not look at files but through `disk`, nor decide what is shown of one that has text.
+
+use serde_json::Value;
+
+use super::Tools;
+use base::error::Result;
+use base::object::{Handle, Hash, ObjectId, quote};
+use config::Layout;
+use context::forms;
+use source::Location;
+use store::Version;
+
+impl Tools<'_> {
+    /// The version to show of a file that has no text now: its last one with text, if the file was deleted. Else why it has
+    /// none, in words.
+    ///
+    /// `obstacle`: what kept the file from being looked at, if anything did.
+    pub(super) fn last_text_of(
+        &self,
+        object: &ObjectId,
+        handle: Handle,
+        location: Option<&Location>,
+        obstacle: Option<String>,
+    ) -> Result<Result<Hash, String>> {
+        if location.is_some_and(|location| self.workspace.disk().is_excluded_at(location)) {
+            return Ok(Err("the file is excluded".to_owned()));
+        }
+        let fields = self.journal.latest_fields(object)?.unwrap_or_default();
+        let size = fields.get("size_bytes").and_then(Value::as_u64).unwrap_or_default();
+        let size = forms::count(size, "byte");
+        let reason = fields.get("no_content").and_then(Value::as_str);
+        let why = match (obstacle, reason) {
+            (Some(obstacle), _) => obstacle,
+            (None, Some("binary")) => format!("it is binary, {size}"),
+            (None, Some("too_large")) => {
+                let limit = forms::count(self.options.settings.max_text_bytes, "byte");
+                format!("its {size} are more than the setting `maxTextBytes` allows, {limit}")
+            }
+            (None, Some("deleted")) => match self.last_with_text(object)? {
+                Some(last) => return Ok(Ok(last.content_hash)),
+                None => return Ok(Err("it is no longer on disk and had none before".to_owned())),
+            },
+            (None, Some("partial")) => {
+                let lines = fields.get("shown_lines").and_then(Value::as_str).unwrap_or_default();
+                format!("of it lines {lines} are known")
+            }
+            (None, _) => "it was not read".to_owned(),
+        };
+        // In `pools` nothing but the latest version can be active.
+        let last = if self.options.settings.layout == Layout::Log {
+            self.last_with_text(object)?
+        } else {
+            None
+        };
+        let offer = last.map_or_else(String::new, |last| {
+            format!("; {handle}@{} holds its last text", last.tx_id)
+        });
+        Ok(Err(why + &offer))
+    }
+
+    /// What to say of a name that is no object's but a path, where no file can be read: `src · no text: it is a folder`.
+    pub(super) fn no_file(&self, given: &str) -> Option<String> {
+        let obstacle = self.workspace.disk().obstacle_given(given)?;
+        Some(format!("{} · no text: {obstacle}", quote::name(given)))
+    }
+
+    /// The newest version that has text.
+    fn last_with_text(&self, object: &ObjectId) -> Result<Option<Version>> {
+        let versions = self.journal.store().history(object)?;
+        let met = self.versions_met(object);
+        let may = |version: &Version| {
+            !self.journal.state().is_confined() || met.contains(&version.content_hash)
+        };
+        Ok(versions.into_iter().find(|version| version.content.is_some() && may(version)))
+    }
+}

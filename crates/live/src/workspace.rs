@@ -1,0 +1,111 @@
+//! The files of a session: where they are, and what became of them since the model saw them.
+//!
+//! The only part of this layer that looks at files. It records what it finds in the journal, and never commits. Must not decide
+//! what the model sees.
+
+mod check;
+mod disk;
+mod elsewhere;
+mod finding;
+mod indexing;
+mod links;
+mod met;
+mod moves;
+mod notes;
+mod reach;
+mod reconcile;
+mod refresh;
+mod reported;
+mod seen_files;
+mod sharing;
+mod tool_files;
+mod tracked;
+
+use std::sync::Arc;
+
+pub use self::check::Progress;
+pub(super) use self::disk::Disk;
+pub use self::disk::Files;
+use self::met::Met;
+pub(super) use self::notes::{Announced, NoteBudget, describe_change};
+use self::reconcile::Due;
+pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
+pub use self::reconcile::Reconciled;
+use self::seen_files::Pending;
+pub use self::tool_files::FinishedToolCall;
+use self::tracked::Tracked;
+pub(super) use self::tracked::TrackerReport;
+use super::OpenSession;
+use super::journal::Journal;
+use base::error::Result;
+use base::object::Timestamp;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    options: Arc<OpenSession>,
+    disk: Disk,
+    looked: Looked,
+    /// The check of all known files after a pause.
+    reconcile: Due,
+    tracked: Option<Tracked>,
+    /// Files that may have changed and were not checked yet.
+    pending: Pending,
+    /// Files that calls met whose results are yet to come.
+    met: Met,
+}
+
+/// When files were last looked at. After a pause, when the session was last written.
+#[derive(Debug)]
+struct Looked {
+    /// Files that stand, see [`Workspace::stands`].
+    standing: Timestamp,
+    /// All files whose text the model knows.
+    known: Timestamp,
+}
+
+impl Looked {
+    fn all_at(time: Timestamp) -> Self {
+        Self { standing: time, known: time }
+    }
+}
+
+impl Workspace {
+    /// The workspace of the session with this key.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an exclusion glob or a mount mapping that cannot be used; what reading a sandbox's mounts
+    /// reports.
+    pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
+        Ok(Self {
+            disk: Disk::open(Arc::clone(&options), key)?,
+            options,
+            looked: Looked::all_at(Timestamp(0)),
+            reconcile: Due::No,
+            tracked: None,
+            pending: Pending::default(),
+            met: Met::default(),
+        })
+    }
+
+    /// Where the files are.
+    pub(super) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// To be called after a commit: hands the tracker the files that the model saw since the last one.
+    pub(super) fn committed(&mut self, journal: &Journal) {
+        self.reconcile.staged_is_stored();
+        self.track_seen_files(journal);
+    }
+
+    /// To be called when a request has gone out.
+    pub(super) fn sent(&mut self) {
+        self.met.clear();
+    }
+
+    /// To be called after the journal was read again from the store, which gives up what was staged.
+    pub(super) fn reloaded(&mut self) {
+        self.reconcile.staged_is_lost();
+    }
+}

@@ -1,0 +1,228 @@
+//! The one way to find out what became of known files: compare their stamps, follow those that moved, read those that differ,
+//! record what was found.
+//!
+//! `refresh`, `seen_files` and `reconcile` choose the files and decide what to say. Must not tell the model of anything.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::Workspace;
+use super::finding::Finding;
+use super::notes::is_announced;
+use super::reach::{is_deleted, why_out_of_reach};
+use crate::journal::Journal;
+use base::error::Result;
+use base::object::FileStamp;
+use base::object::{Hash, ObjectId, Payload, file_fields, file_type};
+use config::Layout;
+use session::{Cause, Subject};
+use source::{FileReading, FileState, Location};
+
+/// How far a check of files is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Files looked at.
+    pub files: u64,
+    /// Files in all.
+    pub of: u64,
+}
+
+/// Known files that are not as the session knows them.
+#[derive(Debug, Default)]
+pub(super) struct Differing {
+    /// The files to read. A file that moved stands here as the object that it is now.
+    pub(super) files: Vec<ObjectId>,
+    /// Number of files whose stamps were compared.
+    pub(super) compared: u64,
+    /// Number of files that moved.
+    pub(super) moved: u64,
+}
+
+/// A known file that this process can look at.
+struct KnownFile {
+    object: ObjectId,
+    open: PathBuf,
+    expected: Expected,
+    /// Whether the file is read even if it is as expected.
+    is_due: bool,
+}
+
+/// What is at the place of a file that did not change.
+enum Expected {
+    /// A file with this stamp. Without one it may have changed while it was read.
+    Stamp(Option<FileStamp>),
+    /// Any file: only its path is known.
+    File,
+    /// No file: it was deleted.
+    Nothing,
+}
+
+impl KnownFile {
+    fn differs(&self) -> bool {
+        let now = source::stamp(&self.open);
+        let is_as_expected = match self.expected {
+            Expected::Stamp(stamp) => now.is_some() && now == stamp,
+            Expected::File => now.is_some(),
+            Expected::Nothing => now.is_none(),
+        };
+        self.is_due || !is_as_expected
+    }
+}
+
+impl Workspace {
+    /// Compares the stamps of known files, and follows those that moved. Returns the files to be read: those that differ, and
+    /// those whose text stands in the window while the model was last told something else. Files that this process cannot open
+    /// are left out. `progress` is called from several threads.
+    pub(super) fn find_differing(
+        &mut self,
+        journal: &mut Journal,
+        files: &[ObjectId],
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Differing> {
+        let known = self.known_files(journal, files)?;
+        let of = known.len() as u64;
+        let on_progress = |files: usize| progress(Progress { files: files as u64, of });
+        let files: Vec<ObjectId> = known.iter().map(|file| file.object.clone()).collect();
+        let differs = source::each(known, &on_progress, KnownFile::differs);
+        // What did not answer is not known to be as it was.
+        let differing =
+            files.into_iter().zip(differs).filter(|(_, differs)| differs.unwrap_or(true));
+        let differing: Vec<ObjectId> = differing.map(|(file, _)| file).collect();
+        let moved = self.follow_moves(journal, &differing)?;
+        let mut seen = HashSet::new();
+        let now = differing.iter().map(|file| journal.state().current(file));
+        let files = now.filter(|file| seen.insert(*file)).cloned().collect();
+        Ok(Differing { files, compared: of, moved })
+    }
+
+    /// Reads known files and records what became of them. Returns a finding for each, in the order of the files.
+    pub(super) fn read_known_files(
+        &self,
+        journal: &mut Journal,
+        files: &[ObjectId],
+        cause: Cause,
+    ) -> Result<Vec<Finding>> {
+        let places = files.iter().map(|file| self.place_of(journal, file));
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let readings = self.disk.read_all(&places);
+        let mut findings = Vec::new();
+        for ((file, place), reading) in files.iter().zip(places).zip(readings) {
+            findings.push(match place {
+                Some((location, _)) => {
+                    self.record_reading(journal, file, &location, reading, cause)?
+                }
+                None => Finding::Nothing,
+            });
+        }
+        Ok(findings)
+    }
+
+    /// Where a known file is, and whether its path still leads there: a link that took its place is not the file.
+    fn place_of(&self, journal: &Journal, file: &ObjectId) -> Result<Option<(Location, bool)>> {
+        let Some(location) = self.disk.location_of(journal, file)? else { return Ok(None) };
+        let is_there = self.disk.led_to(&location).id()? == *file;
+        Ok(Some((location, is_there)))
+    }
+
+    fn record_reading(
+        &self,
+        journal: &mut Journal,
+        file: &ObjectId,
+        location: &Location,
+        reading: FileReading,
+        cause: Cause,
+    ) -> Result<Finding> {
+        if let Some(reason) = why_out_of_reach(journal, file, location, &reading.state) {
+            return Ok(Finding::OutOfReach(reason));
+        }
+        let known = journal.state().index().get(file).map(|entry| &entry.subject);
+        let before = match known {
+            Some(Subject::File { version, .. }) => Some(version.clone()),
+            _ => None,
+        };
+        let is_gone = reading.state == FileState::Missing;
+        let recorded = self.index_reading(journal, location, reading, cause, None)?;
+        Ok(recorded.map_or(Finding::Nothing, |(_, now)| Finding::Version {
+            is_new: before.as_ref() != Some(&now),
+            is_gone,
+            now,
+        }))
+    }
+
+    fn known_files(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<KnownFile>> {
+        let mut known = Vec::new();
+        let mut versions_by_path = Vec::new();
+        for file in files {
+            let Some(Subject::File { path, version, stamp, lines, .. }) =
+                journal.state().index().get(file).map(|entry| &entry.subject)
+            else {
+                continue;
+            };
+            let location = self.disk.location_of(journal, file)?;
+            let Some(open) = location.and_then(|location| location.open) else { continue };
+            let expected = if lines.is_some() || stamp.is_some() {
+                Expected::Stamp(*stamp)
+            } else {
+                expected_without_text(journal, file, path, version, &mut versions_by_path)?
+            };
+            let is_due = !is_announced(journal, file, version) && self.stands(journal, file);
+            known.push(KnownFile { object: file.clone(), open, expected, is_due });
+        }
+        Ok(known)
+    }
+
+    /// Whether the content of a file is in front of the model: `refresh` checks such files before every call.
+    pub(super) fn stands(&self, journal: &Journal, file: &ObjectId) -> bool {
+        match self.options.settings.layout {
+            Layout::Log => journal.state().showings(file).next().is_some(),
+            Layout::Pools => journal.state().sets().is_active(file),
+        }
+    }
+}
+
+/// Versions without text, as files of one type have them.
+struct WithoutText {
+    file_type: String,
+    /// Only the path is known.
+    by_path: Hash,
+    /// The file is deleted, and no person gave it fields.
+    deleted: Hash,
+}
+
+impl WithoutText {
+    fn of(path: &str) -> Result<Self> {
+        let version = |reason: &str| {
+            let mut fields = file_fields(path, None);
+            fields.insert("no_content".into(), json!(reason));
+            Payload { fields, ..Payload::default() }.content_hash(None)
+        };
+        let (by_path, deleted) = (version("not_read")?, version("deleted")?);
+        Ok(Self { file_type: file_type(path).to_owned(), by_path, deleted })
+    }
+}
+
+/// What is expected at the place of a file whose known version has no text and no stamp. `known`: such versions by file type,
+/// so that the store is seldom asked.
+fn expected_without_text(
+    journal: &Journal,
+    file: &ObjectId,
+    path: &str,
+    version: &Hash,
+    known: &mut Vec<WithoutText>,
+) -> Result<Expected> {
+    let kind = file_type(path);
+    if !known.iter().any(|known| known.file_type == kind) {
+        known.push(WithoutText::of(path)?);
+    }
+    let of_type = known.iter().find(|known| known.file_type == kind);
+    let is = |of: fn(&WithoutText) -> &Hash| of_type.is_some_and(|known| of(known) == version);
+    Ok(if is(|known| &known.by_path) {
+        Expected::File
+    } else if is(|known| &known.deleted) || is_deleted(journal, file, version)? {
+        Expected::Nothing
+    } else {
+        Expected::Stamp(None)
+    })
+}

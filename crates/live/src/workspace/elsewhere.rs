@@ -1,0 +1,63 @@
+//! Files that this process cannot open, and that others changed where they can: a shared store brings their versions.
+//!
+//! What this process can open it looks at itself, so that a version from elsewhere says nothing new. Must not ask the network.
+
+use super::Workspace;
+use super::finding::Finding;
+use crate::journal::Journal;
+use base::error::Result;
+use base::object::{AsOf, ObjectId};
+use session::{Cause, Subject};
+use source::{IndexOutcome, Indexed, Location};
+use store::Version;
+
+/// A version of a file that another machine wrote, and the session does not know.
+pub(super) struct FromElsewhere {
+    pub(super) file: ObjectId,
+    location: Location,
+    version: Version,
+}
+
+impl Workspace {
+    /// Such versions of the files that the session knows.
+    pub(super) fn find_from_elsewhere(&self, journal: &Journal) -> Result<Vec<FromElsewhere>> {
+        if self.options.settings.xtdb_url.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for entry in journal.state().index().entries() {
+            let Subject::File { version: known, .. } = &entry.subject else { continue };
+            let Some(location) = self.disk.location_of(journal, &entry.id)? else { continue };
+            let is_out = journal.state().orphaned(&entry.id).is_some();
+            if location.open.is_some() && !is_out {
+                continue;
+            }
+            let store = journal.store();
+            let Some(version) = store.get(&entry.id, AsOf::Latest)? else { continue };
+            if version.content_hash != *known && version.origin.store_id != store.id() {
+                found.push(FromElsewhere { file: entry.id.clone(), location, version });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Records such a version; what was found is what a look at the file would have.
+    pub(super) fn record_from_elsewhere(
+        &self,
+        journal: &mut Journal,
+        from: FromElsewhere,
+    ) -> Result<Finding> {
+        let FromElsewhere { file, location, version } = from;
+        let cause = if self.stands(journal, &file) { Cause::Changed } else { Cause::Checked };
+        let is_gone = version.fields.get("no_content").is_some_and(|reason| reason == "deleted");
+        let found = Indexed {
+            payload: journal.store().payload(&version)?,
+            envelope: version.envelope,
+            version: version.content_hash,
+            outcome: IndexOutcome::Unchanged,
+            stamp: None,
+        };
+        let (_, now) = self.record_version(journal, &location, found, cause, None)?;
+        Ok(Finding::Version { now, is_new: true, is_gone })
+    }
+}

@@ -1,0 +1,148 @@
+//! Turns a reading of a file into a version and an event in the journal.
+//!
+//! Every version that a session makes of a file it can read is made here, except for moves. Must not tell the model of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Workspace;
+use super::notes::is_announced;
+use super::reach::is_mounted;
+use crate::journal::Journal;
+use base::error::Result;
+use base::object::FileStamp;
+use base::object::{Hash, ObjectId};
+use context::log_layout::Texts;
+use session::{Cause, Event, FileEvent, LineMap, Subject};
+use source::{FileReading, FileState, IndexOutcome, Indexed, Location};
+
+impl Workspace {
+    /// Reads the file at an agent's path; see [`Self::index_reading`].
+    pub(crate) fn index_file(
+        &self,
+        journal: &mut Journal,
+        path: &Path,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let location = self.disk.location(path);
+        let reading = self.disk.read_at(path, &location);
+        self.index_reading(journal, &location, reading, cause, call)
+    }
+
+    /// Makes a version of what was read of a file. Returns its object and version. `None` if nothing can be said of it (no
+    /// permission, no regular file, a path that is not UTF-8): what was known stands.
+    pub(super) fn index_reading(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        reading: FileReading,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let object = location.id()?;
+        if journal.is_forgotten(&object)? || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        if reading.state == FileState::Missing && !is_mounted(journal, &object, location) {
+            return Ok(None);
+        }
+        if reading.state == FileState::NotRead && journal.state().index().get(&object).is_some() {
+            // Nothing new is known of it.
+            return Ok(self.record_touch(journal, object, location, cause, call));
+        }
+        let Some(found) = source::index(location, reading, journal.latest(&object)?)? else {
+            return Ok(None);
+        };
+        self.record_version(journal, location, found, cause, call).map(Some)
+    }
+
+    /// Stages a version of a file and records the event.
+    pub(super) fn record_version(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        found: Indexed,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Result<(ObjectId, Hash)> {
+        let object = found.envelope.id.clone();
+        let Indexed { envelope, payload, version, outcome, stamp } = found;
+        let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
+        if outcome == IndexOutcome::Unchanged && self.disk.is_known_by_reports(location) {
+            // What was reported to another session.
+            text = journal.text(&object, &version).ok();
+        }
+        let moved = match (&text, text_before(journal, &object, &version)) {
+            (Some(new), Some(old)) => Some(LineMap::between(&old, new)),
+            _ => None,
+        };
+        if let Some(text) = &text {
+            journal.remember_text(&object, &version, Arc::clone(text));
+        }
+        if outcome != IndexOutcome::Unchanged {
+            journal.stage_seen(envelope, payload)?;
+        } else if brings_nothing(journal, &object, &version, stamp, cause) {
+            return Ok((object, version));
+        }
+        journal.record(Event::File(FileEvent {
+            lines: text.map(|text| text.split('\n').count() as u64),
+            call: call.map(str::to_owned),
+            stamp,
+            moved,
+            ..self.disk.file_event(object.clone(), location, version.clone(), cause)
+        }));
+        Ok((object, version))
+    }
+
+    /// Records that a call touched a known file, when nothing new is known of it.
+    fn record_touch(
+        &self,
+        journal: &mut Journal,
+        object: ObjectId,
+        location: &Location,
+        cause: Cause,
+        call: Option<&str>,
+    ) -> Option<(ObjectId, Hash)> {
+        let Some(Subject::File { version, lines, .. }) =
+            journal.state().index().get(&object).map(|entry| &entry.subject)
+        else {
+            return None;
+        };
+        let (version, lines) = (version.clone(), *lines);
+        let event = self.disk.file_event(object.clone(), location, version.clone(), cause);
+        journal.record(Event::File(FileEvent { lines, call: call.map(str::to_owned), ..event }));
+        Some((object, version))
+    }
+}
+
+/// Whether a check found a file as it is known: with the same version, and without a new stamp.
+fn brings_nothing(
+    journal: &Journal,
+    object: &ObjectId,
+    version: &Hash,
+    stamp: Option<FileStamp>,
+    cause: Cause,
+) -> bool {
+    let is_known = matches!(
+        journal.state().index().get(object).map(|entry| &entry.subject),
+        Some(Subject::File { version: known, stamp: before, .. })
+            if known == version && (stamp.is_none() || *before == stamp)
+    );
+    match cause {
+        // The event of this cause says that the model is told.
+        Cause::Changed => is_known && is_announced(journal, object, version),
+        Cause::Checked => is_known,
+        _ => false,
+    }
+}
+
+/// Text of the version that the session knew before, if the file has another version now.
+fn text_before(journal: &Journal, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
+    match &journal.state().index().get(object)?.subject {
+        Subject::File { version: before, lines: Some(_), .. } if before != version => {
+            journal.text(object, before).ok()
+        }
+        _ => None,
+    }
+}

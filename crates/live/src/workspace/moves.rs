@@ -1,0 +1,253 @@
+//! Known files that are no longer where they were. A file that moved continues as the object at its new place and keeps its
+//! versions.
+//!
+//! A file moved if a watcher, another session or the model's own command names both places, or if a bounded search finds its
+//! bytes in exactly one place. Must not tell the model of it.
+
+mod places;
+mod search;
+mod stored;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use self::places::Places;
+use super::Workspace;
+use super::reach::{is_deleted, is_mounted};
+use crate::journal::Journal;
+use base::error::Result;
+use base::object::FileStamp;
+use base::object::{Hash, ObjectId, Timestamp};
+use context::log_layout::Texts;
+use session::{Cause, Event, FileEvent, LineMap, Subject};
+use source::{FileReading, FileState, IndexOutcome, Indexed, Location};
+
+/// A known file that is no longer where it was.
+struct Vanished {
+    object: ObjectId,
+    location: Location,
+    /// The version that the session knows.
+    version: Hash,
+    source_hash: Option<Hash>,
+    /// Number of its bytes.
+    size: Option<u64>,
+    stamp: Option<FileStamp>,
+    /// When it was last looked at, or earlier.
+    looked: Timestamp,
+}
+
+impl Vanished {
+    /// Whether a file with this stamp is the vanished one itself, under another name.
+    fn is_same_file(&self, stamp: Option<&FileStamp>) -> bool {
+        let (Some(was), Some(now)) = (&self.stamp, stamp) else { return false };
+        was.inode != 0 && was.inode == now.inode
+    }
+
+    /// Whether the file at a place appeared there after this one was last looked at.
+    fn is_older_than(&self, location: &Location) -> bool {
+        let open = location.open.as_deref();
+        open.is_some_and(|open| source::appeared_since(open, self.looked))
+    }
+}
+
+/// A file that may be a vanished one.
+struct Candidate {
+    location: Location,
+    reading: FileReading,
+    /// Whether it is the vanished one itself, under another name.
+    is_same_file: bool,
+    /// Whether another session stored the move.
+    is_stored: bool,
+}
+
+impl Workspace {
+    /// Follows a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the
+    /// agent sees. The model is told with its next call. Returns whether a known file was moved.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub(crate) fn file_moved(
+        &mut self,
+        journal: &mut Journal,
+        from: &Path,
+        to: &Path,
+    ) -> Result<bool> {
+        self.follow_named_moves(journal, &[(from.to_owned(), to.to_owned())])
+    }
+
+    /// Follows the moves that a shell command made.
+    pub(super) fn command_moved(
+        &mut self,
+        journal: &mut Journal,
+        command: &str,
+        folder: &Path,
+    ) -> Result<()> {
+        let led_to = |path: PathBuf| self.disk.agent_path(&self.disk.location(&path));
+        let pairs = source::renames(command, folder).into_iter();
+        let pairs: Vec<_> = pairs.map(|(from, to)| (led_to(from), led_to(to))).collect();
+        self.follow_named_moves(journal, &pairs).map(drop)
+    }
+
+    /// Follows known files that moved from the first to the second path of a pair, as the agent sees them. Returns whether any
+    /// did.
+    fn follow_named_moves(
+        &mut self,
+        journal: &mut Journal,
+        pairs: &[(PathBuf, PathBuf)],
+    ) -> Result<bool> {
+        if pairs.is_empty() {
+            return Ok(false);
+        }
+        let index = journal.state().index();
+        let is_named = |path: &str| pairs.iter().any(|(from, _)| Path::new(path).starts_with(from));
+        let named = index.entries().iter().filter_map(|entry| match &entry.subject {
+            Subject::File { .. } if is_named(entry.subject.agent_path()) => Some(entry.id.clone()),
+            _ => None,
+        });
+        let named: Vec<ObjectId> = named.collect();
+        let vanished = self.vanished(journal, &named)?;
+        let moved = self.follow(journal, &vanished, pairs)?;
+        Ok(moved > 0)
+    }
+
+    /// Finds and records which of the files moved. Returns how many did.
+    pub(super) fn follow_moves(
+        &mut self,
+        journal: &mut Journal,
+        files: &[ObjectId],
+    ) -> Result<u64> {
+        let vanished = self.vanished(journal, files)?;
+        self.follow(journal, &vanished, &[])
+    }
+
+    /// Finds where vanished files went, and records it. Returns how many were found. `named`: old and new paths that a watcher
+    /// or a command named.
+    fn follow(
+        &mut self,
+        journal: &mut Journal,
+        vanished: &[Vanished],
+        named: &[(PathBuf, PathBuf)],
+    ) -> Result<u64> {
+        let mut moved = 0;
+        let mut places = Places::default();
+        // One query for all files: most stores know of no move.
+        let origins = if vanished.is_empty() { HashSet::new() } else { stored::origins(journal)? };
+        for file in vanished {
+            let is_twin = |other: &&Vanished| {
+                other.object != file.object
+                    && other.source_hash.is_some()
+                    && other.source_hash == file.source_hash
+            };
+            let found = match self.where_named(journal, file, named)? {
+                Some(found) => Some(found),
+                None => match self.where_stored(journal, file, &origins)? {
+                    Some(found) => Some(found),
+                    None if vanished.iter().any(|other| is_twin(&other)) => None,
+                    None => self.where_bytes_are(journal, file, &mut places)?,
+                },
+            };
+            if let Some(found) = found {
+                moved += u64::from(self.go_on_as(journal, file, found)?);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The files that are certainly no longer where they were. Files known to be deleted are left out.
+    fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
+        let mut vanished = Vec::new();
+        for object in files {
+            let Some(Subject::File { version, stamp, .. }) =
+                journal.state().index().get(object).map(|entry| &entry.subject)
+            else {
+                continue;
+            };
+            let Some(location) = self.disk.location_of(journal, object)? else { continue };
+            if journal.was_refused(object) || !self.has_gone(journal, object, &location)? {
+                continue;
+            }
+            if stamp.is_none() && is_deleted(journal, object, version)? {
+                continue;
+            }
+            let (version, stamp) = (version.clone(), *stamp);
+            let known = journal.known_version(object, &version)?;
+            let source_hash = known.and_then(|known| known.source_hash);
+            let text = || journal.text(object, &version).ok().map(|text| text.len() as u64);
+            let size = stamp.map(|stamp| stamp.size).or_else(text);
+            let object = object.clone();
+            let looked = self.last_look_at(journal, &object);
+            let file = Vanished { object, location, version, source_hash, size, stamp, looked };
+            vanished.push(file);
+        }
+        Ok(vanished)
+    }
+
+    /// Whether a known file is certainly no longer at its path: nothing is there, or a link to another file.
+    fn has_gone(&self, journal: &Journal, object: &ObjectId, location: &Location) -> Result<bool> {
+        let Some(open) = &location.open else { return Ok(false) };
+        if source::stamp(open).is_some() {
+            let is_link = source::symlink_metadata(open).is_ok_and(|found| found.is_symlink());
+            return Ok(is_link && self.disk.led_to(location).id()? != *object);
+        }
+        let state = source::look(location, false, 0).state;
+        Ok(state == FileState::Missing && is_mounted(journal, object, location))
+    }
+
+    /// When a file was last looked at, or earlier.
+    fn last_look_at(&self, journal: &Journal, object: &ObjectId) -> Timestamp {
+        if self.stands(journal, object) { self.looked.standing } else { self.looked.known }
+    }
+
+    /// Lets a vanished file continue as the one that was found. Returns whether it could.
+    fn go_on_as(
+        &mut self,
+        journal: &mut Journal,
+        file: &Vanished,
+        found: Candidate,
+    ) -> Result<bool> {
+        let Candidate { location, reading, is_stored, .. } = found;
+        let to = location.id()?;
+        let Some(mut found) = source::index(&location, reading, journal.latest(&to)?)? else {
+            return Ok(false);
+        };
+        if !is_stored {
+            found.set_moved_from(&file.object)?;
+        }
+        let Indexed { envelope, payload, version, outcome, stamp } = found;
+        if outcome != IndexOutcome::Unchanged {
+            stage_gone(journal, file)?;
+            journal.stage_seen(envelope, payload.clone())?;
+        }
+        journal.stage_nicknames(&file.object, &to)?;
+        let text = payload.content;
+        let old = journal.text(&file.object, &file.version).ok();
+        if let Some(text) = &text {
+            journal.remember_text(&to, &version, text.as_str().into());
+        }
+        let is_same = file.source_hash.is_some() && file.source_hash == payload.source_hash;
+        let same = is_same.then(|| version.clone());
+        journal.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
+        self.track_all_anew();
+        let moved = match (&old, &text) {
+            (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
+            _ => None,
+        };
+        journal.record(Event::File(FileEvent {
+            lines: text.map(|text| text.split('\n').count() as u64),
+            stamp,
+            moved,
+            ..self.disk.file_event(to, &location, version, Cause::Checked)
+        }));
+        Ok(true)
+    }
+}
+
+/// Stages that a file is deleted at its old place, unless the latest version says so.
+fn stage_gone(journal: &mut Journal, file: &Vanished) -> Result<()> {
+    let reading = FileReading { state: FileState::Missing, stamp: None };
+    let found = source::index(&file.location, reading, journal.latest(&file.object)?)?;
+    if let Some(found) = found.filter(|found| found.outcome != IndexOutcome::Unchanged) {
+        journal.stage_seen(found.envelope, found.payload)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Where to search for a vanished file: in its own folder, and among the files of which the session knows only the path.
+//! Bounded, and never a walk of the tree.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::DirEntry;
+use std::path::{Path, PathBuf};
+
+use base::object::ObjectId;
+use session::{Session, Subject};
+use source::Location;
+
+/// Entries of one folder that a search looks at.
+const MAX_ENTRIES: usize = 2_000;
+/// Folders that one search reads.
+const MAX_FOLDERS: usize = 64;
+/// Files of which only the path is known that a search looks at, newest first.
+const MAX_MET: usize = 1_000;
+/// Bytes that one search reads to compare files.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The places of one search.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    folders: HashMap<PathBuf, Vec<Location>>,
+    met: Option<Vec<Location>>,
+    read_bytes: u64,
+    read: HashSet<PathBuf>,
+}
+
+impl Places {
+    /// The entries of the folder in which a file was.
+    pub(super) fn beside(&mut self, location: &Location) -> &[Location] {
+        let Some(folder) = location.open.as_deref().and_then(Path::parent) else { return &[] };
+        if self.folders.len() >= MAX_FOLDERS && !self.folders.contains_key(folder) {
+            return &[];
+        }
+        self.folders.entry(folder.to_owned()).or_insert_with(|| {
+            let entries = source::entries(folder, MAX_ENTRIES).into_iter().flatten();
+            let sibling = |entry: DirEntry| Location {
+                path: location.path.with_file_name(entry.file_name()),
+                open: Some(entry.path()),
+                ..location.clone()
+            };
+            entries.map(sibling).collect()
+        })
+    }
+
+    /// Whether [`Self::remember_met`] was called.
+    pub(super) fn knows_met(&self) -> bool {
+        self.met.is_some()
+    }
+
+    /// Keeps the places of the files of which the session knows only the path.
+    pub(super) fn remember_met(&mut self, met: Vec<Location>) {
+        self.met = Some(met);
+    }
+
+    /// The places that [`Self::remember_met`] got.
+    pub(super) fn met(&self) -> &[Location] {
+        self.met.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the file at a place has `size` bytes and the search may still read so much.
+    pub(super) fn may_be(&mut self, location: &Location, size: u64) -> bool {
+        let Some(path) = &location.open else { return false };
+        let is_of_size = source::symlink_metadata(path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
+        if is_of_size && self.read.insert(path.clone()) {
+            self.read_bytes = self.read_bytes.saturating_add(size);
+        }
+        is_of_size && self.read_bytes <= MAX_BYTES
+    }
+}
+
+/// Files of which the session knows only the path, from listings, newest first.
+pub(super) fn met(session: &Session) -> Vec<ObjectId> {
+    let entries = session.index().entries().iter().rev();
+    let met = entries.filter_map(|entry| match &entry.subject {
+        Subject::File { lines: None, stamp: None, .. } => Some(entry.id.clone()),
+        _ => None,
+    });
+    met.take(MAX_MET).collect()
+}

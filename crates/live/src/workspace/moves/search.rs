@@ -1,0 +1,127 @@
+//! Finds a vanished file: at the place that a watcher or a command named, or by its bytes.
+//!
+//! Must not record anything.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::places::{self, Places};
+use super::{Candidate, Vanished};
+use crate::journal::Journal;
+use crate::workspace::Workspace;
+use base::error::Result;
+use base::object::{AsOf, Hash, Timestamp};
+use source::{FileState, Location};
+
+impl Workspace {
+    /// The file at its new path, if `named` has one and the file is there. `named`: old and new paths.
+    pub(super) fn where_named(
+        &self,
+        journal: &Journal,
+        file: &Vanished,
+        named: &[(PathBuf, PathBuf)],
+    ) -> Result<Option<Candidate>> {
+        for (from, to) in named {
+            let was = self.disk.agent_path(&file.location);
+            let Ok(rest) = was.strip_prefix(from) else { continue };
+            let to = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+            let place = self.disk.location(&to);
+            let Some(found) = self.candidate(journal, file, place)? else { continue };
+            let hash = source_hash(&found.reading.state);
+            let is_equal = hash.is_some() && hash == file.source_hash.as_ref();
+            if is_equal || found.is_same_file || file.is_older_than(&found.location) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The file with the bytes of a vanished one, if the search finds exactly one.
+    pub(super) fn where_bytes_are(
+        &self,
+        journal: &Journal,
+        file: &Vanished,
+        places: &mut Places,
+    ) -> Result<Option<Candidate>> {
+        let (Some(hash), Some(size)) = (&file.source_hash, file.size.filter(|size| *size > 0))
+        else {
+            return Ok(None);
+        };
+        let mut met: Vec<Location> = places.beside(&file.location).to_vec();
+        met.extend(self.met_by_path(journal, places)?.iter().cloned());
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut seen = HashSet::new();
+        for location in met {
+            if !seen.insert(location.clone()) || !places.may_be(&location, size) {
+                continue;
+            }
+            let Some(candidate) = self.candidate(journal, file, location)? else { continue };
+            if source_hash(&candidate.reading.state) != Some(hash) {
+                continue;
+            }
+            let is_new = file.is_older_than(&candidate.location)
+                && !had_bytes(journal, &candidate.location, hash, file.looked)?;
+            if candidate.is_same_file || is_new {
+                found.push(candidate);
+            }
+        }
+        if found.iter().filter(|candidate| candidate.is_same_file).count() == 1 {
+            found.retain(|candidate| candidate.is_same_file);
+        }
+        let is_one = found.len() == 1;
+        Ok(found.pop().filter(|_| is_one))
+    }
+
+    /// Places of the files of which the session knows only the path.
+    fn met_by_path<'a>(&self, journal: &Journal, places: &'a mut Places) -> Result<&'a [Location]> {
+        if !places.knows_met() {
+            let ids = places::met(journal.state());
+            let locations = ids.iter().map(|id| self.disk.location_of(journal, id));
+            let locations = locations.collect::<Result<Vec<_>>>()?;
+            places.remember_met(locations.into_iter().flatten().collect());
+        }
+        Ok(places.met())
+    }
+
+    /// Reads the regular file at a place. `None` if there is none, or if it cannot be a file that moved.
+    pub(super) fn candidate(
+        &self,
+        journal: &Journal,
+        file: &Vanished,
+        location: Location,
+    ) -> Result<Option<Candidate>> {
+        let Some(open) = location.open.clone() else { return Ok(None) };
+        let id = location.id()?;
+        if id == file.object || journal.was_refused(&id) || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        let Some(stamp) = source::stamp(&open) else { return Ok(None) };
+        let reading = self.disk.read(&location);
+        let is_same_file = file.is_same_file(Some(&stamp));
+        Ok(Some(Candidate { location, reading, is_same_file, is_stored: false }))
+    }
+}
+
+/// Whether the store had these bytes at this place before a time: then the file there is an old copy. A later version may be
+/// that of the moved file, read at its new place before its old place was checked.
+fn had_bytes(
+    journal: &Journal,
+    location: &Location,
+    hash: &Hash,
+    looked: Timestamp,
+) -> Result<bool> {
+    let stored = journal.store().get(&location.id()?, AsOf::Latest)?;
+    Ok(stored.is_some_and(|stored| {
+        stored.source_hash.as_ref() == Some(hash) && stored.system_time < looked
+    }))
+}
+
+/// SHA-256 of the bytes, if they were read.
+fn source_hash(state: &FileState) -> Option<&Hash> {
+    match state {
+        FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. } => {
+            Some(source_hash)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,240 @@
+//! Notes for the model on files that changed: one line, then the difference within limits.
+//!
+//! Only describes. Must not look at files, nor record anything.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::sharing::{MAX_EVENTS, is_by_another_session};
+use crate::Notice;
+use crate::journal::Journal;
+use base::error::{Error, Result};
+use base::object::{Handle, Hash, ObjectId, quote, unified_diff};
+use config::Layout;
+use context::forms;
+use context::log_layout::Texts;
+use context::tokens;
+use session::{LineMap, Subject};
+
+/// Lines of difference that a note shows of one file.
+const NOTE_LINES: usize = 40;
+/// Tokens of difference that the notes of one call show.
+const NOTE_TOKENS: u64 = 1_000;
+
+/// What to say of a file that changed.
+#[derive(Debug, Default)]
+pub(crate) struct FileChange {
+    /// For the model.
+    pub(crate) note: Option<String>,
+    /// For a person.
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl FileChange {
+    /// That the model is told of it: in `log` by the note, while `pools` shows the file as it is.
+    pub(crate) fn told(&self, layout: Layout) -> Option<Notice> {
+        let line = self.note.as_ref()?.lines().next()?.trim_end_matches(':');
+        (layout == Layout::Log).then(|| Notice::Told { line: line.to_owned() })
+    }
+
+    /// Whether there is anything in it.
+    pub(super) fn says_something(&self) -> bool {
+        self.note.is_some() || !self.notices.is_empty()
+    }
+}
+
+/// What is left of the limits for the notes of one call.
+#[derive(Debug)]
+pub(crate) struct NoteBudget {
+    /// Tokens of difference to show.
+    tokens: u64,
+    /// Events of other sessions to read.
+    events: u64,
+}
+
+impl NoteBudget {
+    /// The limits of one call.
+    pub(crate) fn of_one_call() -> Self {
+        Self { tokens: NOTE_TOKENS, events: MAX_EVENTS }
+    }
+}
+
+/// What the model was last told of a file.
+#[derive(Debug)]
+pub(crate) struct Announced {
+    /// Version.
+    pub(crate) version: Hash,
+    /// Path, where the file has another one now.
+    pub(crate) path: Option<String>,
+}
+
+impl Announced {
+    /// `None` if the session does not know the file.
+    pub(super) fn of(journal: &Journal, file: &ObjectId) -> Option<Self> {
+        let state = journal.state();
+        let path = state.announced_path(file).map(str::to_owned);
+        Some(Self { version: state.announced(file)?.clone(), path })
+    }
+}
+
+/// Whether the model was told of a file as it is: this version, at its path, within reach.
+pub(super) fn is_announced(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
+    let state = journal.state();
+    let is_where_told = state.announced_path(file).is_none() && state.orphaned(file).is_none();
+    is_where_told && state.announced(file) == Some(version)
+}
+
+/// What to say of a file that has the version `now` to a model that was last told `told`.
+///
+/// # Errors
+/// What the store reports.
+pub(crate) fn describe_change(
+    journal: &Journal,
+    file: &ObjectId,
+    told: &Announced,
+    now: &Hash,
+    budget: &mut NoteBudget,
+) -> Result<FileChange> {
+    let mut change = FileChange::default();
+    let Some(shown) = Shown::of(journal, file, told) else { return Ok(change) };
+    let Shown { handle, path, before, seen, .. } = &shown;
+    let known = journal.state().index().get(file).map(|entry| &entry.subject);
+    if !matches!(known, Some(Subject::File { lines: Some(_), .. })) {
+        let fields = journal.latest_fields(file)?.unwrap_or_default();
+        let is_gone = fields.get("no_content") == Some(&json!("deleted"));
+        let line = if is_gone { forms::gone_line } else { forms::no_text_line };
+        change.note = Some(line(*handle, path, *seen));
+        return Ok(change);
+    }
+    if let Some(before) = before {
+        change.note = Some(forms::moved_line(*handle, before, path, shown.over));
+        let (from, path) = (before.clone(), path.clone());
+        change.notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
+    }
+    let Some(old) = text_told(journal, file, &told.version)? else { return Ok(change) };
+    let new = journal.text(file, now)?;
+    if old == new && (before.is_some() || journal.text(file, &told.version).is_ok()) {
+        // Apart from a move, only what people say of the file differs.
+        return Ok(change);
+    }
+    let is_by_other = old != new
+        && before.is_none()
+        && is_by_another_session(journal, file, &told.version, now, &mut budget.events);
+    let moved = LineMap::between(&old, &new);
+    change.note = Some(shown.text_note((&old, &new), &moved, is_by_other, &mut budget.tokens));
+    let ((added, removed), handle) = (moved.added_removed(), handle.to_string());
+    change.notices.push(Notice::FileChanged { handle, path: path.clone(), added, removed });
+    Ok(change)
+}
+
+/// How the model knows a file.
+struct Shown {
+    handle: Handle,
+    path: String,
+    /// Where the file was moved over another one, that one's handle.
+    over: Option<Handle>,
+    /// The path that the model knows, where it is another.
+    before: Option<String>,
+    /// The result in which the model last saw text of it.
+    seen: Option<Handle>,
+}
+
+impl Shown {
+    fn of(journal: &Journal, file: &ObjectId, told: &Announced) -> Option<Self> {
+        let (handle, path) = shown_name(journal, file)?;
+        let before = told.path.as_ref();
+        let before = before.map(|before| journal.state().shown_path(before).to_owned());
+        let (over, seen) = (overwritten_by_move(journal, file), seen_in(journal, file));
+        Some(Self { handle, path, over, before, seen })
+    }
+
+    /// The note on a file that had one text and has another. `moved`: the difference. `budget`: tokens of difference that may
+    /// be shown; those shown are taken off.
+    fn text_note(
+        &self,
+        (old, new): (&str, &str),
+        moved: &LineMap,
+        is_by_other: bool,
+        budget: &mut u64,
+    ) -> String {
+        let Self { handle, path, over, before, seen } = self;
+        let (handle, (added, removed)) = (*handle, moved.added_removed());
+        if old == new {
+            return forms::back_line(handle, path, *seen);
+        }
+        let head = if let Some(before) = before {
+            forms::moved_changed_line(handle, (before, path, *over), *seen, (added, removed))
+        } else {
+            forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
+        };
+        if moved.is_coarse() {
+            let rest = forms::more_changes_line(handle, added + removed);
+            return format!("{head}\n{rest}");
+        }
+        with_difference(head, handle, old, new, budget)
+    }
+}
+
+/// The text of a file that the model knows: that of the version it was last told of or, if that has none, the text that stands
+/// in the window.
+fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
+    match journal.text(file, told) {
+        Err(Error::NotFound { .. }) => match journal.state().showings(file).next_back() {
+            Some(showing) => journal.text(file, &showing.version).map(Some),
+            None => Ok(None),
+        },
+        text => text.map(Some),
+    }
+}
+
+/// Handle and path of a file, as shown to the model.
+pub(super) fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, String)> {
+    let entry = journal.state().index().get(file)?;
+    match &entry.subject {
+        file @ Subject::File { .. } => {
+            Some((entry.handle, journal.state().shown_path(file.agent_path()).to_owned()))
+        }
+        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
+    }
+}
+
+/// The handle of the file with text that was at a file's path before this one was moved there, if there was one.
+fn overwritten_by_move(journal: &Journal, file: &ObjectId) -> Option<Handle> {
+    let index = journal.state().index();
+    let path = index.get(file)?.subject.agent_path();
+    let is_gone = |subject: &Subject| {
+        matches!(subject, Subject::File { lines: Some(_), .. }) && subject.agent_path() == path
+    };
+    let mut entries = index.entries().iter().rev();
+    let gone = entries
+        .find(|entry| entry.id == *file && !index.is_shown(entry) && is_gone(&entry.subject));
+    gone.map(|entry| entry.handle)
+}
+
+/// The result in which the model last saw text of a file.
+pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
+    let last = journal.state().showings(object).next_back()?;
+    journal.state().handle(journal.state().result(last.at)?.object.as_ref()?)
+}
+
+/// The first line of a note, then the unified difference of two texts within the limits of a note.
+fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
+    let unified = unified_diff(old, new, 2);
+    let lines: Vec<&str> = unified.lines().collect();
+    let mut shown = vec![head];
+    let mut rest = 0;
+    for (index, line) in lines.iter().enumerate() {
+        let cost = tokens::count(line) + 1;
+        if rest > 0 || index >= NOTE_LINES || cost > *budget {
+            rest += u64::from(line.starts_with('+') || line.starts_with('-'));
+        } else {
+            *budget -= cost;
+            shown.push(quote::file_line(line).into_owned());
+        }
+    }
+    if rest > 0 {
+        shown.push(forms::more_changes_line(handle, rest));
+    }
+    shown.join("\n")
+}

@@ -1,0 +1,93 @@
+//! Versions of files in a sandbox that this process cannot open, from what tool calls show of them.
+//!
+//! Lines of a file are never stored as the whole file. Must not look at the disk.
+
+use super::Workspace;
+use crate::journal::Journal;
+use base::error::Result;
+use base::harness::{Call, has_line_numbers, without_notice};
+use base::object::{Hash, ObjectId, locate_slice};
+use context::host::{HostCall, HostMessage};
+use context::log_layout::Texts;
+use session::{Cause, Subject};
+use source::{Location, Told};
+
+impl Workspace {
+    /// Records a call that changed a file out of reach. A call that read one is recorded with its result.
+    pub(crate) fn index_reported_change(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        cause: Cause,
+        id: &str,
+        call: Call<'_>,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let report = match (cause, call.content()) {
+            (Cause::Written, Some(text)) => Told::Whole(text),
+            (cause, _) if cause.by_model() => Told::Changed,
+            _ => return Ok(None),
+        };
+        self.index_report(journal, location, report, cause, id)
+    }
+
+    /// Records the result of a `read` of a file out of reach. Returns the file and the version that holds what was shown: the
+    /// known one if the lines are as they were, else a new one if the whole file was shown.
+    pub(crate) fn index_reported_read(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        call: &HostCall,
+        message: &HostMessage,
+    ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
+        // Of several texts it is not known how they stand in the file.
+        let [text] = message.texts.as_slice() else { return Ok(None) };
+        if has_line_numbers(text) {
+            return Ok(None);
+        }
+        let asked = Call::new(&call.tool, &call.args);
+        let (first, is_range) = (asked.first_line(), asked.has_range());
+        let (shown, is_cut) = without_notice(text, &message.details);
+        if !is_range && !is_cut {
+            let report = Told::Whole(text);
+            let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
+            return Ok(indexed.map(|(object, version)| (object, vec![version])));
+        }
+        let object = location.id()?;
+        let first = first.unwrap_or(1);
+        if let Some(Subject::File { version, lines: Some(_), .. }) =
+            journal.state().index().get(&object).map(|entry| &entry.subject)
+        {
+            let version = version.clone();
+            let known = journal.text(&object, &version)?;
+            if locate_slice(&known, text, first).is_some() {
+                return Ok(Some((object, vec![version])));
+            }
+        }
+        let report = Told::Part(first, shown);
+        let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
+        Ok(indexed.map(|(object, _)| (object, Vec::new())))
+    }
+
+    fn index_report(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        report: Told<'_>,
+        cause: Cause,
+        call: &str,
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let object = location.id()?;
+        let max_bytes = self.options.settings.max_text_bytes;
+        let report = match report {
+            // Of a file that is excluded no text is stored.
+            _ if self.disk.is_excluded_at(location) => Told::Changed,
+            Told::Whole(text) if text.len() as u64 > max_bytes => Told::Changed,
+            report => report,
+        };
+        if journal.was_refused(&object) || location.path.to_str().is_none() {
+            return Ok(None);
+        }
+        let found = source::index_told(location, report, journal.latest(&object)?)?;
+        self.record_version(journal, location, found, cause, Some(call)).map(Some)
+    }
+}

@@ -1,0 +1,136 @@
+//! Checks files whose text the model knows but that do not stand: what a shell command, another tool or a person did to them
+//! is recorded before the next call, and the model is not told. `refresh` checks files that stand.
+//!
+//! Cheap: does nothing after tools whose changes are recorded when they end, and bounds the work of one call.
+
+use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Workspace;
+use crate::journal::Journal;
+use base::error::Result;
+use base::harness::Call;
+use base::harness::shell::path_words;
+use base::object::{ObjectId, Timestamp};
+use session::{Cause, MessageKind, Subject, is_own_tool};
+
+/// Files whose stamps are compared before one call.
+const MAX_STAMPS: usize = 1_000;
+/// Files that are read before one call.
+const MAX_READS: usize = 100;
+/// Words of a command that may name files.
+const MAX_WORDS: usize = 64;
+
+/// Files that may have changed and were not checked yet, in order.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    files: VecDeque<ObjectId>,
+    /// When the check of these files began; `None` once all are checked.
+    began: Option<Timestamp>,
+}
+
+impl Workspace {
+    /// Checks the files whose text the model knows, if a message of the chat from position `first_new` on tells of something
+    /// that may have changed them. Files that the newest commands name come first; what is beyond the limits waits for the next
+    /// call.
+    pub(super) fn check_seen_files(&mut self, journal: &mut Journal, first_new: u64) -> Result<()> {
+        let new = first_new..journal.state().chat().len();
+        if new.clone().any(|at| may_change_files(journal, at)) {
+            let began = Some(journal.store().now());
+            self.pending = Pending { files: self.files_to_check(journal, new)?, began };
+        }
+        let count = self.pending.files.len().min(MAX_STAMPS);
+        let mut files: Vec<ObjectId> = self.pending.files.drain(..count).collect();
+        files.retain(|file| !self.stands(journal, file));
+        let files = self.find_differing(journal, &files, &|_| {})?.files;
+        let (now, later) = files.split_at(files.len().min(MAX_READS));
+        // What is out of reach stays as it was known: nobody needs it now.
+        self.read_known_files(journal, now, Cause::Changed)?;
+        for file in later.iter().rev() {
+            self.pending.files.push_front(file.clone());
+        }
+        if self.pending.files.is_empty()
+            && let Some(began) = self.pending.began.take()
+        {
+            self.looked.known = began;
+        }
+        Ok(())
+    }
+
+    /// The files that the model saw text of. Where they are many, those that the commands of new results name come first, then
+    /// those that their wildcards or folders may name.
+    fn files_to_check(&self, journal: &Journal, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
+        let mut files = journal.state().seen_files().to_vec();
+        if files.len() > MAX_READS {
+            let named = self.named_by_commands(journal, new)?;
+            files.sort_by_cached_key(|file| {
+                match journal.state().index().get(file).map(|entry| &entry.subject) {
+                    Some(Subject::File { path, .. }) => named.rank(path),
+                    _ => u8::MAX,
+                }
+            });
+        }
+        Ok(files.into())
+    }
+
+    fn named_by_commands(&self, journal: &Journal, new: Range<u64>) -> Result<Named> {
+        let mut named = Named::default();
+        for at in new {
+            let Some(fact) = journal.state().result(at) else { continue };
+            let Some(object) = &fact.object else { continue };
+            let fields = journal.latest_fields(object)?.unwrap_or_default();
+            let command = fields.get("args").and_then(|args| Call::new(&fact.tool, args).command());
+            for word in path_words(&command.unwrap_or_default()).iter().take(MAX_WORDS) {
+                let word = &*word.text;
+                let literal = word.split(['*', '?', '[']).next().unwrap_or(word);
+                let (folder, start) = literal.rsplit_once('/').unwrap_or((".", literal));
+                let given = if literal == word { word } else { folder };
+                let Ok(path) = self.disk.resolve(given) else { continue };
+                let path = self.disk.location(&path).path;
+                if literal == word {
+                    named.paths.insert(path);
+                } else {
+                    named.starts.push(path.join(start).to_string_lossy().into_owned());
+                }
+            }
+        }
+        Ok(named)
+    }
+}
+
+/// Whether a message tells of something that may have changed files: any but an answer, or the result of a tool whose changes
+/// are recorded when it ends.
+fn may_change_files(journal: &Journal, at: u64) -> bool {
+    let is_known =
+        |tool: &str| is_own_tool(tool) || !Call::new(tool, &Value::Null).may_change_any_file();
+    match journal.state().chat().get(at).map(|message| &message.kind) {
+        Some(MessageKind::Result(fact)) => !is_known(&fact.tool),
+        Some(MessageKind::User | MessageKind::Other) => true,
+        Some(MessageKind::Assistant) | None => false,
+    }
+}
+
+/// The paths that commands name.
+#[derive(Debug, Default)]
+struct Named {
+    /// Files and folders.
+    paths: HashSet<PathBuf>,
+    /// Paths up to their first wildcard.
+    starts: Vec<String>,
+}
+
+impl Named {
+    /// 0 for a file that is named itself, 1 by its folder or a wildcard, 2 not at all.
+    fn rank(&self, path: &str) -> u8 {
+        let mut ancestors = Path::new(path).ancestors();
+        if ancestors.next().is_some_and(|file| self.paths.contains(file)) {
+            return 0;
+        }
+        let is_under = ancestors.any(|folder| self.paths.contains(folder));
+        let begins = || self.starts.iter().any(|start| path.starts_with(start));
+        if is_under || begins() { 1 } else { 2 }
+    }
+}

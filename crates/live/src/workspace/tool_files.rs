@@ -1,0 +1,155 @@
+//! Records the files that tools read, edit, write, move by a command or name in their output.
+//!
+//! Must not tell the model of them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Workspace;
+use super::disk::Disk;
+use crate::journal::Journal;
+use base::error::Result;
+use base::harness::{Access, Call, ToolKind, Touch};
+use base::object::ObjectId;
+use session::{Cause, Event};
+use source::{DiscoveryLimits, FileReading, FileState, IndexOutcome, Location, Naming};
+
+/// Files that one listing, search or command may bring into the session index, and looks at the disk for them.
+const NAMED_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
+/// Files that one call may read or change, as far as they are followed.
+const MAX_TOUCHED: usize = 200;
+
+/// A finished tool call.
+#[derive(Debug, Clone)]
+pub struct FinishedToolCall {
+    /// The provider's call ID.
+    pub call: String,
+    /// Tool name.
+    pub tool: String,
+    /// Arguments.
+    pub args: Value,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// The text it showed, for tools that name files: `ls`, `find`, `grep` and shells.
+    pub text: String,
+}
+
+impl FinishedToolCall {
+    /// Whether the call may have touched or named files. A command that fails has shown what it shows: the places of a
+    /// compiler's errors, the tests that failed.
+    pub(crate) fn may_touch_files(&self) -> bool {
+        !self.is_error || self.call().command().is_some()
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call::new(&self.tool, &self.args)
+    }
+}
+
+impl Disk {
+    /// The files that a call of a tool reads or changes, the first 200, and which of these it does.
+    pub(crate) fn touched(&self, call: Call<'_>) -> Result<Vec<(Cause, PathBuf)>> {
+        call.touches().into_iter().take(MAX_TOUCHED).map(|touch| self.touched_file(touch)).collect()
+    }
+
+    /// The agent's absolute path of a file that a call reads or changes.
+    pub(crate) fn touched_file(&self, touch: Touch<'_>) -> Result<(Cause, PathBuf)> {
+        Ok(match touch.access {
+            Access::Read => (Cause::Read, self.path_read(touch.path)?),
+            Access::Edit => (Cause::Edited, self.resolve(touch.path)?),
+            Access::Write => (Cause::Written, self.resolve(touch.path)?),
+        })
+    }
+
+    /// The folder in which the command of a call runs.
+    pub(crate) fn folder_of(&self, call: Call<'_>) -> PathBuf {
+        let cwd = self.agent_cwd();
+        call.folder().map_or_else(|| cwd.to_owned(), |given| base::path::absolute_path(given, cwd))
+    }
+}
+
+impl Workspace {
+    /// Records the files that a call read, edited, wrote, moved or named. Only for calls that
+    /// [`FinishedToolCall::may_touch_files`].
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a path that cannot be one; what the store reports.
+    pub(crate) fn record_tool_call(
+        &mut self,
+        journal: &mut Journal,
+        finished: &FinishedToolCall,
+    ) -> Result<()> {
+        let call = finished.call();
+        for (cause, path) in self.disk.touched(call)? {
+            let location = self.disk.location(&path);
+            self.met.take(&finished.call, location.id()?, cause);
+            if self.disk.is_known_by_reports(&location) {
+                self.index_reported_change(journal, &location, cause, &finished.call, call)?;
+            } else {
+                let reading = self.disk.read_at(&path, &location);
+                self.index_reading(journal, &location, reading, cause, Some(&finished.call))?;
+            }
+        }
+        if let Some(line) = call.command() {
+            // Before its new place is met as a file of its own.
+            self.command_moved(journal, &line, &self.disk.folder_of(call))?;
+            return self.index_named(journal, Naming::Command { line: &line }, finished);
+        }
+        let path = call.path();
+        match call.kind() {
+            ToolKind::List | ToolKind::Find => {
+                self.index_named(journal, Naming::Listing { path }, finished)
+            }
+            ToolKind::Search => self.index_named(journal, Naming::Search { path }, finished),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records the files that a call named and that are new to the session, by their paths alone.
+    fn index_named(
+        &mut self,
+        journal: &mut Journal,
+        naming: Naming<'_>,
+        finished: &FinishedToolCall,
+    ) -> Result<()> {
+        let folder = match naming {
+            Naming::Command { .. } => self.disk.folder_of(finished.call()),
+            _ => self.disk.agent_cwd().to_owned(),
+        };
+        let look = |path: &Path| self.disk.regular_file(path);
+        let files = source::discovered_files(naming, &folder, &finished.text, NAMED_LIMITS, &look);
+        // Of a path that is not UTF-8 no object is made.
+        for location in files.iter().filter(|location| location.path.to_str().is_some()) {
+            let object = location.id()?;
+            let is_known = journal.state().index().get(&object).is_some();
+            if !is_known && journal.is_forgotten(&object)? {
+                continue;
+            }
+            self.met.take(&finished.call, object.clone(), Cause::Found);
+            if !is_known {
+                self.index_path(journal, location, object)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records a file of which only the path is known. A version that the store has stands.
+    fn index_path(
+        &self,
+        journal: &mut Journal,
+        location: &Location,
+        object: ObjectId,
+    ) -> Result<()> {
+        let reading = FileReading { state: FileState::NotRead, stamp: None };
+        let Some(found) = source::index(location, reading, journal.latest(&object)?)? else {
+            return Ok(());
+        };
+        if found.outcome != IndexOutcome::Unchanged {
+            journal.stage_seen(found.envelope, found.payload)?;
+        }
+        let event = self.disk.file_event(object, location, found.version, Cause::Found);
+        journal.record(Event::File(event));
+        Ok(())
+    }
+}

@@ -1,0 +1,337 @@
+//! Files that change under the model: what a failed edit says, what another session's change is called, and what a command
+//! changed that no message shows.
+
+use base::object::{AsOf, ObjectId};
+use config::{Layout, Settings};
+use live::{LiveSession, Notice};
+use serde_json::{Value, json};
+use session::{Cause, Event};
+use store::Store;
+
+use crate::host::Host;
+
+const TEXT: &str = "fn one() {}\nfn two() {}\nfn three() {}\nfn four() {}\nfn five() {}\n";
+
+fn numbered(lines: u32) -> String {
+    let lines: Vec<String> = (1..=lines).map(|line| format!("line {line} of the file\n")).collect();
+    lines.concat()
+}
+
+fn edit_of(name: &str, old: &str) -> Value {
+    json!({ "path": name, "edits": [{ "oldText": old, "newText": "new" }] })
+}
+
+/// The model's edit fails; returns what the host shows.
+fn fail_edit(host: &mut Host, name: &str, old: &str) -> String {
+    let args = edit_of(name, old);
+    let id = host.call("edit", &args);
+    let mut text = format!("Could not find the exact text in {name}.");
+    if let Some(help) = host.live.explain_failed_edit(&args).unwrap() {
+        text = format!("{text}\n\n{help}");
+    }
+    host.answer(&id, "edit", &args, &text, true);
+    text
+}
+
+/// A host whose model has read a file.
+fn reader(name: &str, text: &str) -> Host {
+    let mut host = Host::new(Settings::default());
+    host.write_file(name, text);
+    host.user("look");
+    host.read(name, None, None);
+    host.send();
+    host
+}
+
+fn notes(host: &Host) -> usize {
+    host.shown().matches("changed on disk").count()
+}
+
+#[test]
+fn a_failed_edit_tells_what_changed_and_what_stands_there_now_once() {
+    let mut host = reader("a.rs", TEXT);
+    host.write_file("a.rs", &TEXT.replace("fn two() {}", "fn two(x: u8) {}"));
+    let text = fail_edit(&mut host, "a.rs", "fn two() {}\n");
+    insta::assert_snapshot!(text, @"
+    Could not find the exact text in a.rs.
+
+    [f1] a.rs changed on disk after t1 (+1 -1):
+    @@ -1,4 +1,4 @@
+     fn one() {}
+    -fn two() {}
+    +fn two(x: u8) {}
+     fn three() {}
+     fn four() {}
+    [f1] a.rs · lines 1-5, nearest to oldText:
+    fn one() {}
+    fn two(x: u8) {}
+    fn three() {}
+    fn four() {}
+    fn five() {}
+    ");
+    host.send();
+    assert_eq!(notes(&host), 1, "no note repeats it: {}", host.shown());
+    assert!(host.shown().contains("fn two(x: u8) {}\nfn three() {}"), "{}", host.shown());
+    let changes = host.notices.iter().filter(|notice| matches!(notice, Notice::FileChanged { .. }));
+    assert_eq!(changes.count(), 1, "{:?}", host.notices);
+    let again = fail_edit(&mut host, "a.rs", "fn two() {}\n");
+    assert!(!again.contains("changed on disk"), "it is told: {again}");
+    host.send();
+    host.restart();
+    host.user("on");
+    host.send();
+    assert_eq!(notes(&host), 1, "{}", host.shown());
+}
+
+#[test]
+fn a_failed_edit_of_a_file_that_did_not_change_shows_its_lines_alone() {
+    let mut host = reader("a.rs", TEXT);
+    let text = fail_edit(&mut host, "a.rs", "fn tow() {}");
+    assert!(text.contains("\n\n[f1] a.rs · lines 1-"), "{text}");
+    let twice = fail_edit(&mut host, "a.rs", "fn ");
+    assert!(twice.ends_with("[f1] a.rs · oldText stands 5 times: lines 1, 2, 3, 4, 5"), "{twice}");
+    host.send();
+    assert_eq!(notes(&host), 0);
+}
+
+#[test]
+fn a_failed_edit_of_a_file_that_was_never_read_shows_the_nearest_lines() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.rs", TEXT);
+    host.user("change it");
+    let text = fail_edit(&mut host, "a.rs", "fn two {}");
+    assert!(text.contains("[f1] a.rs · lines 1-") && !text.contains("changed"), "{text}");
+    host.send();
+    let missing = fail_edit(&mut host, "b.rs", "x");
+    assert_eq!(missing, "Could not find the exact text in b.rs.");
+    host.send();
+    assert_eq!(host.live.state().index().entries().len(), 3, "no file for a path without one");
+}
+
+#[test]
+fn lines_of_a_failed_edit_stand_whole_though_they_stand_elsewhere() {
+    let mut host = reader("a.rs", &numbered(40));
+    let text = fail_edit(&mut host, "a.rs", "line 20 of a file");
+    let shown = host.send();
+    assert_eq!(shown.last().unwrap()["content"][0]["text"], json!(text));
+}
+
+#[test]
+fn a_line_of_the_help_is_refused_as_text_of_a_file() {
+    let mut host = reader("a.rs", &numbered(200));
+    let wanted = numbered(200).replace("of the", "in the");
+    let text = fail_edit(&mut host, "a.rs", &wanted);
+    host.send();
+    let mark = text.lines().find(|line| line.starts_with('…')).unwrap();
+    let args = json!({ "path": "a.rs", "edits": [{ "oldText": "line 1 ", "newText": mark }] });
+    assert!(host.live.check_write("edit", &args).unwrap().is_some(), "{mark}");
+    let fine = json!({ "path": "a.rs", "content": "… 3 lines between (t9:1-3) …" });
+    assert_eq!(host.live.check_write("write", &fine).unwrap(), None, "it is no line of ours");
+}
+
+#[test]
+fn an_excluded_file_gets_no_help() {
+    let mut host = Host::new(Settings::default());
+    host.write_file(".env", "KEY=one\n");
+    host.user("change it");
+    assert_eq!(host.live.explain_failed_edit(&edit_of(".env", "KEY=two")).unwrap(), None);
+    for args in [json!({}), json!({ "path": 3 }), json!(null), json!({ "path": "nowhere" })] {
+        assert_eq!(host.live.explain_failed_edit(&args).unwrap(), None, "{args}");
+    }
+}
+
+#[test]
+fn a_file_that_is_gone_is_said_to_be_gone() {
+    let mut host = reader("a.rs", TEXT);
+    std::fs::remove_file(host.path("a.rs")).unwrap();
+    let text = fail_edit(&mut host, "a.rs", "fn two() {}");
+    assert!(
+        text.ends_with("[f1] a.rs is no longer on disk; its text of t1 is kept as f1."),
+        "{text}"
+    );
+    host.send();
+    assert_eq!(host.shown().matches("no longer on disk").count(), 1);
+}
+
+/// A second session on the same store and folder.
+fn beside(host: &Host) -> Host {
+    let mut other = Host::new(Settings::default());
+    other.folder = tempfile::tempdir().unwrap();
+    other.store = host.store.clone();
+    other.live = LiveSession::open(
+        host.store.clone(),
+        live::OpenSession { host_session: "other".into(), ..host.options() },
+    )
+    .unwrap();
+    other
+}
+
+/// The other session's model edits a file of this host's folder.
+fn edit_beside(host: &Host, other: &mut Host, name: &str, old: &str, new: &str) {
+    let path = host.path(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen(old, new, 1)).unwrap();
+    let args = json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] });
+    other.tool("edit", &args, "Successfully replaced 1 block(s).");
+}
+
+#[test]
+fn a_change_by_another_session_is_attributed_to_it() {
+    let mut host = reader("a.rs", TEXT);
+    let mut other = beside(&host);
+    other.user("work");
+    edit_beside(&host, &mut other, "a.rs", "fn two", "fn zwei");
+    other.send();
+    host.user("on");
+    host.send();
+    let head = "[f1] a.rs changed on disk after t1, by another session (+1 -1):";
+    assert!(host.shown().contains(head), "{}", host.shown());
+    // Who looks first writes the version: here this host.
+    host.write_file("a.rs", &TEXT.replace("fn three", "fn drei"));
+    host.user("on");
+    host.send();
+    assert!(
+        host.shown().contains("[f1] a.rs changed on disk after t1 (+2 -2):"),
+        "{}",
+        host.shown()
+    );
+    edit_beside(&host, &mut other, "a.rs", "fn one", "fn eins");
+    let text = fail_edit(&mut host, "a.rs", "fn one() {}");
+    assert!(
+        text.contains("[f1] a.rs changed on disk after t1, by another session (+1 -1):"),
+        "{text}"
+    );
+    host.send();
+    assert_eq!(host.shown().matches("by another session").count(), 2, "{}", host.shown());
+}
+
+#[test]
+fn a_later_outside_change_is_not_attributed_to_the_other_session() {
+    let mut host = reader("a.rs", TEXT);
+    let mut other = beside(&host);
+    other.user("work");
+    edit_beside(&host, &mut other, "a.rs", "fn two", "fn zwei");
+    host.write_file("a.rs", "fn none() {}\n");
+    host.user("on");
+    host.send();
+    assert!(host.shown().contains("changed on disk after t1 (+1 -5):"), "{}", host.shown());
+}
+
+#[test]
+fn an_old_state_made_by_another_session_is_not_attributed_to_it_when_it_returns() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.rs", TEXT);
+    let mut other = beside(&host);
+    other.user("work");
+    edit_beside(&host, &mut other, "a.rs", "fn two", "fn zwei");
+    other.send();
+    host.user("look");
+    host.read("a.rs", None, None);
+    host.send();
+    host.write_file("a.rs", TEXT);
+    host.user("on");
+    host.send();
+    assert_eq!(notes(&host), 1);
+    host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+    // The other session is written again, but not because of the file.
+    other.user("and on");
+    other.send();
+    host.user("on");
+    host.send();
+    assert_eq!(notes(&host), 2, "{}", host.shown());
+    assert!(!host.shown().contains("by another session"), "{}", host.shown());
+}
+
+/// Text of the latest version that the store has of a file.
+fn stored_text(host: &Host, file: &ObjectId) -> Option<String> {
+    let version = host.store.require(file, AsOf::Latest).unwrap();
+    host.store.content(&version).unwrap()
+}
+
+#[test]
+fn a_file_changed_by_a_command_is_stored_before_the_next_call_though_the_request_does_not_hold_it()
+{
+    let settings = Settings { layout: Layout::Log, keep_results: 0, ..Settings::default() };
+    let mut host = Host::new(settings);
+    host.user("make it");
+    host.write_file("a.rs", TEXT);
+    host.tool("write", &json!({ "path": "a.rs", "content": TEXT }), "Successfully wrote.");
+    host.send();
+    let file = host.live.state().index().entries()[0].id.clone();
+    assert_eq!(host.live.state().showings(&file).count(), 0, "what the model wrote does not stand");
+    host.write_file("a.rs", &TEXT.replace("two", "zwei"));
+    host.tool("read", &json!({ "path": "nowhere" }), "");
+    host.send();
+    assert_eq!(stored_text(&host, &file).as_deref(), Some(TEXT), "nothing ran that changes files");
+    host.tool("bash", &json!({ "command": "sed -i s/two/zwei/ a.rs" }), "");
+    host.send();
+    assert_eq!(stored_text(&host, &file), Some(TEXT.replace("two", "zwei")));
+    assert_eq!(notes(&host), 0, "no text of it stands: {}", host.shown());
+    let text = fail_edit(&mut host, "a.rs", "fn two() {}");
+    assert!(text.contains("+fn zwei() {}"), "{text}");
+}
+
+#[test]
+fn files_that_a_command_names_are_looked_at_first_and_the_others_with_the_next_calls() {
+    let mut host = Host::new(Settings::default());
+    host.user("make them");
+    for at in 0..250 {
+        let name = format!("f{at:03}.txt");
+        host.write_file(&name, "old\n");
+        host.tool("write", &json!({ "path": name, "content": "old\n" }), "Successfully wrote.");
+    }
+    host.send();
+    let files: Vec<ObjectId> = host.live.state().seen_files().to_vec();
+    assert_eq!(files.len(), 250);
+    for at in 0..250 {
+        host.write_file(&format!("f{at:03}.txt"), "new text\n");
+    }
+    let current = |host: &Host| {
+        files.iter().filter(|file| stored_text(host, file).as_deref() == Some("new text\n")).count()
+    };
+    host.tool("bash", &json!({ "command": "sed -i s/old/new\\ text/ f24*.txt f077.txt" }), "");
+    host.send();
+    assert_eq!(current(&host), 100);
+    for named in (240..250).chain([77]) {
+        assert_eq!(stored_text(&host, &files[named]).as_deref(), Some("new text\n"), "{named}");
+    }
+    for calls in [200, 250] {
+        host.tool("read", &json!({ "path": "nowhere" }), "");
+        host.send();
+        assert_eq!(current(&host), calls);
+    }
+}
+
+#[test]
+fn checking_an_unchanged_file_records_no_event() {
+    let mut host = reader("a.rs", TEXT);
+    let events = |host: &Host| -> usize {
+        let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
+        let events = items.iter().map(|item| serde_json::from_str::<Event>(item).unwrap());
+        events
+            .filter(|event| matches!(event, Event::File(file) if file.cause == Cause::Changed))
+            .count()
+    };
+    for _ in 0..3 {
+        host.tool("bash", &json!({ "command": "true" }), "");
+        host.send();
+    }
+    assert!(events(&host) <= 1, "{}", events(&host));
+}
+
+#[test]
+fn two_stores_know_nothing_of_each_other() {
+    let mut host = reader("a.rs", TEXT);
+    let mut other = beside(&host);
+    other.store = Store::open(":memory:").unwrap();
+    other.live = LiveSession::open(other.store.clone(), other.options()).unwrap();
+    other.user("work");
+    edit_beside(&host, &mut other, "a.rs", "fn two", "fn zwei");
+    host.user("on");
+    host.send();
+    assert!(
+        host.shown().contains("[f1] a.rs changed on disk after t1 (+1 -1):"),
+        "{}",
+        host.shown()
+    );
+}

@@ -1,0 +1,136 @@
+//! Outputs that the host cut: the whole is stored, and `activate` reaches it by the numbers that its lines have there.
+
+use base::object::ObjectId;
+use config::{Layout, Settings};
+use live::Wanted;
+use serde_json::json;
+use store::ForgetOptions;
+
+use crate::host::{Host, uncached};
+use crate::shapes::text_of;
+
+/// A log of this many lines.
+fn log(lines: usize) -> String {
+    let lines: Vec<String> = (1..=lines).map(|n| format!("line {n} of the build log")).collect();
+    lines.join("\n") + "\n"
+}
+
+/// A host whose command printed a log, of which the host showed the last 100 lines, or what else `shown` says.
+fn cut(settings: Settings, shown: &dyn Fn(&str) -> String) -> Host {
+    let mut host = Host::new(settings);
+    let whole = log(1_000);
+    host.write_file("whole.log", &whole);
+    host.user("go");
+    let id = host.call("bash", &json!({ "command": "make" }));
+    host.push(json!({
+        "role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": false,
+        "content": [{ "type": "text", "text": shown(&whole) }],
+        "details": { "fullOutputPath": host.path("whole.log") },
+    }));
+    host.send();
+    host
+}
+
+fn last_lines(whole: &str) -> String {
+    let lines: Vec<&str> = whole.trim_end().split('\n').collect();
+    lines[900..].join("\n") + "\n\n[Showing lines 901-1000 of 1000. Full output: /tmp/x]"
+}
+
+fn activate(host: &mut Host, lines: Option<&str>, pattern: Option<&str>) -> String {
+    let wanted = Wanted {
+        name: "t1".into(),
+        lines: lines.map(Into::into),
+        pattern: pattern.map(Into::into),
+    };
+    host.activate(&wanted, false)
+}
+
+#[test]
+fn lines_and_patterns_reach_what_the_host_did_not_show() {
+    let mut host = cut(Settings::default(), &last_lines);
+    let lines = activate(&mut host, Some("7-8"), None);
+    assert_eq!(
+        lines,
+        "[t1] bash · lines 7-8 of 1,000\nline 7 of the build log\nline 8 of the build log"
+    );
+    let found = activate(&mut host, None, Some("line 500 "));
+    assert!(found.starts_with("[t1] bash · lines 498-502 of 1,000\nline 498 "), "{found}");
+    let shown = activate(&mut host, None, None);
+    assert!(shown.starts_with("[t1] bash · lines 901-1000 of 1,000\nline 901 "), "{shown}");
+    assert!(shown.ends_with("\nline 1000 of the build log"), "{shown}");
+    host.send();
+    host.restart();
+    host.send();
+    assert!(activate(&mut host, Some("3"), None).ends_with("\nline 3 of the build log"));
+}
+
+#[test]
+fn a_preview_and_a_reference_to_standing_lines_give_the_numbers_of_the_whole() {
+    let mut host = cut(Settings { preview_tokens: 300, ..Settings::default() }, &last_lines);
+    let shown = text_of(host.sent.last().unwrap());
+    let hidden = shown.lines().find(|line| line.contains(" lines between (t1:")).unwrap();
+    let range = hidden.split([':', ')']).nth(1).unwrap().to_owned();
+    let first = range.split('-').next().unwrap();
+    assert!(first.parse::<u64>().unwrap() > 900, "{hidden}");
+    let activated = activate(&mut host, Some(&range), None);
+    assert!(activated.contains(&format!("\nline {first} of the build log\n")), "{activated}");
+    let mut host = cut(Settings::default(), &last_lines);
+    let again: Vec<String> = (901..=950).map(|n| format!("line {n} of the build log")).collect();
+    host.tool("bash", &json!({ "command": "make again" }), &again.join("\n"));
+    host.send();
+    let line = "… 50 lines as in t1:901-950, from \"line 901 of the build log\" …";
+    assert_eq!(text_of(host.sent.last().unwrap()), line);
+}
+
+#[test]
+fn a_part_that_begins_within_a_line_is_shown_as_the_host_did_and_the_whole_by_lines() {
+    let mut host = cut(Settings::default(), &|whole| whole[whole.len() - 40..].to_owned());
+    let shown = activate(&mut host, None, None);
+    assert!(shown.starts_with("[t1] bash · lines 1-"), "{shown}");
+    let lines = activate(&mut host, Some("1000"), None);
+    assert_eq!(lines, "[t1] bash · line 1000 of 1,000\nline 1000 of the build log");
+}
+
+#[test]
+fn once_it_collapsed_its_line_counts_the_lines_of_the_whole() {
+    let settings = Settings {
+        keep_results: 1,
+        collapse_tokens: 100,
+        prices: uncached(),
+        ..Settings::default()
+    };
+    let mut host = cut(settings, &last_lines);
+    for n in 0..4 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+        host.send();
+    }
+    host.user("on");
+    host.send();
+    let line = "[t1] exit 0 · 1,000 lines · last: \"line 1000 of the build log\"";
+    assert_eq!(text_of(&host.sent[2]), line);
+}
+
+#[test]
+fn an_output_whose_whole_is_not_stored_and_one_in_pools_gives_what_was_shown() {
+    let small = Settings { max_output_bytes: 100, ..Settings::default() };
+    for settings in [small, Settings { layout: Layout::Pools, ..Settings::default() }] {
+        let mut host = cut(settings, &last_lines);
+        let refused = activate(&mut host, Some("500"), None);
+        assert!(refused.contains("is outside the text, which has 102 lines"), "{refused}");
+    }
+}
+
+#[test]
+fn what_was_activated_of_an_output_that_is_forgotten_leaves_nothing_dangling() {
+    let mut host = cut(Settings::default(), &last_lines);
+    activate(&mut host, Some("7-60"), None);
+    host.send();
+    let call = ObjectId::new("call_1");
+    let options = ForgetOptions { dry_run: false, ..ForgetOptions::default() };
+    host.store.forget(&call, options).unwrap();
+    host.restart();
+    host.rewrites = true;
+    host.send();
+    let refused = activate(&mut host, Some("3"), None);
+    assert!(refused.contains("was forgotten"), "{refused}");
+}

@@ -1,0 +1,78 @@
+//! Random sessions at the prices of providers: epochs and folds that the economics ask for, on caches that are warm or have
+//! expired. What must hold of every request is in `checks.rs`; restarts change nothing.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use config::Prices;
+use config::{PriceSetting, PriceTable, Settings};
+
+use crate::properties::config;
+use crate::script::{Op, World, script};
+
+/// Settings under which whatever pays is done: the bound on the bill is wide.
+fn settings(prices: Prices) -> Settings {
+    let table = PriceTable::Own(prices);
+    Settings {
+        keep_results: 2,
+        collapse_tokens: 50,
+        preview_tokens: 400,
+        extra_tokens: 10_000_000,
+        prices: PriceSetting::ByModel([("*".to_owned(), table)].into()),
+        ..Settings::default()
+    }
+}
+
+/// Prices whose cache lives so short that some calls of a script find it gone: its host counts milliseconds.
+fn short_lived(name: &str) -> Prices {
+    Prices { lifetime_seconds: Some(0), ..preset(name) }
+}
+
+fn preset(name: &str) -> Prices {
+    Prices::preset(name).unwrap()
+}
+
+fn run(folder: &Path, prices: &Prices, script: &[Op], restarts: bool) -> World {
+    let mut world = World::new(folder, settings(prices.clone()), 200_000, restarts);
+    world.run(script);
+    world
+}
+
+/// Plays a script, with its restarts and without them: the requests are the same.
+fn holds(prices: &Prices, script: &[Op]) {
+    let folder = tempfile::tempdir().unwrap();
+    let restarted = run(folder.path(), prices, script, true).requests;
+    if script.iter().any(|op| matches!(op, Op::Restart | Op::Crash | Op::Beside)) {
+        let plain = run(folder.path(), prices, script, false).requests;
+        assert!(restarted == plain, "a restart changes a request");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(8, 43))]
+
+    #[test]
+    fn every_session_at_anthropics_prices_holds(script in script(60)) {
+        holds(&preset("anthropic"), &script);
+    }
+
+    #[test]
+    fn every_session_at_openais_prices_holds(script in script(60)) {
+        holds(&preset("openai"), &script);
+    }
+
+    #[test]
+    fn every_session_whose_caches_expire_holds(script in script(60)) {
+        holds(&short_lived("anthropic"), &script);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2, 43))]
+
+    #[test]
+    fn every_long_session_keeps_to_the_bound(script in script(250)) {
+        holds(&preset("openai"), &script);
+    }
+}

@@ -1,0 +1,216 @@
+//! The ledger of sessions: what calls cost, beside the plain host.
+
+use config::{PriceSetting, Settings};
+use live::{LiveSession, inspect_call};
+use serde_json::json;
+use session::{Bill, CallBill, ReportKind, Reported};
+
+use crate::host::{Host, OVERHEAD_TOKENS};
+
+fn host(prices: &str) -> Host {
+    Host::new(Settings { prices: PriceSetting::Named(prices.into()), ..Settings::default() })
+}
+
+fn last(host: &Host) -> CallBill {
+    host.live.state().bill().last().unwrap().bill.clone()
+}
+
+/// A turn with one output of about this many tokens.
+fn turn(host: &mut Host, number: usize, tokens: usize) {
+    host.user(&format!("Question {number}."));
+    host.send();
+    let lines = (0..tokens / 8).map(|line| format!("line {line} of run {number}"));
+    let output = lines.collect::<Vec<_>>().join("\n");
+    host.tool("bash", &json!({ "command": format!("run {number}") }), &output);
+    host.send();
+    host.say("Done.");
+}
+
+fn reported(input: u64) -> Reported {
+    Reported { input, output: 10, ..Reported::default() }
+}
+
+fn close_to(a: f64, b: f64) -> bool {
+    (a - b).abs() < 0.01
+}
+
+#[test]
+fn without_collapsed_content_only_the_overhead_costs_more() {
+    let mut host = host("anthropic");
+    for number in 0..4 {
+        turn(&mut host, number, 200);
+    }
+    let bill = host.live.state().bill();
+    assert_eq!(bill.calls(), 8);
+    assert!(close_to(bill.ours() - bill.overhead(), bill.plain()), "{bill:?}");
+    assert_eq!(bill.our_account().sent, bill.plain_account().sent + 8 * OVERHEAD_TOKENS);
+    // Written at the first call, read at the others.
+    assert!(close_to(bill.overhead(), 5.0 * (1.25 + 7.0 * 0.1)));
+}
+
+#[test]
+fn a_request_that_grew_reads_the_one_before_from_the_cache() {
+    let mut host = host("openai");
+    turn(&mut host, 1, 400);
+    let before = last(&host);
+    host.user("More.");
+    host.send();
+    let bill = last(&host);
+    assert!(bill.warm && !before.ours.cached.eq(&0));
+    assert_eq!(bill.ours.cached, before.ours.total());
+    assert_eq!(bill.plain.cached, before.plain.total());
+}
+
+#[test]
+fn the_savings_reported_for_epochs_equal_the_difference_in_the_bill() {
+    let prices = PriceSetting::Named("anthropic".into());
+    let mut host = Host::new(Settings { prices, preview_tokens: 0, ..Settings::default() });
+    for number in 0..30 {
+        turn(&mut host, number, 3_000);
+        // Now and then the cache is gone: the rewrite is free.
+        host.wait(if number % 12 == 11 { 400 } else { 1 });
+    }
+    let bill = host.live.state().bill();
+    let epoch = bill.epochs().first().expect("an epoch");
+    assert!(epoch.freed > 3_000, "{epoch:?}");
+    assert!(bill.ours() < bill.plain(), "{bill:?}");
+    let saved: f64 = bill.epochs().iter().map(|epoch| epoch.saved).sum();
+    let whole = bill.plain() - bill.ours() + bill.overhead();
+    assert!((saved - whole).abs() < whole * 0.02, "{saved} {whole}");
+}
+
+#[test]
+fn the_cache_is_gone_after_its_lifetime_unless_it_was_kept_warm() {
+    let ask = |seconds: i64, warmed_after: Option<i64>| {
+        let mut host = host("anthropic");
+        turn(&mut host, 1, 400);
+        let answered = host.messages.last().unwrap()["timestamp"].as_i64().unwrap();
+        if let Some(seconds) = warmed_after {
+            let time = Some(answered + seconds * 1_000);
+            let warm = Reported { kind: ReportKind::CacheWarm, time, ..reported(500) };
+            host.live.record_usage(warm).unwrap();
+        }
+        host.wait(seconds);
+        host.user("And now?");
+        host.send();
+        last(&host).warm
+    };
+    assert!(ask(290, None));
+    assert!(!ask(310, None));
+    assert!(ask(310, Some(270)));
+    assert!(!ask(900, Some(270)));
+}
+
+#[test]
+fn a_fork_reads_what_its_parent_wrote_to_the_cache() {
+    let mut host = host("openai");
+    turn(&mut host, 1, 400);
+    host.fork("fork");
+    host.user("Another way.");
+    host.send();
+    assert!(last(&host).warm, "{:?}", last(&host));
+}
+
+#[test]
+fn another_model_has_no_cache_of_ours() {
+    let mut host = host("openai");
+    turn(&mut host, 1, 400);
+    host.user("Go on.");
+    host.model = "fake/fake-2".into();
+    host.send();
+    assert_eq!((last(&host).warm, last(&host).ours.cached), (false, 0));
+}
+
+#[test]
+fn estimates_follow_what_the_provider_counts() {
+    let mut host = host("openai");
+    for number in 0..12 {
+        turn(&mut host, number, 900);
+        let bill = last(&host);
+        let truth = (bill.fixed + bill.ours.messages) * 115 / 100;
+        let off = bill.ours.total().abs_diff(truth);
+        assert!(number == 0 || off * 1_000 <= truth * 5, "call {number}: {off} of {truth}");
+        host.live.record_usage(reported(truth)).unwrap();
+    }
+    assert!((last(&host).factor - 1.15).abs() < 0.001);
+    // A report that cannot be of this request does not lead it astray.
+    host.live.record_usage(reported(1)).unwrap();
+    turn(&mut host, 12, 900);
+    assert!((last(&host).factor - 1.15).abs() < 0.001);
+}
+
+#[test]
+fn empty_and_repeated_usage_reports_are_ignored() {
+    let mut host = host("anthropic");
+    turn(&mut host, 1, 400);
+    host.live.record_usage(reported(0)).unwrap();
+    let id = Some("entry-1".to_owned());
+    let warm = Reported { kind: ReportKind::CacheWarm, id, ..reported(300) };
+    for _ in 0..3 {
+        host.live.record_usage(warm.clone()).unwrap();
+    }
+    host.restart();
+    host.live.record_usage(warm).unwrap();
+    let bill = host.live.state().bill();
+    assert_eq!((bill.reported().calls, bill.warming().requests), (0, 1));
+    assert!(close_to(bill.warming().ours, 300.0));
+}
+
+#[test]
+fn the_plain_host_compacts_when_its_window_is_full() {
+    let mut host = host("openai");
+    host.window = 60_000;
+    let mut largest = 0;
+    for number in 0..40 {
+        turn(&mut host, number, 2_500);
+        largest = largest.max(last(&host).plain.total());
+    }
+    let bill = host.live.state().bill();
+    assert!(largest <= 60_000 - 16_384, "{largest}");
+    assert!(bill.compactions() >= 2, "{bill:?}");
+    assert!(bill.compaction().is_some());
+}
+
+#[test]
+fn each_call_is_inspected_as_large_as_the_ledger_has_it_on_both_sides() {
+    let mut host = host("openai");
+    host.window = 60_000;
+    let mut billed = Vec::new();
+    for number in 0..30 {
+        turn(&mut host, number, 2_500);
+        host.live.record_usage(reported(5_000 + 1_000 * number as u64)).unwrap();
+        let bill = host.live.state().bill();
+        let call = bill.last().unwrap();
+        billed.push((call.number, call.bill.clone(), bill.compaction()));
+    }
+    host.restart();
+    for (number, bill, compaction) in &billed {
+        let inspected = inspect_call(&host.store, host.live.id(), *number).unwrap();
+        let size = inspected.size.unwrap();
+        assert_eq!((size.sent, size.plain), (bill.ours.total(), Some(bill.plain.total())));
+        assert_eq!(size.factor.to_bits(), bill.factor.to_bits());
+        assert_eq!(size.plain_from, compaction.map(|compaction| compaction.from));
+    }
+    let first = billed.iter().position(|(_, _, compaction)| compaction.is_some());
+    assert!(first.is_some_and(|first| first > 0), "plain compacts on the way");
+    assert!(billed.last().unwrap().1.factor > 1.0, "the provider's count is another");
+}
+
+#[test]
+fn a_restart_reads_the_same_ledger() {
+    let mut host = host("anthropic");
+    for number in 0..14 {
+        turn(&mut host, number, 3_000);
+        host.live.record_usage(reported(1_000 * number as u64)).unwrap();
+    }
+    host.send();
+    let before: Bill = host.live.state().bill().clone();
+    host.restart();
+    assert_eq!(host.live.state().bill(), &before);
+    let beside = LiveSession::open(host.store.clone(), host.options()).unwrap();
+    assert_eq!(beside.state().bill(), &before);
+    // The request is the same one again: nothing of it is new.
+    host.send();
+    let bill = last(&host);
+    assert_eq!((bill.warm, bill.ours.written), (true, 0));
+}

@@ -1,0 +1,222 @@
+//! Memory in a session: the section of the system prompt stays while a cache holds it, the newest message tells what changed, and where
+//! the section is made anew the notes are gone.
+
+use base::object::Timestamp;
+use config::{Layout, PriceSetting, Settings};
+use live::CallInfo;
+use memory::{Folders, Memory};
+use serde_json::{Value, json};
+
+use crate::host::Host;
+
+/// A session with a memory of its project.
+struct Desk {
+    host: Host,
+    memory: Memory,
+}
+
+const INDEX: &str = ".pi/memory/MEMORY.md";
+
+impl Desk {
+    fn new(layout: Layout, index: &str) -> Self {
+        let prices = PriceSetting::Named("anthropic".to_owned());
+        let host = Host::new(Settings { layout, prices, ..Settings::default() });
+        host.write_file(INDEX, index);
+        let agent = host.folder.path().join(".agent");
+        let folders = Folders::new(Some(&agent), Some(host.folder.path()), true);
+        Self { memory: Memory::new(folders), host }
+    }
+
+    /// The section for the next prompt, which comes so many seconds after the newest message.
+    fn section(&mut self, seconds: i64) -> String {
+        self.host.wait(seconds);
+        let call = CallInfo { model: Some(self.host.model.clone()), ..CallInfo::default() };
+        let now = Timestamp(self.host.now());
+        let section = self.memory.prompt(Some(&mut self.host.live.at_call(&call, now))).unwrap();
+        section.unwrap().text.clone()
+    }
+
+    /// Memory may have changed, by this tool call or by somebody else.
+    fn changed(&mut self, call: Option<&str>) {
+        let (coming, now) = (CallInfo::default(), Timestamp(self.host.now()));
+        self.memory.changed(&mut self.host.live.at_call(&coming, now), call).unwrap();
+    }
+
+    /// A prompt, its request and the answer.
+    fn turn(&mut self, text: &str) -> Vec<Value> {
+        self.host.user(text);
+        let sent = self.host.send();
+        self.host.say("fine");
+        sent
+    }
+
+    fn append(&self, text: &str) {
+        let before = std::fs::read_to_string(self.host.path(INDEX)).unwrap();
+        self.host.write_file(INDEX, &format!("{before}{text}\n"));
+    }
+}
+
+/// Which messages hold a text.
+fn holding(sent: &[Value], text: &str) -> Vec<usize> {
+    (0..sent.len()).filter(|at| sent[*at].to_string().contains(text)).collect()
+}
+
+#[test]
+fn a_change_is_told_in_the_next_message_and_stays_until_the_section_is_made_anew() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    let first = desk.section(0);
+    desk.turn("one");
+    desk.append("- b: 2");
+    assert_eq!(desk.section(10), first, "a cache holds it");
+    let sent = desk.turn("two");
+    assert_eq!(holding(&sent, "+ - b: 2"), [2]);
+    assert!(sent[2].to_string().contains("Memory change 1: .pi/memory/MEMORY.md (+1 -0):"));
+    assert_eq!(desk.host.told, ["Memory change 1: .pi/memory/MEMORY.md (+1 -0)"]);
+    assert_eq!(desk.section(10), first);
+    assert_eq!(holding(&desk.turn("three"), "+ - b: 2"), [2], "once");
+
+    let anew = desk.section(301);
+    assert!(anew.contains("- a: 1\n- b: 2"), "{anew}");
+    let sent = desk.turn("four");
+    assert_eq!(holding(&sent, "Memory change"), [0_usize; 0]);
+    assert_eq!(desk.section(10), anew);
+    assert_eq!(holding(&desk.turn("five"), "Memory change"), [0_usize; 0]);
+}
+
+#[test]
+fn another_model_gets_the_section_anew_and_the_first_one_when_it_comes_back_too_late() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    let first = desk.section(0);
+    desk.turn("one");
+    desk.append("- b: 2");
+    assert_eq!(desk.section(1), first);
+    desk.turn("two");
+    "fake/fake-2".clone_into(&mut desk.host.model);
+    let anew = desk.section(1);
+    assert!(anew.contains("- b: 2"));
+    assert_eq!(holding(&desk.turn("three"), "Memory change"), [0_usize; 0]);
+    // The first model's cache lives, and holds another system prompt: that has gone for good.
+    "fake/fake-1".clone_into(&mut desk.host.model);
+    assert_eq!(desk.section(1), anew);
+}
+
+#[test]
+fn what_changed_back_and_forth_is_told_each_time() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.turn("one");
+    for (text, note) in
+        [("- a: 1\n- b\n", "+ - b"), ("- a: 1\n", "- - b"), ("- a: 1\n- b\n", "+ - b")]
+    {
+        desk.host.write_file(INDEX, text);
+        desk.section(1);
+        let sent = desk.turn("more");
+        assert_eq!(holding(&sent, note).last(), Some(&(sent.len() - 1)), "{note}");
+    }
+}
+
+#[test]
+fn what_an_epoch_takes_away_is_told_again() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.host.window = 12_000;
+    desk.turn("one");
+    desk.append("- b: 2");
+    desk.section(1);
+    assert_eq!(holding(&desk.turn("two"), "+ - b: 2").len(), 1);
+    desk.host.user("look around");
+    let epoch = desk.host.live.state().epoch();
+    for round in 0..40 {
+        let lines: Vec<String> = (0..90).map(|line| format!("{round} has line {line}")).collect();
+        desk.host.tool("bash", &json!({ "command": format!("show {round}") }), &lines.join("\n"));
+        let sent = desk.host.send();
+        if desk.host.live.state().epoch() > epoch {
+            assert_eq!(holding(&sent, "+ - b: 2"), [sent.len() - 1], "in the newest message");
+            return;
+        }
+        assert_eq!(holding(&sent, "+ - b: 2"), [2]);
+    }
+    panic!("no epoch");
+}
+
+#[test]
+fn what_the_host_takes_away_is_told_again() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.turn("one");
+    desk.append("- b: 2");
+    desk.section(1);
+    assert_eq!(holding(&desk.turn("two"), "+ - b: 2").len(), 1);
+    // The host compacts: a summary, and the newest turn.
+    desk.host.rewrites = true;
+    let kept = desk.host.messages.split_off(4);
+    desk.host.messages.clear();
+    desk.host
+        .push(json!({ "role": "compactionSummary", "summary": "what was", "tokensBefore": 9 }));
+    desk.host.messages.extend(kept);
+    let sent = desk.turn("three");
+    assert_eq!(holding(&sent, "+ - b: 2"), [sent.len() - 1]);
+}
+
+#[test]
+fn the_models_own_write_is_told_by_its_call_while_that_stands() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.turn("one");
+    desk.host.user("remember b");
+    desk.append("- by another program");
+    desk.changed(None);
+    desk.append("- b: 2");
+    let args = json!({ "path": INDEX, "edits": [{ "oldText": "- a: 1\n", "newText": "- a: 1\n- b: 2\n" }] });
+    let call = desk.host.tool("edit", &args, "Successfully replaced 1 block(s).");
+    desk.changed(Some(&call));
+    let sent = desk.host.send();
+    desk.host.say("done");
+    assert_eq!(holding(&sent, "+ - b: 2"), [0_usize; 0]);
+    assert_eq!(holding(&sent, "+ - by another program").len(), 1);
+    // The host takes the call away.
+    desk.host.rewrites = true;
+    desk.host.messages.drain(2..);
+    desk.section(1);
+    let sent = desk.turn("three");
+    assert_eq!(holding(&sent, "+ - b: 2"), [sent.len() - 1]);
+}
+
+#[test]
+fn a_file_that_stands_is_told_of_by_the_note_on_files_alone() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.host.user("one");
+    desk.host.read(INDEX, None, None);
+    desk.host.send();
+    desk.host.say("read");
+    desk.append("- b: 2");
+    desk.section(1);
+    let sent = desk.turn("two");
+    assert_eq!(holding(&sent, "Memory change"), [0_usize; 0]);
+    assert_eq!(holding(&sent, "changed on disk").len(), 1);
+}
+
+#[test]
+fn pools_has_no_notes_and_shows_memory_as_it_is() {
+    let mut desk = Desk::new(Layout::Pools, "- a: 1\n");
+    desk.section(0);
+    desk.turn("one");
+    desk.append("- b: 2");
+    assert!(desk.section(1).contains("- b: 2"));
+    assert_eq!(holding(&desk.turn("two"), "Memory change"), [0_usize; 0]);
+}
+
+#[test]
+fn a_restart_makes_the_section_anew_and_the_notes_are_gone() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.turn("one");
+    desk.append("- b: 2");
+    desk.section(1);
+    assert_eq!(holding(&desk.turn("two"), "+ - b: 2").len(), 1);
+    desk.host.restart();
+    desk.memory = Memory::new(desk.memory.folders().clone());
+    assert!(desk.section(1).contains("- b: 2"));
+    assert_eq!(holding(&desk.turn("three"), "+ - b: 2"), [0_usize; 0]);
+}

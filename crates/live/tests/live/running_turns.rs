@@ -1,0 +1,311 @@
+//! A host that runs its turns itself, such as OpenClaw: what it sends of the running turn is as it is, results are shown in words that
+//! are taken for the whole again, notes stand before the turn, and a turn that ended well is stored once.
+
+use config::{PriceSetting, Settings};
+use live::{Commit, Wanted};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::host::{Host, uncached};
+
+fn host() -> Host {
+    Host::new(Settings { prices: uncached(), keep_results: 1, ..Settings::default() })
+}
+
+/// A person writes, and the host sends from here on itself.
+fn begin(host: &mut Host, text: &str) {
+    host.kept_from = Some(host.messages.len());
+    host.user(text);
+}
+
+/// A call whose result the host shows; resolves to what it shows.
+fn run(host: &mut Host, command: &str, output: &str) -> String {
+    let args = json!({ "command": command });
+    let id = host.call("exec", &args);
+    host.show_answer(&id, "exec", &args, output);
+    text_of(host.messages.last().unwrap())
+}
+
+fn text_of(message: &Value) -> String {
+    message["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+fn long(number: usize) -> String {
+    let lines = (0..2_000).map(|line| format!("run {number}: line {line} says nothing new\n"));
+    lines.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn a_long_result_is_shown_in_part_and_brought_back_whole() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    let shown = run(&mut host, "make", &long(1));
+    assert!(shown.len() * 2 < long(1).len() && shown.contains(" lines between (t1:"), "{shown}");
+    host.send();
+    assert_eq!(text_of(host.sent.last().unwrap()), shown);
+    // The host has only these words now, also after a restart.
+    host.restart();
+    host.say("done");
+    begin(&mut host, "and now?");
+    host.send();
+    let wanted = Wanted { name: "t1".into(), ..Wanted::default() };
+    let brought = host.activate(&wanted, false);
+    assert!(brought.ends_with(&long(1)), "{} bytes", brought.len());
+    host.send();
+    let history = host.live.store().history(&host_object(&host, "t1")).unwrap();
+    assert_eq!(history.len(), 1, "the words that the host shows are no version of their own");
+}
+
+fn host_object(host: &Host, name: &str) -> base::object::ObjectId {
+    let index = host.live.state().index();
+    let entry = index.entries().iter().find(|entry| entry.handle.to_string() == name).unwrap();
+    entry.id.clone()
+}
+
+#[test]
+fn what_the_host_sends_itself_stays_while_its_turn_runs_and_leaves_later() {
+    let mut host = host();
+    begin(&mut host, "go");
+    for number in 0..8 {
+        host.send();
+        let args = json!({ "command": format!("sed -n 1,99p {number}") });
+        let id = host.call("exec", &args);
+        host.show_answer(&id, "exec", &args, &long(number)[..4_000]);
+    }
+    host.send();
+    assert_eq!(host.live.state().epoch(), 0, "nothing may leave");
+    host.say("done");
+    begin(&mut host, "next");
+    host.send();
+    assert_eq!(host.live.state().epoch(), 1);
+    let lines = host.sent.iter().filter(|message| message["role"] == "toolResult");
+    let lines: Vec<String> = lines.map(text_of).collect();
+    assert!(lines[0].starts_with("[t1] "), "{}", lines[0]);
+    assert!(!lines[7].starts_with("[t8] "), "the newest stays");
+}
+
+#[test]
+fn an_identical_request_right_away_is_shown_whole() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    let first = run(&mut host, "make", &long(1));
+    host.send();
+    let second = run(&mut host, "make", &long(1));
+    assert!(first.len() < second.len());
+    assert_eq!(second, long(1));
+}
+
+#[test]
+fn reads_and_what_was_asked_for_by_lines_are_shown_whole() {
+    let mut host = host();
+    host.write_file("a.txt", &long(1));
+    begin(&mut host, "go");
+    host.send();
+    for (tool, args) in [
+        ("read", json!({ "path": "a.txt" })),
+        ("exec", json!({ "command": "sed -n 1,2000p a.txt" })),
+    ] {
+        let id = host.call(tool, &args);
+        host.show_answer(&id, tool, &args, &long(1));
+        assert_eq!(text_of(host.messages.last().unwrap()), long(1), "{tool}");
+        host.send();
+    }
+}
+
+#[test]
+fn results_that_end_in_another_order_keep_their_calls() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    let ids = ["call_a", "call_b"];
+    let args = [json!({ "command": "make a" }), json!({ "command": "make b" })];
+    let calls = ids.iter().zip(&args).map(|(id, args)| ((*id).to_owned(), "exec", args.clone()));
+    let calls: Vec<_> = calls.collect();
+    host.call_all(&calls);
+    let b = host.shown_content("call_b", "exec", &args[1], &long(2));
+    let a = host.shown_content("call_a", "exec", &args[0], &long(1));
+    host.push_result("call_a", "exec", &a, false);
+    host.push_result("call_b", "exec", &b, false);
+    host.send();
+    for (id, number) in [("call_a", 1), ("call_b", 2)] {
+        let wanted = Wanted { name: id.into(), ..Wanted::default() };
+        let brought = host.activate(&wanted, false);
+        assert!(brought.ends_with(&long(number)), "{id}");
+    }
+    host.send();
+}
+
+#[test]
+fn a_call_id_that_occurs_again_is_another_call() {
+    let mut host = host();
+    for number in 1..=3 {
+        begin(&mut host, "go");
+        host.send();
+        let args = json!({ "command": "make" });
+        host.call_as("call_0", "exec", &args);
+        host.show_answer("call_0", "exec", &args, &long(number));
+        host.send();
+        host.say("done");
+    }
+    begin(&mut host, "and?");
+    host.send();
+    for number in 1..=3 {
+        let wanted = Wanted { name: format!("t{number}"), ..Wanted::default() };
+        assert!(host.activate(&wanted, false).ends_with(&long(number)), "t{number}");
+    }
+}
+
+#[test]
+fn a_note_stands_before_the_turn_and_stays_there() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", "one\ntwo\n");
+    begin(&mut host, "read it");
+    host.send();
+    let args = json!({ "path": "a.txt" });
+    let id = host.call("read", &args);
+    host.show_answer(&id, "read", &args, "one\ntwo\n");
+    host.send();
+    host.say("done");
+    host.write_file("a.txt", "one\n2\n");
+    begin(&mut host, "and now?");
+    host.send();
+    let note = &host.sent[host.sent.len() - 2];
+    assert_eq!(note["role"], "custom");
+    assert!(text_of(note).starts_with("[f1] a.txt changed on disk after t1 (+1 -1):"), "{note}");
+    // In the middle of the turn nothing is added; the next one tells it.
+    host.write_file("a.txt", "one\n3\n");
+    run(&mut host, "true", "ok");
+    host.send();
+    assert_eq!(host.told, Vec::<String>::new());
+    host.say("done");
+    begin(&mut host, "go on");
+    host.send();
+    let notes = host.sent.iter().filter(|message| message["role"] == "custom");
+    assert_eq!(notes.count(), 2);
+    let before = host.sent.clone();
+    host.restart();
+    host.send();
+    assert_eq!(host.sent, before);
+}
+
+#[test]
+fn a_turn_that_ended_well_is_stored_once() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    run(&mut host, "make", &long(1));
+    host.send();
+    host.say("the build passes");
+    let turn = Value::from(host.messages.clone()).to_string();
+    assert_eq!(host.live.commit_turn("turn-1", &turn).unwrap(), Commit::Committed);
+    let count = host.live.state().chat().len();
+    assert_eq!(count, 4);
+    // Again, and by another process after a crash.
+    assert_eq!(host.live.commit_turn("turn-1", &turn).unwrap(), Commit::Duplicate);
+    host.crash();
+    assert_eq!(host.live.commit_turn("turn-1", &turn).unwrap(), Commit::Duplicate);
+    assert_eq!(
+        host.live.commit_turn("turn-1 under another key", &turn).unwrap(),
+        Commit::Committed
+    );
+    assert_eq!(host.live.state().chat().len(), count, "nothing stands twice");
+    begin(&mut host, "next");
+    host.send();
+    assert_eq!(host.live.state().chat().len(), count + 1);
+}
+
+#[test]
+fn a_turn_that_no_call_of_ours_saw_is_stored_behind_what_is_known() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    host.say("one");
+    let first = host.messages.len();
+    host.user("again");
+    host.say("two");
+    let turn = Value::from(host.messages[first..].to_vec()).to_string();
+    assert_eq!(host.live.commit_turn("turn-2", &turn).unwrap(), Commit::Committed);
+    begin(&mut host, "next");
+    host.send();
+    assert_eq!(host.live.state().chat().len(), 5);
+}
+
+#[test]
+fn a_turn_that_is_told_late_takes_nothing_away() {
+    let mut host = host();
+    for number in 1..=3 {
+        begin(&mut host, &format!("turn {number}"));
+        host.send();
+        host.say(&format!("answer {number}"));
+    }
+    let count = host.live.state().chat().len();
+    for messages in [&host.messages[..2], &host.messages[2..4], &[]] {
+        let key = format!("late {}", messages.len());
+        host.live.commit_turn(&key, &Value::from(messages.to_vec()).to_string()).unwrap();
+    }
+    assert_eq!(host.live.state().chat().len(), count);
+    let epoch = host.live.state().epoch();
+    begin(&mut host, "turn 4");
+    host.send();
+    assert_eq!((host.live.state().chat().len(), host.live.state().epoch()), (7, epoch));
+}
+
+#[test]
+fn pressure_in_the_middle_of_a_turn_moves_what_stands_before_it() {
+    let prices = PriceSetting::Named("anthropic".into());
+    let mut host = Host::new(Settings { prices, ..Settings::default() });
+    host.window = 40_000;
+    begin(&mut host, "go");
+    host.send();
+    for number in 0..6 {
+        let args = json!({ "command": format!("sed -n 1,9p {number}") });
+        let id = host.call("exec", &args);
+        host.show_answer(&id, "exec", &args, &long(number)[..6_000]);
+        host.send();
+    }
+    host.say("done");
+    begin(&mut host, "more");
+    let epoch = host.live.state().epoch();
+    for number in 6..14 {
+        host.send();
+        let args = json!({ "command": format!("sed -n 1,9p {number}") });
+        let id = host.call("exec", &args);
+        host.show_answer(&id, "exec", &args, &long(number)[..6_000]);
+    }
+    host.send();
+    assert!(host.live.state().epoch() > epoch);
+    assert!(host.live.state().bill().last().unwrap().bill.ours.total() < 40_000);
+}
+
+proptest! {
+    #![proptest_config(crate::properties::config(24, 61))]
+
+    /// What `Host::send` checks holds: kept messages as they are, requests that only grow within an epoch, pairs, exact replay.
+    #[test]
+    fn turns_of_any_shape(turns in prop::collection::vec(prop::collection::vec((0..4usize, 1..1_500usize), 0..6), 1..6)) {
+        let mut host = host();
+        host.window = 30_000;
+        for (number, calls) in turns.iter().enumerate() {
+            begin(&mut host, "go");
+            host.send();
+            for (kind, size) in calls {
+                match kind {
+                    0 => { run(&mut host, &format!("make {number} {size}"), &long(number)[..size * 20]); }
+                    1 => { run(&mut host, "make", &long(7)[..size * 20]); }
+                    2 => {
+                        host.write_file("a.txt", &long(*size)[..size * 4]);
+                        let args = json!({ "path": "a.txt" });
+                        let id = host.call("read", &args);
+                        let text = std::fs::read_to_string(host.path("a.txt")).unwrap();
+                        host.show_answer(&id, "read", &args, &text);
+                    }
+                    _ => host.restart(),
+                }
+                host.send();
+            }
+            host.say("done");
+        }
+    }
+}

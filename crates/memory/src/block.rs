@@ -1,0 +1,227 @@
+//! The text of memory in the system prompt: what memory is and how to keep it, then the pages of each scope, in the order of their
+//! files. The same pages give the same bytes. Must not choose pages.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::fidelity::Fidelity;
+use super::load::MemoryFile;
+use super::page::{Page, words};
+use super::scope::{Folders, Scope, shown_path};
+use base::object::quote;
+
+/// What stands behind a stale page. `words`: what became of the files that it cites.
+pub fn stale_mark(words: &str) -> String {
+    format!(" ({words})")
+}
+
+/// The line with which the text begins: by it, it is found in a system prompt.
+pub const FIRST_LINE: &str =
+    "Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):";
+
+/// A page as it stands in the block.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// The page.
+    pub page: &'a Page,
+    /// Its fidelity.
+    pub fidelity: Fidelity,
+    /// Its lines at that fidelity.
+    pub text: &'a str,
+    /// What became of the files that it cites, if it is stale.
+    pub stale: Option<&'static str>,
+}
+
+/// What memory is and how to keep it. `home`: the user's home folder, which is abbreviated to `~`. `is_empty`: whether there is none
+/// yet: then it says what it takes to begin one, in fewer words.
+pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> String {
+    let mut text = format!("{FIRST_LINE}\n");
+    let file = if is_empty { Scope::Global.index_file() } else { "" };
+    if let Some(folder) = folders.folder(Scope::Global) {
+        let folder = quote::name(&shown_path(folder, home)).into_owned();
+        let _ = writeln!(text, "- global, for all projects: {folder}/{file}");
+    }
+    if folders.names_project() {
+        let _ = writeln!(text, "- project, committed for the team: .pi/memory/{file}");
+    }
+    if let Some(folder) = folders.folder(Scope::Conversation) {
+        let folder = shown_path(folder, home);
+        let _ = writeln!(text, "- of this conversation alone: {folder}/{file}");
+    }
+    text.push_str(if is_empty { EMPTY_GUIDANCE } else { GUIDANCE });
+    text
+}
+
+/// How to begin a memory.
+const EMPTY_GUIDANCE: &str = "\
+    Nothing is there yet. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write: \
+    one fact per line, `- key: value`, under `##` headings; no secrets, nothing that code, git or AGENTS.md says.";
+
+/// How to keep one.
+const GUIDANCE: &str = "\
+    Each has an index, MEMORY.md, whose entries stand below, and topic files to read when they matter. Save what later sessions \
+    need (corrections, commands, constraints, decisions and why) with edit or write:\n\
+    - Mend an entry rather than add a second one.\n\
+    - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.\n\
+    - Delete what is wrong; move what is merely old to archive/.\n\
+    - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.";
+
+/// Title of a scope's pages.
+pub fn title(scope: Scope) -> String {
+    let name = match scope {
+        Scope::Global => "Global",
+        Scope::Project => "Project",
+        Scope::Local => "Yours in this project",
+        Scope::Conversation => "This conversation's",
+    };
+    format!("## {name} ({})", scope.index_file())
+}
+
+/// The pages of the block, in the order of scopes, files and lines; empty if there are none.
+///
+/// `more`: for each scope how many entries of its index do not stand there.
+pub fn pages(shown: &[Shown<'_>], more: &[(Scope, usize)]) -> String {
+    let mut text = String::new();
+    for scope in Scope::ALL {
+        let hidden = more.iter().find(|(of, _)| *of == scope).map_or(0, |(_, count)| *count);
+        let mut of_scope = shown.iter().filter(|shown| shown.page.place.scope == scope).peekable();
+        if of_scope.peek().is_none() && hidden == 0 {
+            continue;
+        }
+        let _ = write!(text, "\n\n{}", title(scope));
+        let mut heading = String::new();
+        for shown in of_scope {
+            let above = heading_of(shown.page);
+            if above != heading {
+                if !above.is_empty() {
+                    let _ = write!(text, "\n{above}");
+                }
+                heading = above;
+            }
+            text.push('\n');
+            text.push_str(shown.text);
+            if let Some(words) = shown.stale {
+                text.push_str(&stale_mark(words));
+            }
+        }
+        if hidden > 0 {
+            let entries = if hidden == 1 { "entry" } else { "entries" };
+            let _ = write!(text, "\n… {hidden} more {entries} in {}", scope.index_file());
+        }
+    }
+    text
+}
+
+/// The line above an entry: its headings, but for a title such as `Memory`. Sections of topic files, which say where they stand, share
+/// one. Empty where nothing is above it.
+fn heading_of(page: &Page) -> String {
+    if !page.is_entry() {
+        return "### Topics".to_owned();
+    }
+    let is_title = |heading: &String| words(heading).iter().any(|word| word == "memory");
+    let headings = &page.place.headings;
+    let below = if headings.first().is_some_and(is_title) { &headings[1..] } else { headings };
+    match &*below.join(" / ") {
+        "" => String::new(),
+        headings => quote::section(&format!("### {}", quote::line(headings))).into_owned(),
+    }
+}
+
+/// The first lines of each index as they are, but for what could be taken for ours, up to so many lines and bytes.
+pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> String {
+    let mut text = String::new();
+    for scope in Scope::ALL {
+        let index = files.iter().find(|file| file.scope == scope && file.is_index());
+        let Some(index) = index.filter(|index| !index.text.trim().is_empty()) else { continue };
+        let (mut bytes, mut lines) = (0_u64, 0_u64);
+        let mut shown = String::new();
+        for line in index.text.lines() {
+            bytes += line.len() as u64 + 1;
+            if lines == max_lines || bytes > max_bytes {
+                break;
+            }
+            lines += 1;
+            shown.push_str(line.trim_end_matches('\r'));
+            shown.push('\n');
+        }
+        let _ = write!(text, "\n\n{}\n{}", title(scope), quote::section(shown.trim_end()));
+        let left = (index.text.lines().count() as u64).saturating_sub(lines);
+        if left > 0 {
+            let lines = if left == 1 { "line" } else { "lines" };
+            let _ = write!(text, "\n… {left} more {lines} in {}", scope.index_file());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fidelity::Forms;
+    use crate::note::Told;
+    use crate::parse::parse;
+    use base::object::Hash;
+    use testing::hostile;
+
+    /// An index that says this wherever an index may say something, and a topic file.
+    fn files(said: &str) -> Vec<MemoryFile> {
+        let index = format!(
+            "# {said}\n\n- {said}: value\n  {said}\n\n{said}\n===\n- [{said}](a.md) {said}\n- `{said}` <name>\n\n```\n{said}\n```\n"
+        );
+        let topic = format!("## {said}\n\n{said}\n\n- {said}\n");
+        let file = |file: String, text: String| MemoryFile {
+            scope: Scope::Project,
+            path: file.clone().into(),
+            hash: Hash::of(&text),
+            bytes: text.len() as u64,
+            links: Vec::new(),
+            is_linked: true,
+            pages: parse(Scope::Project, &file, &text),
+            file,
+            text,
+        };
+        vec![file("MEMORY.md".into(), index), file(format!("{said}.md"), topic)]
+    }
+
+    /// All that the system prompt, or a note, may say of these files.
+    fn told(said: &str) -> Vec<String> {
+        let files = files(said);
+        let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
+        let forms: Vec<Forms> = pages.iter().map(|page| Forms::of(page)).collect();
+        let mut told = vec![capped_indexes(&files, u64::MAX, u64::MAX)];
+        for fidelity in Fidelity::ALL {
+            let shown = pages.iter().zip(&forms).map(|(page, forms)| Shown {
+                page,
+                fidelity,
+                text: &forms.at(fidelity).text,
+                stale: None,
+            });
+            told.push(super::pages(&shown.collect::<Vec<_>>(), &[]));
+        }
+        let changes = Told::default().changes(&Told::of(pages.into_iter()));
+        told.extend(changes.iter().map(|change| change.note(said, 1)));
+        told
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_memory_says_ends_its_section_or_is_taken_for_ours(said in hostile::texts()) {
+            for text in told(&said) {
+                let ours = |mark: &&str| mark.starts_with("Project (MEMORY.md)\n") || mark.starts_with("Memory change 1: ");
+                let marks = hostile::marks(&text);
+                prop_assert!(marks.len() == 1 && marks.iter().all(ours), "{:?} in {}", marks, text);
+                prop_assert_eq!(hostile::hidden(&text), None);
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_memory_stands_as_it_is_written() {
+        let said = "Run `make <target>` for Vec<String>; é 漢字 👩‍👩‍👧 ❤️";
+        for text in told(said) {
+            assert!(!text.contains("\\u") && text.contains(said), "{text}");
+        }
+    }
+}

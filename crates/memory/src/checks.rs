@@ -1,0 +1,180 @@
+//! What is found about a text before it becomes memory, or that stands in it already: secrets, entries that double or contradict each
+//! other, sizes, damage. Pure. Must not decide what follows from a finding, but for a secret, which is never kept.
+
+mod compare;
+mod files;
+
+use self::compare::{Compared, shown};
+pub use self::files::{Limits, check_file, check_new_lines};
+use super::finding::{Finding, FindingCode};
+use super::load::first_conflict_marker;
+use super::page::{Page, words};
+use super::parse::parse;
+use super::scope::Scope;
+use base::error::{Error, Result};
+use store::redact_text;
+
+/// Longest entry that an index should have, in characters: what is longer belongs into a topic file.
+const LONG_ENTRY_CHARS: usize = 500;
+
+/// Refuses a text that looks like it holds a secret.
+///
+/// # Errors
+/// `SECRET`, with the rule that found it and nothing of the text.
+pub fn refuse_secret(text: &str) -> Result<()> {
+    match redact_text(text).counts.into_keys().next() {
+        Some(rule) => Err(Error::Secret { rule: rule.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The rule by which `after` looks like it holds a secret that `before` did not hold.
+pub fn new_secret(before: &str, after: &str) -> Option<&'static str> {
+    let after = redact_text(after).counts;
+    if after.is_empty() {
+        return None;
+    }
+    let before = redact_text(before).counts;
+    after.into_iter().find_map(|(rule, count)| {
+        (count > before.get(rule).copied().unwrap_or_default()).then_some(rule)
+    })
+}
+
+/// What is found about a new entry of an index.
+///
+/// `standing`: the entries of that index. `beside`: those of other scopes, which only warn. `limits`: what is injected of a file.
+pub fn check_entry(
+    text: &str,
+    scope: Scope,
+    standing: &[Page],
+    beside: &[Page],
+    limits: Limits,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Err(error) = refuse_secret(text) {
+        return vec![Finding::new(FindingCode::Secret, error.to_string())];
+    }
+    if words(text).is_empty() {
+        return vec![Finding::new(FindingCode::Empty, "the text has no words")];
+    }
+    if first_conflict_marker(text).is_some() {
+        let words = "the text holds the marks of a merge that nobody finished";
+        found.push(Finding::new(FindingCode::ConflictMarkers, words));
+    }
+    found.extend(size_of_entry(text, limits));
+    if let Some(page) = page_of(text, scope) {
+        let page = Compared::new(&page);
+        let likes = standing.iter().filter_map(|other| against(&page, other));
+        found.extend(likes.take(MOST_LIKE));
+        let doubled = beside.iter().filter(|other| page.is_same(&Compared::new(other)));
+        found.extend(doubled.take(1).map(|other| {
+            let words = format!("the {} memory says the same: {}", other.place.scope, shown(other));
+            Finding::new(FindingCode::NearDuplicate, words)
+        }));
+    }
+    found
+}
+
+/// Most findings about one entry beside others.
+const MOST_LIKE: usize = 3;
+
+/// The page that a text makes as an entry of its own.
+pub(crate) fn page_of(text: &str, scope: Scope) -> Option<Page> {
+    let entry = format!("- {}", text.trim().replace('\n', "\n  "));
+    parse(scope, scope.index_file(), &entry).into_iter().next()
+}
+
+/// The place of an entry that says the same, word for word.
+pub(crate) fn position_of(page: &Page, pages: &[Page]) -> Option<usize> {
+    let page = Compared::new(page);
+    pages.iter().rposition(|other| page.is_same(&Compared::new(other)))
+}
+
+/// What is found about an entry beside another one of its index.
+fn against(page: &Compared<'_>, other: &Page) -> Option<Finding> {
+    let other = Compared::new(other);
+    let (code, how) = if page.is_same(&other) {
+        (FindingCode::Duplicate, "it stands there already")
+    } else if page.contradicts(&other) {
+        (FindingCode::Contradiction, "the same key has another value there")
+    } else if page.is_close(&other) {
+        (FindingCode::NearDuplicate, "nearly the same stands there")
+    } else {
+        return None;
+    };
+    let words = format!("{how}: line {}, {}", other.page.place.line, shown(other.page));
+    Some(Finding::new(code, words))
+}
+
+fn size_of_entry(text: &str, limits: Limits) -> Option<Finding> {
+    let bytes = text.len() as u64;
+    if limits.bytes > 0 && bytes > limits.bytes {
+        let words = format!(
+            "the text has {bytes} bytes, and no more than {} of a file are injected: write a topic file and link it",
+            limits.bytes
+        );
+        return Some(Finding::new(FindingCode::EntryTooLarge, words));
+    }
+    let chars = text.chars().count();
+    (chars > LONG_ENTRY_CHARS).then(|| {
+        let words = format!("the text has {chars} characters, long for a line of an index");
+        Finding::new(FindingCode::LongEntry, words)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { lines: 200, bytes: 8_192 };
+
+    fn codes(text: &str, index: &str) -> Vec<&'static str> {
+        let standing = parse(Scope::Project, "MEMORY.md", index);
+        let found = check_entry(text, Scope::Project, &standing, &[], LIMITS);
+        found.iter().map(|finding| finding.code.as_str()).collect()
+    }
+
+    #[test]
+    fn a_text_is_compared_with_the_entries_that_stand() {
+        let index = "## Build\n- Package manager: pnpm\n- Run `make -j4` before the tests, it takes 3 minutes\n- Note: a\n";
+        for (text, expected) in [
+            ("Editor: vim", vec![]),
+            ("package manager — PNPM", vec!["DUPLICATE"]),
+            ("* Package manager: pnpm.", vec!["DUPLICATE"]),
+            ("Package manager: npm", vec!["CONTRADICTION"]),
+            ("Run `make -j8` before the tests, it takes 3 minutes", vec!["NEAR_DUPLICATE"]),
+            ("Note: b", vec![]),
+            ("…", vec!["EMPTY"]),
+            ("a\n<<<<<<< HEAD\nb", vec!["CONFLICT_MARKERS"]),
+        ] {
+            assert_eq!(codes(text, index), expected, "{text}");
+        }
+        assert_eq!(codes(&"long words ".repeat(60), ""), ["LONG_ENTRY"]);
+        assert_eq!(codes(&"long words ".repeat(800), ""), ["ENTRY_TOO_LARGE"]);
+    }
+
+    #[test]
+    fn a_secret_is_named_by_its_rule_and_never_shown() {
+        let text = "Deploy key: ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+        let found = check_entry(text, Scope::Global, &[], &[], LIMITS);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code, FindingCode::Secret);
+        assert!(!found[0].words.contains("ghp_") && found[0].words.contains("github_token"));
+    }
+
+    #[test]
+    fn only_a_secret_that_was_not_there_is_new() {
+        let secret = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+        assert_eq!(new_secret("", secret), Some("github_token"));
+        assert_eq!(new_secret(secret, &format!("{secret}\nmore")), None);
+        assert_eq!(new_secret(secret, "clean"), None);
+    }
+
+    #[test]
+    fn what_another_scope_says_too_is_a_warning() {
+        let beside = parse(Scope::Global, "MEMORY.md", "- Tabs, not spaces\n");
+        let found = check_entry("tabs not spaces", Scope::Project, &[], &beside, LIMITS);
+        assert_eq!(found[0].code, FindingCode::NearDuplicate);
+        assert_eq!(found[0].words, "the global memory says the same: \"Tabs, not spaces\"");
+    }
+}

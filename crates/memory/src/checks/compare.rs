@@ -1,0 +1,116 @@
+//! Two entries beside each other: whether they say the same, nearly the same, or different things of one key. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::page::{Page, words};
+use crate::parse::without_marker;
+use base::object::quote;
+
+/// Keys that name what kind of thing an entry is, and not what it is about: two of them contradict nothing.
+const GENERAL_KEYS: [&str; 22] = [
+    "always",
+    "avoid",
+    "bug",
+    "caution",
+    "decision",
+    "example",
+    "fact",
+    "fix",
+    "fyi",
+    "important",
+    "info",
+    "instruction",
+    "never",
+    "note",
+    "preference",
+    "procedure",
+    "reference",
+    "remember",
+    "rule",
+    "tip",
+    "todo",
+    "warning",
+];
+
+/// Fewest words of two texts together for which nearness says anything.
+const LEAST_WORDS: usize = 5;
+
+/// Of the words of two texts, the share that both have (Jaccard's index) from which on they are close.
+const CLOSE: f64 = 0.8;
+
+/// An entry as it is compared with many others.
+#[derive(Debug)]
+pub(super) struct Compared<'a> {
+    pub(super) page: &'a Page,
+    words: Vec<String>,
+    /// Its key, if it is about something.
+    key: Option<String>,
+}
+
+impl<'a> Compared<'a> {
+    pub(super) fn new(page: &'a Page) -> Self {
+        let key = page.folded_key().filter(|key| !GENERAL_KEYS.contains(&key.as_str()));
+        Self { page, words: words(&without_marker(&page.text)), key }
+    }
+
+    /// Whether it says the same, word for word.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+
+    /// Whether it says something else of the same key.
+    pub(super) fn contradicts(&self, other: &Self) -> bool {
+        self.key.is_some()
+            && self.key == other.key
+            && self.page.folded_value() != other.page.folded_value()
+    }
+
+    /// Whether it has nearly the same words.
+    pub(super) fn is_close(&self, other: &Self) -> bool {
+        let (few, many) = (self.words.len(), other.words.len());
+        let (few, many) = (few.min(many), few.max(many));
+        // Words may come again, so that this says nothing of short texts.
+        if many > 2 * few + LEAST_WORDS {
+            return false;
+        }
+        let set = |words: &'_ [String]| words.iter().cloned().collect::<BTreeSet<String>>();
+        let (one, other) = (set(&self.words), set(&other.words));
+        let shared = one.intersection(&other).count();
+        let all = one.len() + other.len() - shared;
+        #[expect(clippy::cast_precision_loss, reason = "numbers of words")]
+        let share = shared as f64 / all.max(1) as f64;
+        all >= LEAST_WORDS && share >= CLOSE
+    }
+}
+
+/// The beginning of an entry, in quotes.
+pub(super) fn shown(page: &Page) -> String {
+    const MOST_CHARS: usize = 60;
+    let text = without_marker(&page.text);
+    let line = text.lines().next().unwrap_or_default().trim_end();
+    match line.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("\"{}…\"", quote::section(&line[..end])),
+        None => format!("\"{}\"", quote::section(line)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::parse;
+    use crate::scope::Scope;
+
+    #[test]
+    fn a_word_or_two_make_no_difference_and_short_texts_have_no_likeness() {
+        let is_close = |one: &str, other: &str| {
+            let pages = parse(Scope::Global, "MEMORY.md", &format!("- {one}\n- {other}\n"));
+            Compared::new(&pages[0]).is_close(&Compared::new(&pages[1]))
+        };
+        assert!(is_close(
+            "run the tests with make check first",
+            "first run the tests with `make check`!"
+        ));
+        assert!(!is_close("use tabs", "use spaces"));
+        assert!(!is_close("the store is SQLite", "the queue is Kafka in production"));
+    }
+}

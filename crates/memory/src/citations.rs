@@ -1,0 +1,252 @@
+//! Which files a page cites, as its Markdown says it: links, paths in code, paths in sentences, with the lines behind them. What looks
+//! like a path and is none does no harm: only a file that exists is pinned. Must not look at files.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use base::markdown::{Link, LinkKind};
+
+/// Files that one page cites at most.
+const MAX_CITES: usize = 32;
+
+/// Files without an ending that people cite by name.
+const PLAIN_NAMES: [&str; 14] = [
+    "brewfile",
+    "build",
+    "cmakelists",
+    "codeowners",
+    "containerfile",
+    "dockerfile",
+    "gemfile",
+    "justfile",
+    "license",
+    "makefile",
+    "procfile",
+    "rakefile",
+    "vagrantfile",
+    "workspace",
+];
+
+/// A file that a page leads to or cites.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cite {
+    /// Its path as written, with `/`, without anchors and lines.
+    pub path: String,
+    /// The first and the last line that are meant, from 1; `None`: all of it.
+    pub lines: Option<(u32, u32)>,
+    /// Whether it is the target of a link: another memory file, or relative to the file with the link.
+    pub is_link: bool,
+}
+
+/// The files that an entry leads to or cites, each once: those of links first, then those in code, then those in sentences.
+pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
+    static CODE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"`([^`\s]+)`").expect("a valid pattern"));
+    static BARE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r#"(?:^|[\s(\["'*_,;>=])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?)?)"#,
+        )
+        .expect("a valid pattern")
+    });
+    let mut found = Found::default();
+    for link in links {
+        if let Some(cite) = linked(link) {
+            found.add(cite);
+        }
+    }
+    for span in CODE.captures_iter(text) {
+        let cite = parted(&span[1]);
+        if is_path_in_code(&cite.path) {
+            found.add(cite);
+        }
+    }
+    let prose = CODE.replace_all(text, " ");
+    for bare in BARE.captures_iter(&prose) {
+        let cite = parted(bare[1].trim_end_matches(['.', ',', ';', ':']));
+        if names_file(&cite.path) {
+            found.add(cite);
+        }
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(Vec<Cite>);
+
+impl Found {
+    /// Adds what is not there yet. Lines of a file say more than the file.
+    fn add(&mut self, cite: Cite) {
+        let is_same_path = |known: &&mut Cite| known.path == cite.path;
+        let is_known = self.0.iter().any(|known| {
+            known.path == cite.path && (known.lines == cite.lines || cite.lines.is_none())
+        });
+        if is_known {
+            return;
+        }
+        let whole = self.0.iter_mut().filter(is_same_path).find(|known| known.lines.is_none());
+        if let Some(whole) = whole {
+            whole.lines = cite.lines;
+        } else if self.0.len() < MAX_CITES {
+            self.0.push(cite);
+        }
+    }
+}
+
+/// The file that a link leads to; `None` for an address of another kind.
+fn linked(link: &Link) -> Option<Cite> {
+    static NAME_AND_LINES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^[\w.-]+\.\w+:\d+(?:[-–]\d+)?$").expect("a valid pattern"));
+    let target = match (link.kind, link.target.strip_prefix("file://")) {
+        // To a reader of addresses `a.rs:12` has the scheme `a.rs`.
+        (LinkKind::External, None) if !NAME_AND_LINES.is_match(&link.target) => return None,
+        (LinkKind::External, Some(path)) => path,
+        _ => &link.target,
+    };
+    let cite = parted(target);
+    let of_anchor = link.headings.first().and_then(|heading| lines_of(heading.strip_prefix('L')?));
+    let cite = Cite { lines: cite.lines.or(of_anchor), is_link: true, ..cite };
+    (!cite.path.is_empty()).then_some(cite)
+}
+
+/// A path without what stands behind it, and the lines that this names: `a.rs:12`, `a.rs:12-40`, `a.rs:12:5`, `a.rs#L12-L40`,
+/// `a.rs::name`.
+fn parted(text: &str) -> Cite {
+    let text = text.replace('\\', "/");
+    let cite = |path: &str, lines| Cite { path: path.to_owned(), lines, is_link: false };
+    if let Some((path, anchor)) = text.split_once('#') {
+        return cite(path, anchor.strip_prefix('L').and_then(lines_of));
+    }
+    // A drive is no path with something behind it.
+    let from = if text.as_bytes().get(1) == Some(&b':') { 2 } else { 0 };
+    match text[from..].find(':') {
+        Some(at) => {
+            let (path, behind) = text.split_at(from + at);
+            cite(path, lines_of(&behind[1..]))
+        }
+        None => cite(&text, None),
+    }
+}
+
+/// `12`, `12-40`, `12–40`, `L12-L40` without its first letter, `12:5` (a column).
+fn lines_of(text: &str) -> Option<(u32, u32)> {
+    let range = text.split(':').next().unwrap_or_default();
+    let (first, last) = range.split_once(['-', '–']).unwrap_or((range, range));
+    let number = |text: &str| text.trim_start_matches('L').parse::<u32>().ok();
+    let (first, last) = (number(first)?, number(last)?);
+    (1 <= first && first <= last).then_some((first, last))
+}
+
+/// Whether a piece of code is a path.
+fn is_path_in_code(path: &str) -> bool {
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-+@~[]()$=,%:".contains(char);
+    // `COPYING`, `LICENSE-MIT`
+    let is_loud = || {
+        let is_part = |char: char| char.is_ascii_uppercase() || char == '-';
+        path.len() > 3 && path.chars().all(is_part)
+    };
+    path.chars().all(is_plain)
+        && !path.starts_with('-')
+        && !path.ends_with('/')
+        && !path.contains("//")
+        && !path.ends_with("()")
+        && (path.contains('/') || names_file(path) || is_loud())
+}
+
+/// Whether the last part of a path is like a file's name: `a.rs`, `a.tar.gz`, `.env.local`, `Makefile`. A version (`1.5`) is not.
+pub(super) fn names_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if PLAIN_NAMES.contains(&name.to_lowercase().as_str()) {
+        // In a sentence, `build` is a word.
+        return path.contains('/')
+            || name.starts_with(char::is_uppercase)
+            || name.ends_with("file");
+    }
+    if name.strip_prefix('.').is_some_and(|rest| rest.starts_with(|char: char| char.is_lowercase()))
+    {
+        return true;
+    }
+    name.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty()
+            && (1..=10).contains(&end.len())
+            && end.chars().all(char::is_alphanumeric)
+            && end.chars().any(char::is_alphabetic)
+            && (end.len() > 1 || stem.chars().any(char::is_alphabetic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::super::scope::Scope;
+    use super::*;
+
+    /// What an entry cites: `path`, `path:first-last`.
+    fn cited(entry: &str) -> Vec<String> {
+        let page = parse(Scope::Project, "MEMORY.md", entry).remove(0);
+        let shown = |cite: &Cite| match cite.lines {
+            Some((first, last)) => format!("{}:{first}-{last}", cite.path),
+            None => cite.path.clone(),
+        };
+        page.cites.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn paths_are_cited_in_every_form_in_which_people_write_them() {
+        for (entry, expected) in [
+            (
+                "- `src/a.rs:3-9`, `Cargo.toml` and lib/b.js, not and/or",
+                vec!["src/a.rs:3-9", "Cargo.toml", "lib/b.js"],
+            ),
+            ("- see src/a.rs.", vec!["src/a.rs"]),
+            ("- see src/a.rs:12, then (src/b.rs)", vec!["src/a.rs:12-12", "src/b.rs"]),
+            ("- **src/a.rs**: the store", vec!["src/a.rs"]),
+            ("- Cargo.toml has it", vec!["Cargo.toml"]),
+            ("- `a.rs:12:5` fails", vec!["a.rs:12-12"]),
+            ("- `src/a.rs::parse`", vec!["src/a.rs"]),
+            ("- `src/a.rs#L10-L20` and src/b.ts#L7", vec!["src/a.rs:10-20", "src/b.ts:7-7"]),
+            ("- `src\\memory\\a.rs`", vec!["src/memory/a.rs"]),
+            ("- `app/[slug]/page.tsx`", vec!["app/[slug]/page.tsx"]),
+            ("- `~/notes/a.md` and `/etc/hosts`", vec!["~/notes/a.md", "/etc/hosts"]),
+            (
+                "- `Makefile`, `.env`, `.github/workflows/ci.yml`, scripts/justfile",
+                vec!["Makefile", ".env", ".github/workflows/ci.yml", "scripts/justfile"],
+            ),
+            ("- run `node scripts/x.js --fast`", vec!["scripts/x.js"]),
+            ("- .npmrc and deep/.gitignore say so", vec![".npmrc", "deep/.gitignore"]),
+            ("- `COPYING` and `LICENSE-MIT`", vec!["COPYING", "LICENSE-MIT"]),
+            ("- [[notes/Deploy]] and [x](docs/a%20b.md#part)", vec!["notes/Deploy", "docs/a b.md"]),
+            (
+                "- [x](../../src/a.rs#L3-L5), [y](a.rs:7), [z](file:///home/a/b.txt)",
+                vec!["../../src/a.rs:3-5", "a.rs:7-7", "/home/a/b.txt"],
+            ),
+            (
+                "- src/a.rs does it (`src/a.rs:3-9`, src/a.rs:20)",
+                vec!["src/a.rs:3-9", "src/a.rs:20-20"],
+            ),
+            ("- grüße/übung.md", vec!["grüße/übung.md"]),
+            ("- ```\n  cat src/a.rs\n  ```", vec!["src/a.rs"]),
+        ] {
+            assert_eq!(cited(entry), expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_is_not_cited() {
+        for entry in [
+            "- `npm test`, `1.5.2`, `--flag`, `a::b`, https://x.y/z.html, [w](https://x.y/z.html)",
+            "- version 0.9.x, and/or, 12:30, v1.2.3-rc.1, ..., .NET, .5, `.`, ../..",
+            "- `foo()`, `src/`, `a//b`, make build",
+            "- [mail](mailto:a@b.c)",
+        ] {
+            assert_eq!(cited(entry), [""; 0], "{entry}");
+        }
+    }
+
+    #[test]
+    fn lines_that_make_no_sense_are_none() {
+        for entry in ["- `a.rs:0`", "- `a.rs:9-3`", "- `a.rs:99999999999`"] {
+            assert_eq!(cited(entry), ["a.rs"], "{entry}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! `page-facts.jsonl`: what the Markdown of a page cannot hold, one line per page, in the order of their IDs. It is in git: two versions
+//! of a line make one, marks of a merge are passed over, and what a later version of the program wrote stays.
+//!
+//! In the user's own folder is `page-facts.local.jsonl`: what is of one person alone, and lines that differ because this person only looked.
+//! For a file that changes, or comes into being, without anybody having written memory would stand in the way of the next `git pull`.
+//! Must not look at pages, nor at cited files.
+
+mod book;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub(super) use self::book::{Book, Met};
+use super::identity::KnownPage;
+use super::load::is_merge_mark;
+use super::page::{Page, PageId};
+use super::parse::without_marker;
+use super::pins::Pin;
+use super::scope::Scope;
+use super::sidecar::BadLine;
+use base::object::{Hash, Timestamp};
+pub use settings::FACTS_FILE;
+
+/// Name of the file in the user's own folder.
+pub const LOCAL_FACTS_FILE: &str = "page-facts.local.jsonl";
+
+/// Digits of the hash of a page's text.
+const TEXT_CHARS: usize = 12;
+
+/// What is known of a page besides its Markdown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// The page.
+    pub id: PageId,
+    /// Path in the scope's folder; empty in a line that only adds to one of `page-facts.jsonl`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// Texts of the headings above it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<String>,
+    /// Its first words, by which it is found again after an edit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+    /// Hash of its text: another one is an edit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The day on which it was written, edited or confirmed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub confirmed: String,
+    /// What it cites, as it was on that day.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cites: Vec<Pin>,
+    /// On how many days it was read or recalled.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uses: u64,
+    /// The last of them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub used: String,
+    /// Where it was imported from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub origin: String,
+    /// The day on which it was no longer found.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub gone: String,
+    /// What a later version of the program added.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+    /// Its scope.
+    #[serde(skip, default = "Fact::unknown_scope")]
+    pub scope: Scope,
+}
+
+impl Fact {
+    /// What is to be remembered of a page that is first met.
+    pub(super) fn new(page: &Page, confirmed: String) -> Self {
+        let mut fact = Self::bare(page.id.clone(), page.place.scope);
+        fact.describe(page);
+        fact.confirmed = confirmed;
+        fact
+    }
+
+    fn bare(id: PageId, scope: Scope) -> Self {
+        Self {
+            id,
+            file: String::new(),
+            headings: Vec::new(),
+            words: String::new(),
+            text: String::new(),
+            confirmed: String::new(),
+            cites: Vec::new(),
+            uses: 0,
+            used: String::new(),
+            origin: String::new(),
+            gone: String::new(),
+            rest: Map::new(),
+            scope,
+        }
+    }
+
+    fn unknown_scope() -> Scope {
+        Scope::Project
+    }
+
+    /// Takes over where a page stands and what it says. Returns whether its text is another one.
+    fn describe(&mut self, page: &Page) -> bool {
+        let known = KnownPage::of(page);
+        (self.file, self.headings) = (known.file, known.headings);
+        let text = text_hash(&page.text);
+        let is_edited = self.text != text;
+        if is_edited {
+            self.words = known.words.join(" ");
+            self.text = text;
+        }
+        is_edited
+    }
+
+    /// Days since it was confirmed or used last; `None` if that is not known.
+    pub(super) fn quiet_days(&self, now: Timestamp) -> Option<u32> {
+        let last = self.confirmed.as_str().max(&self.used);
+        u32::try_from(days_between(last, &day(now))?.max(0)).ok()
+    }
+
+    /// The page as identity knows it.
+    pub(super) fn known(&self) -> KnownPage {
+        KnownPage {
+            id: self.id.clone(),
+            scope: self.scope,
+            file: self.file.clone(),
+            headings: self.headings.clone(),
+            words: self.words.split(' ').map(str::to_owned).collect(),
+        }
+    }
+
+    /// Joins two lines on one page: the one that was confirmed later says what the page is and cites, and of the same day both do.
+    fn join(self, other: Self) -> Self {
+        let (mut newer, mut older) =
+            if other.confirmed > self.confirmed { (other, self) } else { (self, other) };
+        if newer.confirmed == older.confirmed && newer.text == older.text {
+            newer.cites.append(&mut older.cites);
+            newer.cites.sort();
+            newer.cites.dedup();
+        }
+        newer.uses = newer.uses.max(older.uses);
+        newer.used = newer.used.max(older.used);
+        // What one side still has is not gone.
+        newer.gone = newer.gone.min(older.gone);
+        if newer.file.is_empty() {
+            (newer.file, newer.headings) = (older.file, older.headings);
+            (newer.words, newer.text) = (older.words, older.text);
+        }
+        if newer.origin.is_empty() {
+            newer.origin = older.origin;
+        }
+        for (name, value) in older.rest {
+            newer.rest.entry(name).or_insert(value);
+        }
+        newer
+    }
+
+    /// Adds what is of this person alone to the line of `page-facts.jsonl`.
+    fn add_own(&mut self, own: Self) {
+        // Pins of another day than the line's are of an entry that was edited since.
+        if own.confirmed == self.confirmed {
+            self.cites.extend(own.cites);
+        }
+        self.uses = self.uses.max(own.uses);
+        self.used = self.used.clone().max(own.used);
+    }
+
+    /// The part that others may have.
+    fn shared(&self) -> Self {
+        let cites = self.cites.iter().filter(|pin| !pin.is_private).cloned().collect();
+        Self { cites, uses: 0, used: String::new(), ..self.clone() }
+    }
+
+    /// The part that is of this person alone; `None` if there is none.
+    fn own(&self) -> Option<Self> {
+        let cites: Vec<Pin> = self.cites.iter().filter(|pin| pin.is_private).cloned().collect();
+        let confirmed = if cites.is_empty() { String::new() } else { self.confirmed.clone() };
+        let mut own = Self::bare(self.id.clone(), self.scope);
+        (own.confirmed, own.cites) = (confirmed, cites);
+        (own.uses, own.used) = (self.uses, self.used.clone());
+        (own.uses > 0 || !own.cites.is_empty()).then_some(own)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The text of a file with some facts.
+fn text_of(facts: impl IntoIterator<Item = Fact>) -> String {
+    let lines = facts.into_iter().filter_map(|fact| serde_json::to_string(&fact).ok());
+    lines.map(|line| line + "\n").collect()
+}
+
+/// Hash of a text as entries are compared: the marker of a list and the spaces between words do not count.
+pub(super) fn text_hash(text: &str) -> String {
+    let words: Vec<String> = without_marker(text).split_whitespace().map(str::to_owned).collect();
+    Hash::of(words.join(" ")).as_str()[..TEXT_CHARS].to_owned()
+}
+
+/// The day of a time in UTC, such as `2026-11-23`.
+pub(super) fn day(time: Timestamp) -> String {
+    time.to_string().chars().take(10).collect()
+}
+
+/// Whole days from one day to another; `None` if one of them is none.
+pub(super) fn days_between(from: &str, to: &str) -> Option<i64> {
+    let day = |text: &str| Some(Timestamp::parse(text)?.0.div_euclid(86_400_000));
+    Some(day(to)? - day(from)?)
+}
+
+/// Joins the lines of a file by page. Of what cannot be read, marks of a merge go; the rest is returned, to be set aside.
+fn joined(
+    entries: Vec<(Fact, String)>,
+    bad: Vec<BadLine>,
+    scope: Scope,
+) -> (BTreeMap<PageId, Fact>, Vec<String>) {
+    let mut facts: BTreeMap<PageId, Fact> = BTreeMap::new();
+    for (fact, _) in entries {
+        let fact = Fact { scope, ..fact };
+        let fact = match facts.remove(&fact.id) {
+            Some(known) => known.join(fact),
+            None => fact,
+        };
+        facts.insert(fact.id.clone(), fact);
+    }
+    let aside = bad.into_iter().map(|bad| bad.text).filter(|line| !is_merge_mark(line));
+    (facts, aside.collect())
+}

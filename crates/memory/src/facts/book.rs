@@ -1,0 +1,385 @@
+//! The facts of all pages while memory is open: read from the files of the folders, brought up to date with the pages, and written where
+//! something changed. A file that cannot be written costs nothing but its facts. Must not say what follows from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
+use crate::identity::KnownPage;
+use crate::page::{Page, PageId};
+use crate::pins::{Pin, Places};
+use crate::scope::{Folders, LOCAL_INDEX_FILE, Scope};
+use crate::sidecar::{MemoryFolder, finding_of};
+use crate::warning::Warning;
+use base::error::{Error, Result};
+use base::object::FileStamp;
+use base::object::Timestamp;
+use source::{self};
+
+/// Days for which the facts of a page stay that is no longer found: it may come back, in another file or with another branch.
+const KEPT_DAYS: i64 = 180;
+
+/// Largest file that is read.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The facts of one folder's pages.
+#[derive(Debug, Default)]
+struct Chapter {
+    facts: BTreeMap<PageId, Fact>,
+    /// What `page-facts.jsonl` says.
+    shared: BTreeMap<PageId, Fact>,
+    /// Stamps of both files as they were read.
+    stamps: [Option<FileStamp>; 2],
+    is_read: bool,
+    /// Why they could not be read.
+    unread: Option<Error>,
+    /// What differs from the files.
+    changed: BTreeSet<PageId>,
+    /// Lines of each file that could not be read.
+    aside: [Vec<String>; 2],
+}
+
+/// The facts of all pages.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    chapters: BTreeMap<PathBuf, Chapter>,
+}
+
+/// What the pages are, for [`Book::update`].
+#[derive(Clone, Copy)]
+pub(crate) struct Met<'a> {
+    /// All pages, with their stable IDs.
+    pub(crate) pages: &'a [&'a Page],
+    /// The last change of each page's file, where it is known.
+    pub(crate) changed_at: &'a dyn Fn(Scope, &str) -> Option<Timestamp>,
+    /// Whether a merge left its marks in a file: its pages are not what anybody wrote.
+    pub(crate) is_torn: &'a dyn Fn(Scope, &str) -> bool,
+    /// Whether a file could not be read, or not all of it: it may have more pages.
+    pub(crate) is_unsure: &'a dyn Fn(Scope, &str) -> bool,
+    /// Where cited files are.
+    pub(crate) places: &'a Places,
+    /// Now.
+    pub(crate) now: Timestamp,
+}
+
+impl Book {
+    /// Reads the files of the folders that changed since they were read last. Returns whether any did.
+    pub(crate) fn read(&mut self, folders: &Folders) -> bool {
+        let mut is_new = false;
+        for (scope, folder) in chapters(folders) {
+            let chapter = self.chapters.entry(folder.path().to_owned()).or_default();
+            if !chapter.is_read || stamps(&folder) != chapter.stamps {
+                chapter.read(scope, &folder);
+                is_new = true;
+            }
+        }
+        is_new
+    }
+
+    /// The pages that are known, for carrying IDs over.
+    pub(crate) fn known(&self) -> Vec<KnownPage> {
+        let facts = self.chapters.values().flat_map(|chapter| chapter.facts.values());
+        facts.filter(|fact| !fact.text.is_empty()).map(Fact::known).collect()
+    }
+
+    /// The facts of a page.
+    pub(crate) fn get(&self, id: &PageId) -> Option<&Fact> {
+        self.chapters.values().find_map(|chapter| chapter.facts.get(id))
+    }
+
+    /// Brings the facts up to date with the pages: what is new or edited gets its citations pinned, what is gone is marked.
+    pub(crate) fn update(&mut self, folders: &Folders, met: Met<'_>) {
+        let today = day(met.now);
+        for (scope, folder) in chapters(folders) {
+            let path = folder.path();
+            let Some(chapter) = self.chapters.get_mut(path) else { continue };
+            let is_here = |page: &&&Page| folders.folder(page.place.scope) == Some(path);
+            let here: Vec<&Page> = met.pages.iter().filter(is_here).copied().collect();
+            for page in &here {
+                let place = &page.place;
+                if !(met.is_torn)(place.scope, &place.file) {
+                    let changed_at = (met.changed_at)(place.scope, &place.file);
+                    chapter.meet(page, met.places, &today, changed_at);
+                }
+            }
+            let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
+            let is_unsure =
+                |fact: &Fact| (met.is_unsure)(fact.scope, &fact.file) || (met.is_unsure)(scope, "");
+            chapter.miss(&present, &is_unsure, &today);
+        }
+    }
+
+    /// Pins anew what a page cites, and notes that it is confirmed. `None` if it is not known.
+    pub(crate) fn confirm(&mut self, page: &Page, places: &Places, now: Timestamp) -> Option<()> {
+        let chapter = self.chapter_of(&page.id)?;
+        let mut fact = chapter.facts.get(&page.id)?.clone();
+        fact.confirmed = day(now);
+        fact.cites = pinned(page, places, true);
+        chapter.set(fact);
+        Some(())
+    }
+
+    /// Notes that pages were read or recalled today.
+    pub(crate) fn note_use(&mut self, pages: &[PageId], now: Timestamp) {
+        let today = day(now);
+        for id in pages {
+            let Some(chapter) = self.chapter_of(id) else { continue };
+            let Some(mut fact) = chapter.facts.get(id).filter(|fact| fact.used != today).cloned()
+            else {
+                continue;
+            };
+            fact.uses += 1;
+            fact.used.clone_from(&today);
+            chapter.set(fact);
+        }
+    }
+
+    /// The pins of what changed and is not written yet, but those of files that may not be told to others.
+    pub(crate) fn new_pins(&self) -> Vec<(Scope, Pin)> {
+        let changed = self
+            .chapters
+            .values()
+            .flat_map(|chapter| chapter.changed.iter().filter_map(|id| chapter.facts.get(id)));
+        let pins = changed.flat_map(|fact| fact.cites.iter().map(|pin| (fact.scope, pin.clone())));
+        pins.filter(|(_, pin)| !pin.is_private).collect()
+    }
+
+    /// Notes where a page was imported from.
+    pub(crate) fn note_origin(&mut self, id: &PageId, origin: &str) {
+        let Some(chapter) = self.chapter_of(id) else { return };
+        if let Some(fact) = chapter.facts.get(id).filter(|fact| fact.origin != origin) {
+            let fact = Fact { origin: origin.to_owned(), ..fact.clone() };
+            chapter.set(fact);
+        }
+    }
+
+    /// Writes what changed. A folder in which another process writes at this moment is left for the next time. `is_shared`: whether memory
+    /// was written here, so that what git has of its facts may change too.
+    /// Returns what could not be written, and whether all was.
+    pub(crate) fn write(&mut self, folders: &Folders, is_shared: bool) -> (Vec<Warning>, bool) {
+        let (mut warnings, mut is_done) = (Vec::new(), true);
+        for (scope, folder) in chapters(folders) {
+            let Some(chapter) = self.chapters.get_mut(folder.path()) else { continue };
+            match chapter.write(scope, &folder, is_shared || scope != Scope::Project) {
+                Ok(is_written) => {
+                    is_done &= is_written;
+                    if is_written && is_shared && scope == Scope::Project {
+                        folders.note_written([FACTS_FILE].into_iter());
+                    }
+                }
+                Err(error) => {
+                    warnings.push(Warning::from(finding_of(&error)));
+                    is_done = false;
+                }
+            }
+        }
+        (warnings, is_done)
+    }
+
+    fn chapter_of(&mut self, id: &PageId) -> Option<&mut Chapter> {
+        self.chapters.values_mut().find(|chapter| chapter.facts.contains_key(id))
+    }
+}
+
+impl Chapter {
+    /// Reads both files. What was changed here and is not written yet stands against what is there.
+    fn read(&mut self, scope: Scope, folder: &MemoryFolder) {
+        self.stamps = stamps(folder);
+        self.is_read = true;
+        if self.is_too_large() {
+            return;
+        }
+        let own = || match scope {
+            Scope::Project => folder.lines::<Fact>(LOCAL_FACTS_FILE).map(Some),
+            _ => Ok(None),
+        };
+        let (lines, own) =
+            match folder.lines::<Fact>(FACTS_FILE).and_then(|(lines, _)| Ok((lines, own()?))) {
+                Ok(read) => read,
+                Err(error) => {
+                    // What they hold is not known, so nothing takes its place.
+                    (self.is_read, self.unread) = (false, Some(error));
+                    return;
+                }
+            };
+        self.unread = None;
+        let (shared, aside) = joined(lines.entries, lines.bad, scope);
+        let mut facts = shared.clone();
+        (self.shared, self.aside) = (shared, [aside, Vec::new()]);
+        if let Some((lines, _)) = own {
+            let (local, aside) = joined(lines.entries, lines.bad, scope);
+            self.aside[1] = aside;
+            for (id, fact) in local {
+                add_local(&mut facts, id, fact);
+            }
+        }
+        let before = std::mem::replace(&mut self.facts, facts);
+        self.changed.retain(|id| before.contains_key(id));
+        for id in &self.changed {
+            if let Some(fact) = before.get(id) {
+                self.facts.insert(id.clone(), fact.clone());
+            }
+        }
+    }
+
+    fn meet(&mut self, page: &Page, places: &Places, today: &str, changed_at: Option<Timestamp>) {
+        let Some(known) = self.facts.get(&page.id) else {
+            // It is at least as old as its file.
+            let since = changed_at.map(day).filter(|since| since.as_str() < today);
+            let mut fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
+            fact.cites = pinned(page, places, true);
+            return self.set(fact);
+        };
+        // The line that came with a pull is right where it knows the page as it is now.
+        let is_of_page = |fact: &&Fact| fact.text == text_hash(&page.text);
+        let pulled = self.shared.get(&page.id).filter(is_of_page).filter(|_| !is_of_page(&known));
+        let mut fact = pulled.unwrap_or(known).clone();
+        fact.scope = page.place.scope;
+        fact.gone.clear();
+        if fact.describe(page) {
+            today.clone_into(&mut fact.confirmed);
+            fact.cites = pinned(page, places, true);
+        } else if fact.cites.len() < page.cites.len() {
+            // A file that came into being only now, or that this person has and others do not.
+            let new: Vec<Pin> = pinned(page, places, false);
+            let is_new = |pin: &Pin| fact.cites.iter().all(|known| known.path != pin.path);
+            let new: Vec<Pin> = new.into_iter().filter(is_new).collect();
+            fact.cites.extend(new);
+        }
+        self.set(fact);
+    }
+
+    fn miss(
+        &mut self,
+        present: &BTreeSet<&PageId>,
+        is_unsure: &dyn Fn(&Fact) -> bool,
+        today: &str,
+    ) {
+        let missing =
+            self.facts.values().filter(|fact| !present.contains(&fact.id) && !is_unsure(fact));
+        let missing: Vec<Fact> = missing.cloned().collect();
+        for fact in missing {
+            let since = days_between(&fact.gone, today);
+            if fact.gone.is_empty() || since.is_none() {
+                self.set(Fact { gone: today.to_owned(), ..fact });
+            } else if since.is_some_and(|days| days > KEPT_DAYS) {
+                self.facts.remove(&fact.id);
+                self.changed.insert(fact.id);
+            }
+        }
+    }
+
+    fn set(&mut self, fact: Fact) {
+        if self.facts.get(&fact.id) != Some(&fact) {
+            self.changed.insert(fact.id.clone());
+            self.facts.insert(fact.id.clone(), fact);
+        }
+    }
+
+    fn write(&mut self, scope: Scope, folder: &MemoryFolder, is_shared: bool) -> Result<bool> {
+        let is_behind = || self.facts.values().any(|fact| self.is_unshared(fact));
+        if self.changed.is_empty() && !(is_shared && is_behind()) {
+            return Ok(true);
+        }
+        let Some(_lock) = folder.try_lock()? else { return Ok(false) };
+        if !self.is_read || stamps(folder) != self.stamps {
+            self.read(scope, folder);
+        }
+        if let Some(error) = self.unread.take() {
+            return Err(error);
+        }
+        if self.is_too_large() {
+            // What it holds is not read, so nothing takes its place.
+            let source = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
+            return Err(Error::File { act: "read", path: folder.path_of(FACTS_FILE), source });
+        }
+        if is_shared {
+            if scope == Scope::Project && self.stamps[0].is_none() {
+                folder.keep_private()?;
+            }
+            put(folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
+            self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();
+        }
+        if scope == Scope::Project {
+            let local = self.facts.values().filter_map(|fact| match fact.scope {
+                Scope::Local => Some(fact.clone()),
+                _ if self.is_unshared(fact) => Some(fact.clone()),
+                _ => fact.own(),
+            });
+            put(folder, LOCAL_FACTS_FILE, &text_of(local), &mut self.aside[1])?;
+        }
+        self.changed.clear();
+        self.stamps = stamps(folder);
+        Ok(true)
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.stamps.iter().flatten().any(|stamp| stamp.size > MAX_BYTES)
+    }
+
+    /// What `page-facts.jsonl` should say.
+    fn all_shared(&self) -> impl Iterator<Item = Fact> {
+        self.facts.values().filter_map(|fact| match fact.scope {
+            Scope::Global | Scope::Conversation => Some(fact.clone()),
+            Scope::Project => Some(fact.shared()),
+            Scope::Local => None,
+        })
+    }
+
+    /// Whether others do not know yet what is known here.
+    fn is_unshared(&self, fact: &Fact) -> bool {
+        fact.scope == Scope::Project && self.shared.get(&fact.id) != Some(&fact.shared())
+    }
+}
+
+/// Adds a line of `page-facts.local.jsonl`.
+fn add_local(facts: &mut BTreeMap<PageId, Fact>, id: PageId, fact: Fact) {
+    if fact.file == LOCAL_INDEX_FILE {
+        facts.insert(id, Fact { scope: Scope::Local, ..fact });
+    } else if fact.file.is_empty() {
+        if let Some(shared) = facts.get_mut(&id) {
+            shared.add_own(fact);
+        }
+    } else {
+        let joined = match facts.remove(&id) {
+            Some(shared) => fact.join(shared),
+            None => fact,
+        };
+        facts.insert(id, joined);
+    }
+}
+
+/// Writes a file where its text is another one, and keeps the lines of it that could not be read.
+fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -> Result<()> {
+    if !aside.is_empty() {
+        folder.set_aside(name, aside)?;
+        aside.clear();
+    }
+    let there = source::read_bytes(&folder.path_of(name)).ok().flatten();
+    if there.unwrap_or_default() == text.as_bytes() {
+        Ok(())
+    } else {
+        folder.write(name, text.as_bytes())
+    }
+}
+
+/// The pins of all that a page cites.
+fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<Pin> {
+    let place = &page.place;
+    let pin = |cite| places.pin(place.scope, &place.file, cite, is_new);
+    let pins = page.cites.iter().filter_map(pin);
+    let mut pins: Vec<Pin> = pins.collect();
+    pins.sort();
+    pins.dedup();
+    pins
+}
+
+/// The folders that have facts, each once, with the scope of what git has of them.
+fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, MemoryFolder)> {
+    let scopes = Scope::WITH_FOLDER.into_iter();
+    scopes.filter_map(|scope| Some((scope, folders.memory_folder(scope)?)))
+}
+
+fn stamps(folder: &MemoryFolder) -> [Option<FileStamp>; 2] {
+    [FACTS_FILE, LOCAL_FACTS_FILE].map(|name| source::stamp(&folder.path_of(name)))
+}

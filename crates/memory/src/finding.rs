@@ -1,0 +1,134 @@
+//! What is found wrong, or worth saying, about memory: a value with a code and words. Must not decide what follows from it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Serialize, Serializer};
+
+use base::object::quote;
+
+/// What kind of thing was found. The names are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum FindingCode {
+    /// Text that looks like a secret.
+    Secret,
+    /// The same entry stands already.
+    Duplicate,
+    /// An entry stands that says nearly the same.
+    NearDuplicate,
+    /// An entry with the same key says something else.
+    Contradiction,
+    /// A text without words.
+    Empty,
+    /// An entry is longer than a line of an index should be.
+    LongEntry,
+    /// An entry is longer than what is ever injected of a file.
+    EntryTooLarge,
+    /// A file is larger than what is injected of it.
+    AboveCaps,
+    /// A file is larger than what is read.
+    TooLarge,
+    /// A file holds the marks of a merge that nobody finished.
+    ConflictMarkers,
+    /// A file's front matter cannot be read.
+    FrontMatter,
+    /// A file is not UTF-8.
+    NotText,
+    /// A file, or its folder, cannot be read.
+    Unreadable,
+    /// A file, or its folder, cannot be written.
+    Unwritable,
+    /// A link leads out of the project.
+    LeadsOut,
+    /// A line of a sidecar cannot be read.
+    BadLine,
+    /// A `config.json` has a wrong value or an unknown key.
+    BadConfig,
+    /// Text would not stand as an entry of its own: a code block or a comment before it has no end.
+    UnclosedBlock,
+    /// Another topic file of this name is there already.
+    FileExists,
+    /// The file was changed by others again and again while it was written.
+    KeepsChanging,
+    /// Another process held the folder's lock for too long.
+    Busy,
+    /// A text was set aside because others stood against it.
+    SetAside,
+}
+
+impl FindingCode {
+    /// The name, in upper snake case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Secret => "SECRET",
+            Self::Duplicate => "DUPLICATE",
+            Self::NearDuplicate => "NEAR_DUPLICATE",
+            Self::Contradiction => "CONTRADICTION",
+            Self::Empty => "EMPTY",
+            Self::LongEntry => "LONG_ENTRY",
+            Self::EntryTooLarge => "ENTRY_TOO_LARGE",
+            Self::AboveCaps => "ABOVE_CAPS",
+            Self::TooLarge => "TOO_LARGE",
+            Self::ConflictMarkers => "CONFLICT_MARKERS",
+            Self::FrontMatter => "FRONT_MATTER",
+            Self::NotText => "NOT_TEXT",
+            Self::Unreadable => "UNREADABLE",
+            Self::Unwritable => "UNWRITABLE",
+            Self::LeadsOut => "LEADS_OUT",
+            Self::BadLine => "BAD_LINE",
+            Self::BadConfig => "BAD_CONFIG",
+            Self::UnclosedBlock => "UNCLOSED_BLOCK",
+            Self::FileExists => "FILE_EXISTS",
+            Self::KeepsChanging => "KEEPS_CHANGING",
+            Self::Busy => "BUSY",
+            Self::SetAside => "SET_ASIDE",
+        }
+    }
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// Its kind.
+    pub code: FindingCode,
+    /// What is wrong, in a whole sentence without a period, in one line. Never holds a secret.
+    pub words: String,
+    /// The file that it is about.
+    #[serde(serialize_with = "as_text")]
+    pub file: Option<PathBuf>,
+    /// The line of that file, from 1.
+    pub line: Option<usize>,
+}
+
+impl Finding {
+    /// A finding about no file in particular.
+    pub fn new(code: FindingCode, words: impl Into<String>) -> Self {
+        Self { code, words: quote::line(&words.into()).into_owned(), file: None, line: None }
+    }
+
+    /// The same finding about a file, and a line of it.
+    #[must_use]
+    pub fn at(self, file: impl Into<PathBuf>, line: Option<usize>) -> Self {
+        Self { file: Some(file.into()), line, ..self }
+    }
+}
+
+impl fmt::Display for Finding {
+    /// `path:line: words`, with as much of the place as there is.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(formatter, "{}:{line}: ", quote::path(file))?,
+            (Some(file), None) => write!(formatter, "{}: ", quote::path(file))?,
+            _ => {}
+        }
+        formatter.write_str(&self.words)
+    }
+}
+
+/// A path may be no UTF-8.
+#[expect(clippy::ref_option, reason = "the form that serde asks for")]
+fn as_text<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}

@@ -1,0 +1,175 @@
+//! What a flush would make of a file: its new text, and what becomes of each operation. Pure.
+
+use super::Outcome;
+use super::insert::insert;
+use super::standing::Standing;
+use crate::checks::{Limits, check_entry, page_of, position_of, refuse_secret};
+use crate::finding::{Finding, FindingCode};
+use crate::journal::{Operation, Status};
+use crate::page::Page;
+use crate::parse::parse;
+use crate::scope::Scope;
+use store::redact_text;
+
+/// How a flush decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlushOptions {
+    /// `strictWriteback`: whether what is invalid is refused. Otherwise it is written with a warning, but for secrets.
+    pub strict: bool,
+    /// What is injected of a file.
+    pub limits: Limits,
+    /// Entries of other scopes.
+    pub beside: Vec<Page>,
+}
+
+/// What is to become of a file.
+pub(super) struct Plan {
+    /// Its text.
+    pub(super) text: String,
+    pub(super) committed: Vec<Outcome>,
+    pub(super) refused: Vec<Outcome>,
+    pub(super) held: Vec<Outcome>,
+}
+
+/// Plans the operations for a file in their order.
+pub(super) fn plan(
+    scope: Scope,
+    file: &str,
+    standing: &Standing,
+    operations: &[&Operation],
+    options: &FlushOptions,
+) -> Plan {
+    let mut plan =
+        Plan { text: standing.text.clone(), committed: vec![], refused: vec![], held: vec![] };
+    if file == scope.index_file() {
+        plan.add_entries(scope, operations, options);
+    } else {
+        for operation in operations {
+            plan.add_file(standing, operation);
+        }
+    }
+    plan
+}
+
+/// Whether all operations stand in the text of their file.
+pub(super) fn stand_in(text: &str, scope: Scope, file: &str, operations: &[&Operation]) -> bool {
+    let entries = parse(scope, file, text);
+    operations.iter().all(|operation| {
+        let wanted = operation.draft.text.trim();
+        if file != scope.index_file() {
+            return text.trim() == wanted;
+        }
+        page_of(wanted, scope).is_some_and(|page| position_of(&page, &entries).is_some())
+    })
+}
+
+impl Plan {
+    fn add_entries(&mut self, scope: Scope, operations: &[&Operation], options: &FlushOptions) {
+        let standing = self.text.clone();
+        let mut entries = parse(scope, scope.index_file(), &standing);
+        for operation in operations {
+            let text = operation.draft.text.trim();
+            let beside: Vec<Page> =
+                options.beside.iter().filter(|page| page.place.scope != scope).cloned().collect();
+            let findings = check_entry(text, scope, &entries, &beside, options.limits);
+            if findings.iter().any(|finding| is_refusal(finding.code, options.strict)) {
+                self.refused.push(refused(operation, findings));
+                continue;
+            }
+            let Some(page) = page_of(text, scope) else {
+                let words = "the text is no entry: it has nothing but a heading or a comment";
+                let finding = Finding::new(FindingCode::Empty, words);
+                self.refused.push(refused(operation, vec![finding]));
+                continue;
+            };
+            let heading = operation.draft.heading.as_deref();
+            let inserted = insert(&self.text, heading, page.key.as_deref(), text);
+            let now = parse(scope, scope.index_file(), &inserted.text);
+            // What stands before may swallow it, and it may swallow what stands behind.
+            let place = position_of(&page, &now).filter(|_| now.len() == entries.len() + 1);
+            if place.is_none() {
+                let words = "it would be no entry there: a code block or a comment in the file, or in the text, has no end";
+                let finding = Finding::new(FindingCode::UnclosedBlock, words);
+                self.held.push(held(operation, vec![finding]));
+                continue;
+            }
+            self.text = inserted.text;
+            entries = now;
+            self.committed.push(committed(operation, findings));
+        }
+        for outcome in &mut self.committed {
+            let page = page_of(&outcome.operation.draft.text, scope);
+            let place = page.and_then(|page| position_of(&page, &entries));
+            outcome.line = place.map(|place| entries[place].place.line as usize);
+        }
+    }
+
+    fn add_file(&mut self, standing: &Standing, operation: &Operation) {
+        let text = operation.draft.text.trim_end();
+        let code = match &standing.hash {
+            _ if refuse_secret(text).is_err() => FindingCode::Secret,
+            _ if !self.committed.is_empty() => FindingCode::FileExists,
+            None => {
+                self.text = format!("{text}\n");
+                return self.committed.push(committed(operation, Vec::new()));
+            }
+            Some(_) if standing.text.trim_end() == text => FindingCode::Duplicate,
+            Some(_) => FindingCode::FileExists,
+        };
+        let words = match code {
+            FindingCode::Secret => {
+                "the text looks like it holds a secret, which memory never keeps"
+            }
+            FindingCode::Duplicate => "the same file is there already",
+            _ => "another file of this name is there already",
+        };
+        self.refused.push(refused(operation, vec![Finding::new(code, words)]));
+    }
+}
+
+/// Whether something with such a finding is not written.
+fn is_refusal(code: FindingCode, strict: bool) -> bool {
+    match code {
+        FindingCode::Secret | FindingCode::Empty => true,
+        FindingCode::Duplicate | FindingCode::EntryTooLarge | FindingCode::ConflictMarkers => {
+            strict
+        }
+        _ => false,
+    }
+}
+
+/// An operation that an interrupted flush had written.
+pub(super) fn resumed(operation: &Operation) -> Outcome {
+    committed(operation, Vec::new())
+}
+
+fn committed(operation: &Operation, findings: Vec<Finding>) -> Outcome {
+    outcome(operation, Status::Committed, findings)
+}
+
+fn refused(operation: &Operation, findings: Vec<Finding>) -> Outcome {
+    let (code, reason) = reason_of(&findings);
+    let mut refused = outcome(operation, Status::Refused { code, reason }, findings);
+    // Who reads what was refused must not read the secret.
+    if let Some(text) = redact_text(&refused.operation.draft.text).text {
+        refused.operation.draft.text = text;
+    }
+    refused
+}
+
+/// An operation that waits for the next flush.
+pub(super) fn held(operation: &Operation, findings: Vec<Finding>) -> Outcome {
+    let (code, reason) = reason_of(&findings);
+    outcome(operation, Status::Held { code, reason }, findings)
+}
+
+fn outcome(operation: &Operation, status: Status, findings: Vec<Finding>) -> Outcome {
+    let operation = Operation { status, ..operation.clone() };
+    Outcome { operation, line: None, findings }
+}
+
+fn reason_of(findings: &[Finding]) -> (String, String) {
+    let codes = findings.first().map_or("", |finding| finding.code.as_str());
+    let words: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    (codes.to_owned(), words.join("; "))
+}

@@ -1,0 +1,289 @@
+//! Checks of a host's own `write` and `edit` calls on memory files: a secret keeps the call from running, anything else that is found
+//! is told with its result. Must not run a call, nor write a file.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::checks::{Limits, check_new_lines, new_secret};
+use super::finding::{Finding, FindingCode};
+use super::scope::{Folders, Scope};
+use base::harness::{Access, Call, Patched};
+use base::object::quote;
+use config::{MEMORY_CONFIG_FILE, MemorySettings};
+use source::{FileState, canonical_path, read_file, resolve_path};
+
+/// Largest file that is looked at.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What the model hears that writes into memory of a project that its user did not say that they trust.
+const NOT_TRUSTED: &str = "Nothing was written: the user has not said that they trust this project's memory, so no session reads it. \
+     They can say so by `palimpsest trust`; global memory can be written.";
+
+/// A memory file that a call changes.
+struct Target<'a> {
+    scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    file: String,
+    path: PathBuf,
+    /// The path as the call gives it.
+    given: &'a str,
+}
+
+/// Why a call must not run: it would put a secret into a memory file, or write into memory that does not count. `None` for everything else.
+///
+/// `cwd`: what relative paths of the call are relative to.
+pub(super) fn refuse_write(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &Value,
+) -> Option<String> {
+    let call = Call::new(tool, args);
+    if writes_refused(folders, cwd, call) {
+        return Some(NOT_TRUSTED.to_owned());
+    }
+    targets(folders, cwd, call).into_iter().find_map(|target| {
+        let before = text_of(&target.path).unwrap_or_default();
+        let rule = new_secret(&before, &text_after(call, &target, &before))?;
+        Some(format!(
+            "The text looks like it holds a secret ({rule}), and memory never keeps secrets: nothing was written to `{}`. Say where \
+             the secret is kept instead.",
+            quote::name(target.given)
+        ))
+    })
+}
+
+/// Whether a call writes into a folder of memory, whether that counts or not.
+pub(super) fn writes_memory(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
+    let is_memory = |path: &PathBuf| find(folders, path).is_some() || is_in_refused(folders, path);
+    written_paths(cwd, Call::new(tool, args)).iter().any(is_memory)
+}
+
+/// Whether a call writes into a project's memory that does not count: it would add to what others left there, unseen.
+fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
+    written_paths(cwd, call).iter().any(|path| is_in_refused(folders, path))
+}
+
+fn is_in_refused(folders: &Folders, path: &Path) -> bool {
+    folders.is_in_refused(path) || folders.canonical().is_in_refused(&canonical_path(path))
+}
+
+fn written_paths(cwd: &Path, call: Call<'_>) -> Vec<PathBuf> {
+    let written = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
+    written.filter_map(|touch| resolve_path(touch.path, cwd).ok()).collect()
+}
+
+/// The files of a project's memory that a call writes, by their paths in its folder.
+pub(super) fn written_in_project(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &Value,
+) -> Vec<String> {
+    let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
+    let is_in_project = |scope| matches!(scope, Scope::Project | Scope::Local);
+    targets.filter(|target| is_in_project(target.scope)).map(|target| target.file).collect()
+}
+
+/// What is found about the memory files that a call wrote, as they are now.
+pub(super) fn findings_of_write(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &Value,
+    limits: Limits,
+) -> Vec<Finding> {
+    let call = Call::new(tool, args);
+    let written = call.new_texts();
+    let mut found = Vec::new();
+    for target in targets(folders, cwd, call) {
+        let Some(text) = text_of(&target.path) else { continue };
+        let findings = if target.file == MEMORY_CONFIG_FILE {
+            let is_project = target.scope != Scope::Global;
+            let wrong = MemorySettings::check(&target.path, &text, is_project).err();
+            wrong
+                .map(|error| Finding::new(FindingCode::BadConfig, error.to_string()))
+                .into_iter()
+                .collect()
+        } else {
+            check_new_lines(target.scope, &target.file, &text, &written, limits)
+        };
+        found.extend(findings.into_iter().map(|one| {
+            let line = one.line;
+            one.at(target.given, line)
+        }));
+    }
+    found
+}
+
+/// The memory files that a call changes: Markdown, and the settings.
+fn targets<'a>(folders: &Folders, cwd: &Path, call: Call<'a>) -> Vec<Target<'a>> {
+    let touches = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
+    let targets = touches.filter_map(|touch| {
+        let path = resolve_path(touch.path, cwd).ok()?;
+        let (scope, file) = find(folders, &path)?;
+        let is_ours = file == MEMORY_CONFIG_FILE || file.to_lowercase().ends_with(".md");
+        is_ours.then(|| Target { scope, file, path: canonical_path(&path), given: touch.path })
+    });
+    targets.collect()
+}
+
+/// The scope of a file, however its path and its folder's are spelled, and its path in the scope's folder.
+fn find(folders: &Folders, path: &Path) -> Option<(Scope, String)> {
+    folders.find(path).or_else(|| folders.canonical().find(&canonical_path(path)))
+}
+
+/// What a file would hold after a call. Where the call's own text is not found, its new text counts beside the old one.
+fn text_after(call: Call<'_>, target: &Target<'_>, before: &str) -> String {
+    match call.patched(target.given, Some(before)) {
+        Some(Patched::Text(text)) => return text,
+        Some(Patched::Gone) => return String::new(),
+        None => {}
+    }
+    if let Some(content) = call.content() {
+        return content.to_owned();
+    }
+    let mut text = before.to_owned();
+    let replacements = call.replacements();
+    for (old, new) in &replacements {
+        if old.is_empty() || !text.contains(old) {
+            text.push('\n');
+            text.push_str(new);
+        } else if call.replaces_all() {
+            text = text.replace(old, new);
+        } else {
+            text = text.replacen(old, new, 1);
+        }
+    }
+    if replacements.is_empty() {
+        for new in call.new_texts() {
+            text.push('\n');
+            text.push_str(new);
+        }
+    }
+    text
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    match read_file(path, MAX_BYTES).state {
+        FileState::Text { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { lines: 200, bytes: 8_192 };
+    const KEY: &str = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+
+    struct Desk(tempfile::TempDir);
+
+    impl Desk {
+        fn new() -> Self {
+            let desk = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(desk.0.path().join(".pi/memory/archive")).unwrap();
+            desk
+        }
+
+        fn write(&self, file: &str, text: &str) {
+            std::fs::write(self.0.path().join(file), text).unwrap();
+        }
+
+        fn folders(&self) -> Folders {
+            Folders::new(Some(&self.0.path().join("a")), Some(self.0.path()), true)
+        }
+
+        fn refused(&self, tool: &str, args: &Value) -> bool {
+            let refusal = refuse_write(&self.folders(), self.0.path(), tool, args);
+            assert!(refusal.as_ref().is_none_or(|words| !words.contains("ghp_")));
+            refusal.is_some()
+        }
+    }
+
+    #[test]
+    fn a_secret_keeps_a_call_from_running_in_every_form_and_only_in_memory() {
+        let desk = Desk::new();
+        let index = ".pi/memory/MEMORY.md";
+        desk.write(index, "- key: KEY\n- b\n");
+        let absolute = desk.0.path().join(index);
+        let patch =
+            format!("*** Begin Patch\n*** Update File: {index}\n@@\n-- b\n+- {KEY}\n*** End Patch");
+        for (tool, args, expected) in [
+            ("write", json!({ "path": index, "content": format!("- {KEY}\n") }), true),
+            ("Write", json!({ "file_path": absolute, "content": format!("- {KEY}\n") }), true),
+            ("write", json!({ "path": "x/../.pi/memory/archive/old.md", "content": KEY }), true),
+            ("write", json!({ "path": ".pi/memory/MEMORY.local.md", "content": KEY }), true),
+            ("write", json!({ "path": ".pi/memory/config.json", "content": KEY }), true),
+            (
+                "edit",
+                json!({ "path": index, "edits": [{ "oldText": "KEY", "newText": KEY }] }),
+                true,
+            ),
+            ("edit", json!({ "path": index, "oldText": "gone", "newText": KEY }), true),
+            ("apply_patch", json!({ "input": patch }), true),
+            ("write", json!({ "path": index, "content": "- clean\n" }), false),
+            ("write", json!({ "path": "notes.md", "content": KEY }), false),
+            ("write", json!({ "path": ".pi/memory.md", "content": KEY }), false),
+            ("read", json!({ "path": index }), false),
+            ("write", json!({ "path": 5 }), false),
+            ("write", json!("x"), false),
+        ] {
+            assert_eq!(desk.refused(tool, &args), expected, "{tool} {args}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_two_parts_make_together_counts_and_one_that_stood_there_does_not() {
+        let desk = Desk::new();
+        let index = ".pi/memory/MEMORY.md";
+        desk.write(index, &format!("- GITHUB: {KEY}\n- password = HERE\n"));
+        let edit = |old: &str, new: &str| {
+            desk.refused("edit", &json!({ "path": index, "oldText": old, "newText": new }))
+        };
+        assert!(!edit("- password = HERE\n", "- b\n"));
+        assert!(edit("HERE", "q8Zk3vT1xW7mB2nL"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_memory_file_is_one() {
+        let desk = Desk::new();
+        desk.write(".pi/memory/MEMORY.md", "");
+        std::os::unix::fs::symlink(".pi/memory/MEMORY.md", desk.0.path().join("n.md")).unwrap();
+        assert!(desk.refused("write", &json!({ "path": "n.md", "content": KEY })));
+    }
+
+    #[test]
+    fn an_untrusted_project_has_no_memory_files() {
+        let desk = Desk::new();
+        let folders = Folders::new(Some(&desk.0.path().join("a")), Some(desk.0.path()), false);
+        let args = json!({ "path": ".pi/memory/MEMORY.md", "content": KEY });
+        assert_eq!(refuse_write(&folders, desk.0.path(), "write", &args), None);
+    }
+
+    #[test]
+    fn what_else_is_found_is_told_afterwards_by_file_and_line() {
+        let desk = Desk::new();
+        let found = |file: &str, text: &str| {
+            desk.write(file, text);
+            let args = json!({ "path": file, "content": text });
+            let found = findings_of_write(&desk.folders(), desk.0.path(), "write", &args, LIMITS);
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found(".pi/memory/MEMORY.md", "- CI: green\n- x\n- CI: red\n"),
+            [
+                ".pi/memory/MEMORY.md:3: the entry gives its key another value than line 1: \"CI: green\""
+            ]
+        );
+        let config = found(".pi/memory/config.json", "{\"enabeld\": true}");
+        assert!(config[0].contains("`enabeld` is not a setting, `enabled` is"), "{config:?}");
+        assert_eq!(found(".pi/memory/config.json", "{\"enabled\": true}"), [""; 0]);
+        assert_eq!(found("notes.md", "- a\n- a\n"), [""; 0]);
+    }
+}

@@ -1,0 +1,458 @@
+//! What other programs remember, as entries and topic files of our own: Claude Code's memory of a project, and notes that people write
+//! for it. Reads theirs and never writes there; what is taken is staged like anything else. First it only says what it would take.
+
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
+use super::checks::{page_of, position_of, refuse_secret};
+use super::finding::{Finding, FindingCode};
+use super::journal::{Author, Draft, MAX_OPERATION_BYTES, OperationId};
+use super::page::Page;
+use super::parse::{parse, without_marker};
+use super::scope::{INDEX_FILE, Scope};
+use base::markdown;
+use source::{FileState, canonical_path, obstacle, read_file};
+
+/// Largest file that is read, and most files of a folder.
+const MAX_BYTES: u64 = 1 << 20;
+const MAX_FILES: usize = 500;
+
+/// What to import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportFrom {
+    /// Claude Code's memory of the project.
+    ClaudeMemory,
+    /// Notes that people wrote for Claude Code: `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project, and the user's own.
+    Notes,
+    /// A file of notes, or a folder with a memory.
+    Path(PathBuf),
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportPlaces {
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// The value of `CLAUDE_CONFIG_DIR`.
+    pub claude_config_dir: Option<String>,
+    /// The project's folder, only if the user trusts it.
+    pub project: Option<PathBuf>,
+}
+
+/// What becomes of something that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is taken.
+    Take,
+    /// It is here already, or waits to be.
+    Duplicate,
+    /// It is not taken.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImportItem {
+    /// Where it goes.
+    pub scope: Scope,
+    /// What would be written.
+    #[serde(flatten)]
+    pub draft: Draft,
+    /// What becomes of it.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Its operation, once it is staged.
+    pub id: Option<OperationId>,
+}
+
+/// What an import would take, or took.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ImportPlan {
+    /// What was found, in the order in which it stands.
+    pub items: Vec<ImportItem>,
+    /// Files that were read.
+    pub files: Vec<String>,
+    /// What could not be read.
+    pub findings: Vec<Finding>,
+}
+
+/// What is here already.
+#[derive(Debug, Default)]
+pub(super) struct Here {
+    /// Entries of all indexes, and what waits for one.
+    pub(super) entries: Vec<Page>,
+    /// Texts of topic files, and of what waits to be one, by scope and name.
+    pub(super) topics: BTreeMap<(Scope, String), String>,
+}
+
+/// Looks at what is to be imported. `scope`: where it goes; `None`: notes of a person's own stay theirs, the user's own become global, all
+/// else goes into the project's memory.
+pub(super) fn plan(
+    from: &ImportFrom,
+    scope: Option<Scope>,
+    places: &ImportPlaces,
+    here: &Here,
+) -> ImportPlan {
+    let mut plan = ImportPlan::default();
+    let claude = claude_folder(places.home.as_deref(), places.claude_config_dir.as_deref());
+    let project = places.project.as_deref();
+    match from {
+        ImportFrom::ClaudeMemory => {
+            let folder =
+                claude.zip(project).and_then(|(claude, project)| claude_memory(&claude, project));
+            if let Some(folder) = folder {
+                let drafts = plan.memory(&folder, "Claude Code's memory");
+                plan.add(scope.unwrap_or(Scope::Project), drafts);
+            }
+        }
+        ImportFrom::Notes => {
+            for name in project.iter().flat_map(|_| PROJECT_NOTES) {
+                let project = project.unwrap_or(Path::new(""));
+                let drafts = plan.notes(&project.join(name), Some(project), name);
+                plan.add(scope.unwrap_or(Scope::Project), drafts);
+            }
+            if let Some(project) = project {
+                let drafts = plan.notes(&project.join(PRIVATE_NOTES), Some(project), PRIVATE_NOTES);
+                plan.add(scope.unwrap_or(Scope::Local), drafts);
+            }
+            if let Some(claude) = claude {
+                let drafts = plan.notes(&claude.join("CLAUDE.md"), None, "the user's CLAUDE.md");
+                plan.add(scope.unwrap_or(Scope::Global), drafts);
+            }
+        }
+        ImportFrom::Path(path) => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let drafts = if path.is_dir() {
+                plan.memory(path, &name)
+            } else {
+                plan.notes(path, None, &name)
+            };
+            plan.add(scope.unwrap_or(Scope::Project), drafts);
+        }
+    }
+    judge(&mut plan, here);
+    plan
+}
+
+impl ImportPlan {
+    fn add(&mut self, scope: Scope, drafts: Vec<Draft>) {
+        let items = drafts.into_iter().map(|draft| {
+            let is_entry = draft.file == INDEX_FILE;
+            let file = if is_entry { scope.index_file().to_owned() } else { draft.file };
+            ImportItem { scope, draft: Draft { file, ..draft }, verdict: Verdict::Take, id: None }
+        });
+        self.items.extend(items);
+    }
+
+    /// Entries and topic files of a folder that is laid out as ours is: an index, and files that it leads to.
+    fn memory(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
+        let names = markdown_files(folder);
+        let topics: Vec<(String, String)> = names
+            .iter()
+            .filter(|name| *name != INDEX_FILE)
+            .filter_map(|name| Some((name.clone(), self.text(&folder.join(name), Some(folder))?)))
+            .collect();
+        let index = if names.iter().any(|name| name == INDEX_FILE) {
+            self.text(&folder.join(INDEX_FILE), Some(folder)).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        let mut drafts = entries(&index, &format!("{origin}, {INDEX_FILE}"));
+        let linked: BTreeSet<String> =
+            markdown::parse(&index).links.into_iter().map(|link| link.target).collect();
+        for (name, text) in topics {
+            let stem = name.strip_suffix(".md").unwrap_or(&name);
+            if !linked.contains(&name) && !linked.contains(stem) {
+                drafts.push(entry(pointer(&name, &text), None, format!("{origin}, {name}")));
+            }
+            let origin = Some(format!("{origin}, {name}"));
+            drafts.push(Draft { file: name, text, heading: None, by: Author::Import, origin });
+        }
+        drafts
+    }
+
+    /// Entries of a file of notes. `within`: the folder that it must be in.
+    fn notes(&mut self, path: &Path, within: Option<&Path>, origin: &str) -> Vec<Draft> {
+        self.text(path, within).map(|text| entries(&text, origin)).unwrap_or_default()
+    }
+
+    /// The text of a file; where it cannot be read, or a link leads out of the folder that it must be in, a finding says so. A missing one
+    /// has none.
+    fn text(&mut self, path: &Path, within: Option<&Path>) -> Option<String> {
+        let leads_out = |within: &Path| !canonical_path(path).starts_with(canonical_path(within));
+        if within.is_some_and(leads_out) {
+            let words = "it is a link that leads elsewhere: it is not read";
+            self.findings.push(Finding::new(FindingCode::LeadsOut, words).at(path, None));
+            return None;
+        }
+        let state = read_file(path, MAX_BYTES).state;
+        let why = obstacle(path, &state);
+        let (code, words) = match state {
+            FileState::Text { text, .. } => {
+                self.files.push(path.to_string_lossy().into_owned());
+                return Some(text);
+            }
+            FileState::Missing => return None,
+            FileState::Binary { .. } => (FindingCode::NotText, "it is not UTF-8".to_owned()),
+            FileState::TooLarge { size } => (
+                FindingCode::TooLarge,
+                format!("it has {size} bytes, at most {MAX_BYTES} are read"),
+            ),
+            _ => (FindingCode::Unreadable, why.unwrap_or_else(|| "it cannot be read".to_owned())),
+        };
+        self.findings.push(Finding::new(code, words).at(path, None));
+        None
+    }
+}
+
+/// Says of each item what becomes of it, beside what is here and the items before it. Topic files come first: an entry that leads to one
+/// that is not taken is not taken either.
+fn judge(plan: &mut ImportPlan, here: &Here) {
+    let mut topics = here.topics.clone();
+    let mut left: Vec<String> = Vec::new();
+    for item in plan.items.iter_mut().filter(|item| !is_entry(item)) {
+        item.verdict = unfit(&item.draft.text).unwrap_or_else(|| judge_topic(item, &mut topics));
+        if matches!(item.verdict, Verdict::Refused { .. }) {
+            left.push(item.draft.file.clone());
+        }
+    }
+    let mut entries = here.entries.clone();
+    for item in plan.items.iter_mut().filter(|item| is_entry(item)) {
+        let text = item.draft.text.trim();
+        let links = markdown::parse(text).links;
+        let lost = links.iter().find(|link| left.contains(&link.target));
+        item.verdict = match lost {
+            Some(link) => {
+                let reason = format!("what it leads to, `{}`, is not taken", link.target);
+                Verdict::Refused { reason }
+            }
+            None => unfit(text).unwrap_or_else(|| judge_entry(item.scope, text, &mut entries)),
+        };
+    }
+}
+
+fn is_entry(item: &ImportItem) -> bool {
+    item.draft.file == item.scope.index_file()
+}
+
+/// The verdict on a text that memory takes in no form.
+fn unfit(text: &str) -> Option<Verdict> {
+    let reason = match refuse_secret(text) {
+        Err(error) => error.to_string(),
+        Ok(()) if text.len() > MAX_OPERATION_BYTES => {
+            format!("it has {} bytes, at most {MAX_OPERATION_BYTES} fit", text.len())
+        }
+        Ok(()) => return None,
+    };
+    Some(Verdict::Refused { reason })
+}
+
+fn judge_entry(scope: Scope, text: &str, entries: &mut Vec<Page>) -> Verdict {
+    let Some(page) = page_of(text, scope) else {
+        return Verdict::Refused { reason: "it has no words".to_owned() };
+    };
+    if position_of(&page, entries).is_some() {
+        return Verdict::Duplicate;
+    }
+    entries.push(page);
+    Verdict::Take
+}
+
+fn judge_topic(item: &ImportItem, topics: &mut BTreeMap<(Scope, String), String>) -> Verdict {
+    let text = item.draft.text.trim_end();
+    if item.scope == Scope::Local {
+        let reason = "a topic file would be shared with the project: import it into the project's memory, or into the global one";
+        return Verdict::Refused { reason: reason.to_owned() };
+    }
+    match topics.get(&(item.scope, item.draft.file.clone())) {
+        Some(known) if known.trim_end() == text => Verdict::Duplicate,
+        Some(_) => {
+            Verdict::Refused { reason: "another file of this name is there already".to_owned() }
+        }
+        None => {
+            topics.insert((item.scope, item.draft.file.clone()), text.to_owned());
+            Verdict::Take
+        }
+    }
+}
+
+/// The entries of a text: items of lists, and other blocks, each with the code that follows it.
+fn entries(text: &str, origin: &str) -> Vec<Draft> {
+    let mut drafts: Vec<Draft> = Vec::new();
+    // The title of a file says nothing of its entries.
+    let headings = markdown::parse(text).headings;
+    let titles: Vec<String> =
+        headings.into_iter().filter(|one| one.level == 1).map(|one| one.text).collect();
+    for page in parse(Scope::Project, INDEX_FILE, text) {
+        let text = without_marker(&page.text);
+        let heading = page.place.headings.last().filter(|one| !titles.contains(one)).cloned();
+        match drafts.last_mut().filter(|last| is_code(&text) && last.heading == heading) {
+            Some(last) => last.text = format!("{}\n\n{text}", last.text),
+            None => drafts.push(entry(text, heading, format!("{origin}:{}", page.place.line))),
+        }
+    }
+    drafts
+}
+
+fn entry(text: String, heading: Option<String>, origin: String) -> Draft {
+    let file = INDEX_FILE.to_owned();
+    Draft { file, text, heading, by: Author::Import, origin: Some(origin) }
+}
+
+fn is_code(text: &str) -> bool {
+    text.starts_with("```") || text.starts_with("~~~")
+}
+
+/// The entry that leads to a topic file: its title and what it says of itself.
+fn pointer(name: &str, text: &str) -> String {
+    let document = markdown::parse(text);
+    let field = |key: &str| {
+        let fields = &document.front_matter.as_ref()?.fields;
+        fields.get(key)?.as_str().map(str::trim).filter(|value| !value.is_empty())
+    };
+    let heading = || document.headings.first().map(|heading| heading.text.as_str());
+    let stem = name.strip_suffix(".md").unwrap_or(name);
+    let title = field("name").or_else(heading).unwrap_or(stem);
+    match field("description") {
+        Some(said) => format!("[{title}]({name}) — {said}"),
+        None => format!("[{title}]({name})"),
+    }
+}
+
+/// The Markdown files of a folder, without those in folders of it, sorted.
+fn markdown_files(folder: &Path) -> Vec<String> {
+    let entries = source::entries(folder, MAX_FILES).unwrap_or_default();
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| {
+            !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md")
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Verdict, scope, file and text of each item.
+    fn seen(plan: &ImportPlan) -> Vec<(String, Scope, &str, &str)> {
+        let verdict = |item: &ImportItem| match &item.verdict {
+            Verdict::Take => "take".to_owned(),
+            Verdict::Duplicate => "duplicate".to_owned(),
+            Verdict::Refused { reason } => reason.clone(),
+        };
+        let items = plan.items.iter();
+        items
+            .map(|item| (verdict(item), item.scope, &*item.draft.file, &*item.draft.text))
+            .collect()
+    }
+
+    fn here(index: &str) -> Here {
+        Here { entries: parse(Scope::Project, INDEX_FILE, index), topics: BTreeMap::new() }
+    }
+
+    #[test]
+    fn a_memory_folder_becomes_entries_and_topic_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("MEMORY.md", "# Memory\n\n- [Build](build.md) — quirks\n- CI: green\n- ci — GREEN\n");
+        write("build.md", "# Build\n\nlong\n");
+        write("user_role.md", "---\nname: Role\ndescription: who the user is\n---\n\nA tester.\n");
+        write("deploy.md", "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n");
+        write("blob.md", "");
+        fs::write(folder.path().join("blob.md"), [0xff, 0x00]).unwrap();
+        let from = ImportFrom::Path(folder.path().to_owned());
+        let plan = plan(&from, None, &ImportPlaces::default(), &here("- CI: green\n"));
+        let project = Scope::Project;
+        let take = || "take".to_owned();
+        let secret =
+            "the text looks like it holds a secret (github_token), which memory never keeps";
+        let deploy = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n";
+        let role = "---\nname: Role\ndescription: who the user is\n---\n\nA tester.\n";
+        assert_eq!(
+            seen(&plan),
+            [
+                (take(), project, "MEMORY.md", "[Build](build.md) — quirks"),
+                ("duplicate".to_owned(), project, "MEMORY.md", "CI: green"),
+                ("duplicate".to_owned(), project, "MEMORY.md", "ci — GREEN"),
+                (take(), project, "build.md", "# Build\n\nlong\n"),
+                (
+                    "what it leads to, `deploy.md`, is not taken".to_owned(),
+                    project,
+                    "MEMORY.md",
+                    "[deploy](deploy.md)"
+                ),
+                (secret.to_owned(), project, "deploy.md", deploy),
+                (take(), project, "MEMORY.md", "[Role](user_role.md) — who the user is"),
+                (take(), project, "user_role.md", role),
+            ]
+        );
+        assert_eq!(plan.findings[0].code, FindingCode::NotText);
+        let name = folder.path().file_name().unwrap().to_string_lossy();
+        assert_eq!(plan.items[0].draft.origin, Some(format!("{name}, MEMORY.md:3")));
+        assert_eq!(plan.items[0].draft.heading, None);
+    }
+
+    #[test]
+    fn notes_keep_their_headings_and_code_stays_with_what_it_belongs_to() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("p");
+        fs::create_dir_all(home.path().join(".claude")).unwrap();
+        fs::create_dir_all(&project).unwrap();
+        fs::write(home.path().join(".claude/CLAUDE.md"), "Be brief.\n").unwrap();
+        let notes = "# P\n\n## Build\n\nRun this:\n\n```sh\nmake\n```\n\n- then wait\n";
+        fs::write(project.join("CLAUDE.md"), notes).unwrap();
+        fs::write(project.join("CLAUDE.local.md"), "- my port: 1\n").unwrap();
+        let places = ImportPlaces {
+            home: Some(home.path().to_owned()),
+            project: Some(project),
+            ..ImportPlaces::default()
+        };
+        let found = plan(&ImportFrom::Notes, None, &places, &here(""));
+        let take = || "take".to_owned();
+        assert_eq!(
+            seen(&found),
+            [
+                (take(), Scope::Project, "MEMORY.md", "Run this:\n\n```sh\nmake\n```"),
+                (take(), Scope::Project, "MEMORY.md", "then wait"),
+                (take(), Scope::Local, "MEMORY.local.md", "my port: 1"),
+                (take(), Scope::Global, "MEMORY.md", "Be brief."),
+            ]
+        );
+        assert_eq!(found.items[1].draft.heading.as_deref(), Some("Build"));
+        assert_eq!(found.items[1].draft.origin.as_deref(), Some("CLAUDE.md:11"));
+        let untrusted = ImportPlaces { project: None, ..places };
+        assert_eq!(seen(&plan(&ImportFrom::Notes, None, &untrusted, &here(""))).len(), 1);
+    }
+
+    #[test]
+    fn what_waits_or_has_another_text_here_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.md"), "one\n").unwrap();
+        let from = ImportFrom::Path(folder.path().to_owned());
+        let with = |text: &str, scope: Scope| {
+            let topics = BTreeMap::from([((Scope::Project, "a.md".to_owned()), text.to_owned())]);
+            let here = Here { entries: Vec::new(), topics };
+            let plan = plan(&from, Some(scope), &ImportPlaces::default(), &here);
+            seen(&plan)[1].0.clone()
+        };
+        assert_eq!(with("one", Scope::Project), "duplicate");
+        assert_eq!(with("two", Scope::Project), "another file of this name is there already");
+        assert_eq!(with("two", Scope::Global), "take");
+        assert!(with("", Scope::Local).starts_with("a topic file would be shared"));
+    }
+}

@@ -1,0 +1,198 @@
+//! What the system prompt says of memory: the pages that are resident, at their fidelities, within the limits. Must not decide when the
+//! system prompt may change.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::block::{self, Shown};
+use super::fidelity::{Fidelity, Forms};
+use super::page::{Page, PageId};
+use super::residency::{self, Candidate, Limits, NO_LIMIT, Residency, Size};
+use super::scope::{Folders, Scope};
+use super::table::Row;
+use super::worth::{Signals, worth};
+use super::{Look, MemoryFile};
+use base::object::Hash;
+use config::MemorySettings;
+use context::tokens;
+
+/// Rounds in which the headings that stand above pages are made room for.
+const ROUNDS: usize = 8;
+
+/// What the system prompt says of memory.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Injection {
+    /// The text of the section.
+    pub text: String,
+    /// Tokens of the text.
+    pub tokens: u64,
+    /// Tokens of the part that pages take, with their headings: at most `maxMemoryTokens`.
+    pub page_tokens: u64,
+    /// The resident pages, in the order of the text.
+    pub resident: Vec<(PageId, Fidelity)>,
+    /// Pinned pages below their least fidelity.
+    pub below_least: Vec<PageId>,
+}
+
+/// Tokens of what a system prompt says of memory; 0 if it says nothing. Pi puts `</memory>` behind it.
+pub fn section_tokens(prompt: &str) -> u64 {
+    let section = prompt.find(block::FIRST_LINE).map(|from| &prompt[from..]);
+    let section = section.map(|rest| rest.split("\n</memory>").next().unwrap_or(rest));
+    section.map_or(0, tokens::count)
+}
+
+/// Makes injections, and remembers what it derived from pages.
+#[derive(Debug, Default)]
+pub(super) struct Injector {
+    home: Option<PathBuf>,
+    forms: HashMap<PageId, (Hash, Forms)>,
+    /// The fidelities of the last injection.
+    resident: HashMap<PageId, Fidelity>,
+}
+
+impl Injector {
+    /// `home`: the user's home folder.
+    pub(super) fn new(home: Option<PathBuf>) -> Self {
+        Self { home, ..Self::default() }
+    }
+
+    /// What was resident before a restart stays so until others are clearly better.
+    pub(super) fn resume(&mut self, resident: Vec<(PageId, Fidelity)>) {
+        self.resident = resident.into_iter().collect();
+    }
+
+    /// The rows of the page table for these pages.
+    pub(super) fn rows<'a>(&mut self, pages: impl Iterator<Item = &'a Page>) -> Vec<Row> {
+        let rows = pages.filter_map(|page| {
+            self.derive(page);
+            let forms = &self.forms.get(&page.id)?.1;
+            Some(Row::of(page, forms, self.resident.get(&page.id).copied()))
+        });
+        rows.collect()
+    }
+
+    /// What the system prompt says from now on. `signals`: what is known of a page besides its text.
+    pub(super) fn inject(
+        &mut self,
+        folders: &Folders,
+        look: &Look,
+        signals: &dyn Fn(&Page) -> Signals,
+    ) -> Injection {
+        let is_empty = look.files.iter().all(|file| file.pages.is_empty());
+        let preamble = block::preamble(folders, self.home.as_deref(), is_empty);
+        let settings = &look.settings;
+        let (pages, resident, below_least) = if settings.page_table_injection {
+            self.pages(look, signals)
+        } else {
+            let (lines, bytes) = (settings.max_inject_lines, settings.max_inject_bytes);
+            (block::capped_indexes(&look.files, lines, bytes), Vec::new(), Vec::new())
+        };
+        self.resident = resident.iter().cloned().collect();
+        let page_tokens = tokens::count(&pages);
+        let text = format!("{preamble}{pages}");
+        Injection { tokens: tokens::count(&text), text, page_tokens, resident, below_least }
+    }
+
+    fn pages(
+        &mut self,
+        look: &Look,
+        signals: &dyn Fn(&Page) -> Signals,
+    ) -> (String, Vec<(PageId, Fidelity)>, Vec<PageId>) {
+        let pages: Vec<(&Page, Signals)> = look.pages().map(|page| (page, signals(page))).collect();
+        for (page, _) in &pages {
+            self.derive(page);
+        }
+        let wanted: Vec<(&Page, Signals, &Forms)> = pages
+            .iter()
+            .filter(|(page, signals)| worth(page, *signals) > 0.0)
+            .filter_map(|(page, signals)| Some((*page, *signals, &self.forms.get(&page.id)?.1)))
+            .collect();
+        let candidates: Vec<Candidate> = wanted
+            .iter()
+            .map(|(page, signals, forms)| self.candidate(page, *signals, forms))
+            .collect();
+        let budget = u32::try_from(look.settings.max_memory_tokens).unwrap_or(u32::MAX);
+        let mut limits = limits(&look.settings, budget);
+        for _ in 0..ROUNDS {
+            let chosen = residency::choose(&candidates, &limits);
+            let (shown, more) = shown(&wanted, &chosen, &look.files);
+            let text = block::pages(&shown, &more);
+            let over = tokens::count(&text).saturating_sub(u64::from(budget));
+            if over == 0 {
+                let resident =
+                    shown.iter().map(|shown| (shown.page.id.clone(), shown.fidelity)).collect();
+                let below = chosen.below_least.iter().map(|at| wanted[*at].0.id.clone()).collect();
+                return (text, resident, below);
+            }
+            limits.tokens = limits.tokens.saturating_sub(u32::try_from(over).unwrap_or(u32::MAX));
+        }
+        // Headings alone take more than there is.
+        let pinned = wanted.iter().filter(|(page, ..)| page.is_pinned);
+        (String::new(), Vec::new(), pinned.map(|(page, ..)| page.id.clone()).collect())
+    }
+
+    /// Remembers the forms of a page.
+    fn derive(&mut self, page: &Page) {
+        let hash = Hash::of(&page.text);
+        if self.forms.get(&page.id).is_none_or(|(known, _)| *known != hash) {
+            self.forms.insert(page.id.clone(), (hash, Forms::of(page)));
+        }
+    }
+
+    fn candidate(&self, page: &Page, signals: Signals, forms: &Forms) -> Candidate {
+        let marked = signals.stale.map(block::stale_mark).unwrap_or_default();
+        let mark = u32::try_from(tokens::count(&marked)).unwrap_or_default();
+        let sizes = Fidelity::ALL.map(|fidelity| {
+            let form = forms.at(fidelity);
+            let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            Size {
+                tokens: form.tokens + mark,
+                bytes: count(form.text.len() + marked.len() + 1),
+                lines: count(form.text.lines().count()),
+            }
+        });
+        Candidate {
+            sizes,
+            value: worth(page, signals),
+            group: page.place.scope as u8,
+            least: page.is_pinned.then(|| least(page)),
+            resident: self.resident.get(&page.id).copied(),
+        }
+    }
+}
+
+/// The least fidelity of a pinned page: what is to be obeyed is never abbreviated.
+fn least(page: &Page) -> Fidelity {
+    use super::page::PageKind::Instruction;
+
+    if page.kind == Instruction || page.is_entry() { Fidelity::Full } else { Fidelity::Compressed }
+}
+
+fn limits(settings: &MemorySettings, tokens: u32) -> Limits {
+    let cap = |given: u64| u32::try_from(given).unwrap_or(NO_LIMIT);
+    let group = (cap(settings.max_inject_bytes), cap(settings.max_inject_lines));
+    Limits { tokens, groups: Scope::ALL.map(|_| group).to_vec() }
+}
+
+/// The resident pages, and how many entries of each index do not stand there.
+fn shown<'a>(
+    wanted: &[(&'a Page, Signals, &'a Forms)],
+    chosen: &Residency,
+    files: &[MemoryFile],
+) -> (Vec<Shown<'a>>, Vec<(Scope, usize)>) {
+    let resident =
+        wanted.iter().zip(&chosen.fidelities).filter_map(|((page, signals, forms), at)| {
+            let fidelity = (*at)?;
+            let text = &*forms.at(fidelity).text;
+            Some(Shown { page, fidelity, text, stale: signals.stale })
+        });
+    let shown: Vec<Shown<'_>> = resident.collect();
+    let more = Scope::ALL.map(|scope| {
+        let index = files.iter().find(|file| file.scope == scope && file.is_index());
+        let all = index.map_or(0, |index| index.pages.len());
+        let stand =
+            shown.iter().filter(|shown| shown.page.is_entry() && shown.page.place.scope == scope);
+        (scope, all - stand.count().min(all))
+    });
+    (shown, more.to_vec())
+}

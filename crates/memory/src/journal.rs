@@ -1,0 +1,473 @@
+//! `writeback-journal.jsonl`: what is to be written into the memory files of a folder, and what became of it. Each line is one record,
+//! durable when it is acknowledged; the state is the fold of the lines. Must not write a memory file.
+//!
+//! An operation is *staged* (a person asked for it) or *proposed* (a model suggested it: it waits until a person accepts it). A
+//! flush commits it, refuses it with a reason, or holds it with a reason: then the next flush tries again.
+
+mod record;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use self::record::Record;
+use super::finding::{Finding, FindingCode};
+use super::scope::Scope;
+use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, lines};
+use base::error::{Error, Result};
+use base::object::{Hash, Timestamp};
+
+/// Name of the journal in a memory folder.
+pub const JOURNAL_FILE: &str = "writeback-journal.jsonl";
+
+/// Longest text of an operation, in bytes.
+pub const MAX_OPERATION_BYTES: usize = 64 << 10;
+
+/// Most operations that wait in one journal.
+const MAX_WAITING: usize = 1_000;
+
+/// From this size on the journal is written anew without what is settled, but for the last operations.
+const COMPACT_BYTES: usize = 128 << 10;
+
+/// How many settled operations stay.
+const KEPT_SETTLED: usize = 50;
+
+/// Number of an operation in its journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationId(pub u64);
+
+/// Largest number of an operation: nobody comes so far, and the next one is a number still.
+const MAX_ID: u64 = 1 << 53;
+
+/// Who wants an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// A person, by a command.
+    Person,
+    /// An import that a person asked for.
+    Import,
+    /// A model that looked at a session's messages.
+    Capture,
+}
+
+/// What is to be written: a new entry of an index, or a new topic file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Draft {
+    /// The file in the folder: an index gets an entry, any other file is made with this text.
+    #[serde(deserialize_with = "markdown_file")]
+    pub file: String,
+    /// The text.
+    pub text: String,
+    /// The heading that the entry goes under; `None`: what the text suggests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// Who wants it.
+    pub by: Author,
+    /// Where it comes from: the path of a file, with the line behind a colon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// An operation with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    /// Its ID.
+    pub id: OperationId,
+    /// When it was staged or proposed.
+    pub at: String,
+    /// What is to be written.
+    #[serde(flatten)]
+    pub draft: Draft,
+    /// What became of it.
+    #[serde(flatten)]
+    pub status: Status,
+}
+
+/// What became of an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Status {
+    /// Waits for a person's word.
+    Proposed,
+    /// Waits for a flush.
+    Staged,
+    /// A flush could not write it now; the next one tries again.
+    Held {
+        /// Why.
+        code: String,
+        /// Why, in words.
+        reason: String,
+    },
+    /// It stands in its file, or stood there before.
+    Committed,
+    /// It is not written.
+    Refused {
+        /// Why.
+        code: String,
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+impl Status {
+    /// Whether nothing more happens to it.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::Committed | Self::Refused { .. })
+    }
+}
+
+/// A step of a flush that was begun and whose end is not recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Begun {
+    /// The operations that it commits.
+    pub(crate) ids: Vec<OperationId>,
+    /// The file that it writes.
+    #[serde(deserialize_with = "markdown_file")]
+    pub(crate) file: String,
+    /// The prepared file, which changes places with it.
+    #[serde(deserialize_with = "prepared_file")]
+    pub(crate) prepared: String,
+    /// SHA-256 of the file that the text was made from; `None` where there was none.
+    pub(crate) before: Option<Hash>,
+    /// SHA-256 of the prepared file.
+    pub(crate) after: Hash,
+}
+
+/// What a journal holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Journal {
+    operations: BTreeMap<OperationId, (Operation, String)>,
+    begun: Vec<Begun>,
+    bad: Vec<BadLine>,
+    /// IDs of records whose operation is in no readable line.
+    lost: Vec<OperationId>,
+    last: u64,
+    bytes: usize,
+    settled: Vec<OperationId>,
+}
+
+impl Journal {
+    /// Reads the journal of a folder for who only looks, and says which lines do not count. One that cannot be read is empty.
+    pub fn read(folder: &MemoryFolder) -> (Self, Vec<Finding>) {
+        Self::load(folder).unwrap_or_else(|error| (Self::default(), vec![finding_of(&error)]))
+    }
+
+    /// Reads the journal of a folder for who writes it, and says which lines do not count.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: an operation would get the number of another one, and be lost.
+    pub(crate) fn load(folder: &MemoryFolder) -> Result<(Self, Vec<Finding>)> {
+        let (found, findings) = folder.lines::<Record>(JOURNAL_FILE)?;
+        let mut journal = Self::default();
+        for (record, line) in found.entries {
+            journal.bytes += line.len() + 1;
+            journal.apply(record, line);
+        }
+        journal.bytes += found.bad.iter().map(|bad| bad.text.len() + 1).sum::<usize>();
+        let named = found.bad.iter().filter_map(|bad| id_in(&bad.text));
+        journal.last = named.chain([journal.last]).max().unwrap_or_default();
+        journal.bad = found.bad;
+        Ok((journal, findings))
+    }
+
+    /// All operations, in the order of their IDs.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.values().map(|(operation, _)| operation)
+    }
+
+    /// What a flush is to write.
+    pub fn waiting(&self) -> impl Iterator<Item = &Operation> {
+        self.operations().filter(|one| matches!(one.status, Status::Staged | Status::Held { .. }))
+    }
+
+    /// What waits for a person's word.
+    pub fn proposed(&self) -> impl Iterator<Item = &Operation> {
+        self.operations().filter(|one| one.status == Status::Proposed)
+    }
+
+    /// The flush misses that the journal shows: what was acknowledged and is in no readable line any more.
+    pub fn lost(&self) -> &[OperationId] {
+        &self.lost
+    }
+
+    /// Whether a flush was interrupted.
+    pub fn is_interrupted(&self) -> bool {
+        !self.begun.is_empty()
+    }
+
+    pub(crate) fn begun(&self) -> &[Begun] {
+        &self.begun
+    }
+
+    fn apply(&mut self, record: Record, line: String) {
+        match record {
+            Record::Stage { id, at, draft, proposed } => {
+                self.last = self.last.max(id.0);
+                let status = if proposed { Status::Proposed } else { Status::Staged };
+                let operation = Operation { id, at, draft, status };
+                self.operations.entry(id).or_insert((operation, line));
+            }
+            Record::Accept { id } => self.settle(id, Status::Staged),
+            Record::Hold { id, code, reason } => self.settle(id, Status::Held { code, reason }),
+            Record::Refuse { id, code, reason } => {
+                self.settle(id, Status::Refused { code, reason });
+            }
+            Record::Begin(begun) => self.begun.push(begun),
+            Record::Abandon {} => self.begun.clear(),
+            Record::Commit { ids } => {
+                self.begun.clear();
+                for id in ids {
+                    self.settle(id, Status::Committed);
+                }
+            }
+        }
+    }
+
+    fn settle(&mut self, id: OperationId, status: Status) {
+        self.last = self.last.max(id.0);
+        let Some((operation, _)) = self.operations.get_mut(&id) else {
+            if !self.lost.contains(&id) {
+                self.lost.push(id);
+            }
+            return;
+        };
+        // What is settled stays so, whatever a line says that another copy of the journal left behind.
+        if !operation.status.is_settled() {
+            operation.status = status;
+            if operation.status.is_settled() {
+                self.settled.push(id);
+            }
+        }
+    }
+
+    /// Writes the journal anew where it has grown too long, without what is settled; where it has lines that cannot be read, which are
+    /// set aside; and where it has a secret, which goes. Not while a flush is under way.
+    pub(crate) fn compact(
+        &self,
+        folder: &MemoryFolder,
+        _lock: &FolderLock,
+    ) -> Result<Option<Finding>> {
+        let has_secret = |operation: &Operation| {
+            let secret = FindingCode::Secret.as_str();
+            matches!(&operation.status, Status::Refused { code, .. } if code == secret)
+        };
+        let is_due = self.bytes >= COMPACT_BYTES || !self.bad.is_empty();
+        if self.is_interrupted() || !(is_due || self.operations().any(has_secret)) {
+            return Ok(None);
+        }
+        let mut said = None;
+        if !self.bad.is_empty() {
+            let lines: Vec<String> = self.bad.iter().map(|bad| bad.text.clone()).collect();
+            let aside = folder.set_aside(JOURNAL_FILE, &lines)?;
+            let words = format!("{} unreadable lines of the journal stand here now", lines.len());
+            said = Some(Finding::new(FindingCode::SetAside, words).at(aside, None));
+        }
+        let old = self.settled.len().saturating_sub(KEPT_SETTLED);
+        let dropped = &self.settled[..old];
+        let mut text = String::new();
+        for (id, (operation, line)) in &self.operations {
+            if dropped.contains(id) || has_secret(operation) {
+                continue;
+            }
+            text.push_str(line);
+            text.push('\n');
+            if let Some(record) = Record::of_status(*id, &operation.status) {
+                text.push_str(&record.line());
+                text.push('\n');
+            }
+        }
+        folder.write(JOURNAL_FILE, text.as_bytes())?;
+        Ok(said)
+    }
+}
+
+/// Stages or proposes operations: they are on the disk when this returns. Returns their IDs.
+///
+/// # Errors
+/// `SECRET`, and nothing is written, not even here; `INVALID_ARGUMENT` for a text that is empty or too long; what
+/// [`MemoryFolder`] reports.
+pub fn stage(
+    folder: &MemoryFolder,
+    drafts: Vec<Draft>,
+    proposed: bool,
+    now: Timestamp,
+) -> Result<Vec<OperationId>> {
+    for draft in &drafts {
+        check_draft(draft)?;
+    }
+    let lock = folder.lock()?;
+    let (journal, _) = Journal::load(folder)?;
+    let waiting = journal.operations().filter(|one| !one.status.is_settled()).count();
+    if waiting + drafts.len() > MAX_WAITING {
+        let problem = format!("is one too many: {waiting} operations wait in the journal already");
+        return Err(Error::argument("text", problem));
+    }
+    let ids: Vec<OperationId> = (journal.last + 1..).map(OperationId).take(drafts.len()).collect();
+    let record = |(id, draft): (&OperationId, Draft)| {
+        Record::Stage { id: *id, at: now.to_string(), draft, proposed }.line()
+    };
+    let lines: Vec<String> = ids.iter().zip(drafts).map(record).collect();
+    append(folder, &lock, &lines)?;
+    Ok(ids)
+}
+
+/// Accepts a proposal, which the next flush then writes.
+///
+/// # Errors
+/// `NO_OPERATION`; what [`MemoryFolder`] reports.
+pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
+    let lock = folder.lock()?;
+    let (journal, _) = Journal::load(folder)?;
+    let found = journal.proposed().find(|one| one.id == id);
+    found.ok_or(Error::NoOperation { id: id.to_string() })?;
+    append(folder, &lock, &[Record::Accept { id }.line()])
+}
+
+/// Takes back an operation that waits, or turns a proposal down.
+///
+/// # Errors
+/// As [`accept`].
+pub fn withdraw(folder: &MemoryFolder, id: OperationId) -> Result<()> {
+    let lock = folder.lock()?;
+    let (journal, _) = Journal::load(folder)?;
+    let found = journal.operations().find(|one| one.id == id && !one.status.is_settled());
+    found.ok_or(Error::NoOperation { id: id.to_string() })?;
+    let reason = "a person took it back".to_owned();
+    append(folder, &lock, &[Record::Refuse { id, code: "withdrawn".to_owned(), reason }.line()])
+}
+
+/// The lines of a journal that count.
+pub(crate) fn own_lines(bytes: &[u8]) -> Vec<String> {
+    let found = lines::read::<Record>(bytes).entries;
+    found.into_iter().map(|(_, line)| line).collect()
+}
+
+/// Records that a flush begins to write a file.
+pub(crate) fn record_begin(folder: &MemoryFolder, lock: &FolderLock, begun: Begun) -> Result<()> {
+    append(folder, lock, &[Record::Begin(begun).line()])
+}
+
+/// Records that what was begun is done, or given up where there are no IDs.
+pub(crate) fn record_end(
+    folder: &MemoryFolder,
+    lock: &FolderLock,
+    ids: Vec<OperationId>,
+) -> Result<()> {
+    let record = if ids.is_empty() { Record::Abandon {} } else { Record::Commit { ids } };
+    append(folder, lock, &[record.line()])
+}
+
+/// Records what a flush does not write.
+pub(crate) fn record_not_written(
+    folder: &MemoryFolder,
+    lock: &FolderLock,
+    operations: &[(OperationId, Status)],
+) -> Result<()> {
+    let record = |(id, status): &(OperationId, Status)| Record::of_status(*id, status);
+    let lines: Vec<String> =
+        operations.iter().filter_map(record).map(|record| record.line()).collect();
+    if lines.is_empty() { Ok(()) } else { append(folder, lock, &lines) }
+}
+
+fn append(folder: &MemoryFolder, _lock: &FolderLock, lines: &[String]) -> Result<()> {
+    folder.append(JOURNAL_FILE, lines)
+}
+
+/// Whether a name is that of a Markdown file of a memory folder itself.
+fn is_markdown_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "md")
+        && !name.starts_with('.')
+        && !name.contains(['/', '\\', '\0'])
+}
+
+/// A name as [`is_markdown_file`] takes it: a journal names no other.
+fn markdown_file<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    named(deserializer, is_markdown_file)
+}
+
+/// A name as [`MemoryFolder::temporary`] makes it.
+fn prepared_file<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    named(deserializer, |name| {
+        let stem = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
+        let parts = stem.and_then(|stem| stem.rsplit_once('.'));
+        parts.is_some_and(|(file, tag)| is_markdown_file(file) && OperationId::parse(tag).is_ok())
+    })
+}
+
+fn named<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+    is_right: fn(&str) -> bool,
+) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if is_right(&name) { Ok(name) } else { Err(serde::de::Error::custom("it names another file")) }
+}
+
+fn check_draft(draft: &Draft) -> Result<()> {
+    if !is_markdown_file(&draft.file) {
+        let problem = format!("`{}` is no Markdown file of a memory folder", draft.file);
+        return Err(Error::argument("file", problem));
+    }
+    if draft.text.trim().is_empty() {
+        return Err(Error::argument("text", "is empty"));
+    }
+    if draft.text.len() > MAX_OPERATION_BYTES {
+        let problem = format!("has {} bytes, at most {MAX_OPERATION_BYTES} fit", draft.text.len());
+        return Err(Error::argument("text", problem));
+    }
+    super::checks::refuse_secret(&draft.text)
+}
+
+/// The number in an unreadable line, so that it is not given twice.
+fn id_in(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once("\"id\":\"w")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok().filter(|number| *number <= MAX_ID)
+}
+
+impl Draft {
+    /// An entry of a scope's index that a person wants.
+    pub fn entry(scope: Scope, text: impl Into<String>) -> Self {
+        let file = scope.index_file().to_owned();
+        Self { file, text: text.into(), heading: None, by: Author::Person, origin: None }
+    }
+}
+
+impl OperationId {
+    /// Reads an ID such as `w12`.
+    ///
+    /// # Errors
+    /// `NO_OPERATION` for anything else.
+    pub fn parse(text: &str) -> Result<Self> {
+        let number: Option<u64> =
+            text.trim().strip_prefix('w').and_then(|number| number.parse().ok());
+        number
+            .filter(|number| *number <= MAX_ID)
+            .map(Self)
+            .ok_or_else(|| Error::NoOperation { id: text.to_owned() })
+    }
+}
+
+impl fmt::Display for OperationId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "w{}", self.0)
+    }
+}
+
+impl Serialize for OperationId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for OperationId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}

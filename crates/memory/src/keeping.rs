@@ -1,0 +1,457 @@
+//! What outlives a look at memory: stable IDs, facts, pins, and where there is a store the versions of memory files and of what they
+//! cite. Must not parse Markdown, nor decide what a model sees.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use super::facts::{Book, Fact, Met, text_hash};
+use super::identity::{self, KnownPage};
+use super::page::{Page, PageId};
+use super::pins::{Checker, CitedChange, MAX_BYTES, Pin, Places, with_lf};
+use super::stale::{self, CitedFile, Doubt, Staleness};
+use super::warning::Warning;
+use super::{Folders, Look, Memory, MemoryFile, Scope};
+use base::error::{Error, Result};
+use base::object::{AsOf, Hash, Timestamp, unified_diff};
+use config::Settings;
+use source::{FileState, IndexOptions, read_file};
+use store::{IndexedFolder, Store, slashed};
+
+/// Warning of a file that a merge left its marks in.
+const TORN: &str = "CONFLICT_MARKERS";
+/// Warnings of a file, or a folder, that may have more pages.
+const UNSURE: [&str; 8] = [
+    "NOT_PRIVATE",
+    "UNREADABLE",
+    "NOT_TEXT",
+    "CONFLICT_MARKERS",
+    "TOO_LARGE",
+    "LEADS_OUT",
+    "MANY_FILES",
+    "MANY_ENTRIES",
+];
+/// Lines of a diff that are shown.
+const MAX_DIFF_LINES: usize = 200;
+/// Unchanged lines around each change.
+const DIFF_CONTEXT: usize = 3;
+
+/// How to put files into a store, found out when it is first needed: that may look at a disk.
+type Options = LazyLock<Result<IndexOptions>, Box<dyn FnOnce() -> Result<IndexOptions> + Send>>;
+
+/// A store, and what it takes to put files into it.
+#[derive(Debug, Clone)]
+pub struct StoreAccess {
+    store: Store,
+    options: Arc<Options>,
+}
+
+impl StoreAccess {
+    /// The store.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// A store. `options`: how to store files.
+    pub fn new(
+        store: Store,
+        options: impl FnOnce() -> Result<IndexOptions> + Send + 'static,
+    ) -> Self {
+        Self { store, options: Arc::new(LazyLock::new(Box::new(options))) }
+    }
+
+    pub(super) fn options(&self) -> Option<&IndexOptions> {
+        self.options.as_ref().as_ref().ok()
+    }
+}
+
+/// What outlives a look.
+#[derive(Debug, Default)]
+pub(super) struct Keeper {
+    pub(super) access: Option<StoreAccess>,
+    book: Book,
+    checker: Checker,
+    /// The files of the last look, and the IDs of their pages in their order.
+    met: Option<Vec<(Scope, PathBuf, Hash)>>,
+    ids: Vec<PageId>,
+    /// Pages as the page tables know them.
+    remembered: Vec<KnownPage>,
+    places: Option<Places>,
+    /// Whether memory was written here since its facts were written: what git has of these may change, too.
+    is_shared: bool,
+}
+
+/// A page that a person may want to look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StalePage {
+    /// The page.
+    pub page: Page,
+    /// What is known of it.
+    pub fact: Fact,
+    /// Why; at least one reason.
+    pub doubts: Vec<Doubt>,
+    /// The cited files that changed.
+    pub cited: Vec<CitedReport>,
+}
+
+/// A page whose cited files changed, with what changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaleReport {
+    /// The page.
+    pub page: Page,
+    /// The cited files that changed.
+    pub cited: Vec<CitedReport>,
+}
+
+/// A cited file that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CitedReport {
+    /// Its path as it is pinned.
+    pub path: String,
+    /// What became of it.
+    pub change: CitedChange,
+    /// SHA-256 of what it said, line ends as LF.
+    pub before: Hash,
+    /// The same of what it says now; `None` if it is gone.
+    pub now: Option<Hash>,
+    /// Unified diff, if the store holds what it said.
+    pub diff: Option<String>,
+}
+
+/// Something that was imported and is in memory now.
+#[derive(Debug, Clone, Copy)]
+pub struct Imported<'a> {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its file.
+    pub file: &'a str,
+    /// The text of the entry.
+    pub text: &'a str,
+    /// Where it comes from.
+    pub origin: &'a str,
+}
+
+impl Keeper {
+    /// One that knows nothing yet, with the same store.
+    pub(super) fn anew(self) -> Self {
+        Self { access: self.access, ..Self::default() }
+    }
+
+    /// Gives pages their stable IDs, keeps facts of them, and says which are stale. Costs little where nothing changed.
+    pub(super) fn keep(
+        &mut self,
+        folders: &Folders,
+        files: &mut [MemoryFile],
+        warnings: &mut Vec<Warning>,
+        now: Timestamp,
+    ) -> BTreeMap<PageId, Staleness> {
+        let places = self.places(folders);
+        let is_read = self.book.read(folders);
+        let met = files.iter().map(|file| (file.scope, file.path.clone(), file.hash.clone()));
+        let met: Vec<_> = met.collect();
+        let is_changed = self.met.as_ref() != Some(&met);
+        if is_changed || is_read {
+            let mut pages: Vec<&mut Page> =
+                files.iter_mut().flat_map(|file| &mut file.pages).collect();
+            identity::carry_over(&mut pages, &self.known());
+            self.ids = pages.iter().map(|page| page.id.clone()).collect();
+            self.update(folders, files, warnings, &places, now);
+            let before = self.met.replace(met).unwrap_or_default();
+            if let Err(error) = self.index(folders, files, &before, &places) {
+                let folder =
+                    folders.folder(Scope::Project).or_else(|| folders.folder(Scope::Global));
+                let problem = format!("is not in the store: {error}");
+                warnings.push(Warning::new("NOT_STORED", folder.unwrap_or(Path::new("")), problem));
+            }
+        } else {
+            let pages = files.iter_mut().flat_map(|file| &mut file.pages);
+            pages.zip(&self.ids).for_each(|(page, id)| page.id = id.clone());
+        }
+        warnings.extend(self.write(folders));
+        let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
+        stale::check(&self.book, &mut self.checker, &places, &pages)
+    }
+
+    /// Takes pages of earlier sessions, of which no facts may be known.
+    pub(super) fn remember(&mut self, pages: Vec<KnownPage>) {
+        self.remembered = pages;
+    }
+
+    /// The pages as they were known before.
+    fn known(&self) -> Vec<KnownPage> {
+        let mut known = self.book.known();
+        let is_new = |page: &&KnownPage| self.book.get(&page.id).is_none();
+        known.extend(self.remembered.iter().filter(is_new).cloned());
+        known
+    }
+
+    /// Notes that pages were read or recalled.
+    pub(super) fn used(&mut self, pages: &[PageId], now: Timestamp) {
+        self.book.note_use(pages, now);
+    }
+
+    /// Writes what changed since.
+    pub(super) fn write(&mut self, folders: &Folders) -> Vec<Warning> {
+        let (warnings, is_done) = self.book.write(folders, self.is_shared);
+        self.is_shared &= !is_done;
+        warnings
+    }
+
+    /// Memory is written here, by a model's tool, a flush or a person's command.
+    pub(super) fn shares(&mut self) {
+        self.is_shared = true;
+    }
+
+    /// What is known of a page.
+    pub(super) fn fact(&self, id: &PageId) -> Option<&Fact> {
+        self.book.get(id)
+    }
+
+    fn store(&self) -> Option<(&Store, &IndexOptions)> {
+        let access = self.access.as_ref()?;
+        Some((&access.store, access.options()?))
+    }
+
+    /// Where cited files are looked for. Folders and store stay the same while memory is open.
+    fn places(&mut self, folders: &Folders) -> Places {
+        if let Some(places) = &self.places {
+            return places.anew();
+        }
+        let of_store = self.access.as_ref().and_then(StoreAccess::options);
+        let exclude = of_store.map(|options| options.exclude.clone());
+        let default = || Settings::default().excluded().unwrap_or_default();
+        let places = Places::new(folders, exclude.unwrap_or_else(default));
+        self.places.insert(places).clone()
+    }
+
+    fn update(
+        &mut self,
+        folders: &Folders,
+        files: &[MemoryFile],
+        warnings: &[Warning],
+        places: &Places,
+        now: Timestamp,
+    ) {
+        let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
+        let warned = |codes: &[&str]| -> Vec<&Path> {
+            let found = warnings.iter().filter(|warning| codes.contains(&warning.code));
+            found.map(|warning| &*warning.path).collect()
+        };
+        let (torn, unsure) = (warned(&[TORN]), warned(&UNSURE));
+        let path_of = |scope: Scope, file: &str| {
+            let folder = folders.folder(scope);
+            folder.map(|folder| if file.is_empty() { folder.to_owned() } else { folder.join(file) })
+        };
+        let changed_at = |scope: Scope, file: &str| {
+            let stamp = source::stamp(&path_of(scope, file)?)?;
+            Some(Timestamp(stamp.mtime_ns / 1_000_000))
+        };
+        let is_among = |paths: &[&Path], scope: Scope, file: &str| {
+            path_of(scope, file).is_none_or(|path| paths.contains(&&*path))
+        };
+        let is_torn = &|scope: Scope, file: &str| is_among(&torn, scope, file);
+        let is_unsure = &|scope: Scope, file: &str| is_among(&unsure, scope, file);
+        let (pages, changed_at) = (&pages, &changed_at);
+        self.book.update(folders, Met { pages, changed_at, is_torn, is_unsure, places, now });
+    }
+
+    /// Puts memory files that changed into the store, and what new pins are of, so that a diff can be shown.
+    fn index(
+        &self,
+        folders: &Folders,
+        files: &[MemoryFile],
+        before: &[(Scope, PathBuf, Hash)],
+        places: &Places,
+    ) -> Result<()> {
+        let Some((store, options)) = self.store() else { return Ok(()) };
+        let is_new = |file: &&MemoryFile| {
+            let is_same = |known: &&(Scope, PathBuf, Hash)| known.1 == file.path;
+            before.iter().find(is_same).is_none_or(|known| known.2 != file.hash)
+        };
+        let changed = files.iter().filter(is_new).map(|file| file.path.clone());
+        let is_gone = |path: &&PathBuf| files.iter().all(|file| file.path != **path);
+        let gone = before.iter().map(|(_, path, _)| path).filter(is_gone).cloned();
+        let pins = self.book.new_pins();
+        let cited = pins.iter().filter_map(|(scope, pin)| {
+            places.open(*scope, pin).filter(|path| places.is_allowed(*scope, path))
+        });
+        let paths: Vec<PathBuf> = changed.chain(gone).chain(cited).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        for scope in Scope::WITH_FOLDER {
+            let Some(folder) = folders.folder(scope).filter(|folder| folder.is_dir()) else {
+                continue;
+            };
+            let located = options.files.locate(&source::canonical_path(folder));
+            let path = slashed(&located.path.to_string_lossy());
+            store.add_folder(&IndexedFolder { filesystem_id: located.filesystem_id, path })?;
+        }
+        source::index_files(store, &paths, options).map(drop)
+    }
+
+    /// What changed of the files that a page cites.
+    fn reports(&self, places: &Places, staleness: Option<&Staleness>) -> Vec<CitedReport> {
+        let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
+        cited.map(|cited| self.report(places, cited)).collect()
+    }
+
+    fn report(&self, places: &Places, cited: &CitedFile) -> CitedReport {
+        let CitedFile { pin, path, change } = cited;
+        let now = match read_file(path, MAX_BYTES).state {
+            FileState::Text { text, .. } => Some(with_lf(&text)),
+            _ => None,
+        };
+        let hash = match change {
+            CitedChange::Gone => None,
+            CitedChange::Changed => now.as_ref().map(Hash::of),
+        };
+        let is_shown = !places.is_excluded(path);
+        let before = if is_shown { self.text_of(pin, path).ok().flatten() } else { None };
+        let diff = before.map(|before| {
+            let diff = unified_diff(&before, now.as_deref().unwrap_or_default(), DIFF_CONTEXT);
+            shortened(&diff)
+        });
+        let (path, before) = (pin.path.clone(), pin.hash.clone());
+        CitedReport { path, change: *change, before, now: hash, diff }
+    }
+
+    /// What a pinned file said, if the store has a version of it.
+    fn text_of(&self, pin: &Pin, path: &Path) -> Result<Option<String>> {
+        let Some((store, options)) = self.store() else { return Ok(None) };
+        let id = options.files.locate(&source::canonical_path(path)).id()?;
+        if store.get(&id, AsOf::Latest)?.is_none() {
+            return Ok(None);
+        }
+        for version in store.history(&id)? {
+            if version.source_hash.is_none() {
+                continue;
+            }
+            let Some(text) = store.content(&version)? else { continue };
+            let text = with_lf(&text);
+            if Hash::of(&text) == pin.hash {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Look {
+    /// Why a page is stale; `None` for one that is not.
+    pub fn staleness(&self, page: &PageId) -> Option<&Staleness> {
+        self.stale.get(page)
+    }
+
+    /// All pages: also of files that no index leads to, and of the archive.
+    pub fn all_pages(&self) -> impl Iterator<Item = &Page> {
+        self.files.iter().flat_map(|file| &file.pages)
+    }
+
+    fn page(&self, id: &str) -> Result<&Page> {
+        let given = id.trim().to_lowercase();
+        let is_meant = |page: &&Page| !given.is_empty() && page.id.as_str().starts_with(&given);
+        let mut found = self.all_pages().filter(is_meant);
+        match (found.next(), found.next()) {
+            (Some(page), None) => Ok(page),
+            _ => Err(Error::NoPage { id: given }),
+        }
+    }
+}
+
+impl Memory {
+    /// What is known of a page besides its Markdown, as of the last look.
+    pub fn fact(&self, page: &PageId) -> Option<&Fact> {
+        self.keeper.fact(page)
+    }
+
+    /// The pages that a person may want to look at: those whose cited files changed first, then the oldest. Changes nothing.
+    pub fn stale(&mut self) -> Vec<StalePage> {
+        let (look, now) = (self.look(), self.now());
+        let places = self.keeper.places(&self.folders);
+        let files = look.files.iter().filter(|file| !file.is_archived());
+        let pages = files.flat_map(|file| &file.pages);
+        let mut found: Vec<StalePage> = pages
+            .filter_map(|page| {
+                let fact = self.keeper.fact(&page.id)?.clone();
+                let is_seen = page.is_entry();
+                let doubts = stale::doubts(page, &fact, look.staleness(&page.id), is_seen, now);
+                let cited = self.keeper.reports(&places, look.staleness(&page.id));
+                (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts, cited })
+            })
+            .collect();
+        found.sort_by_key(|found| {
+            let is_cited = |doubt: &Doubt| {
+                matches!(doubt, Doubt::CitedChanged { .. } | Doubt::CitedGone { .. })
+            };
+            (!found.doubts.iter().any(is_cited), found.fact.confirmed.clone())
+        });
+        found
+    }
+
+    /// The stale pages with what changed. Makes the page tables again before, brings all facts up to date, and writes both.
+    pub fn verify(&mut self) -> Vec<StaleReport> {
+        self.keeper.met = None;
+        self.rebuild();
+        let look = self.look();
+        let places = self.keeper.places(&self.folders);
+        let reports = look.all_pages().filter_map(|page| {
+            let staleness = look.staleness(&page.id)?;
+            let cited = self.keeper.reports(&places, Some(staleness));
+            Some(StaleReport { page: page.clone(), cited })
+        });
+        reports.collect()
+    }
+
+    /// Confirms a page: what it cites is pinned as it is now. `id`: its ID, or the beginning of only its.
+    ///
+    /// # Errors
+    /// `NO_PAGE`.
+    pub fn confirm(&mut self, id: &str) -> Result<PageId> {
+        let (look, now) = (self.look(), self.now());
+        let page = look.page(id)?;
+        let places = self.keeper.places(&self.folders);
+        self.keeper.book.confirm(page, &places, now).ok_or(Error::NoPage { id: id.to_owned() })?;
+        self.keeper.index(&self.folders, &[], &[], &places).ok();
+        self.keeper.shares();
+        self.keeper.write(&self.folders);
+        Ok(page.id.clone())
+    }
+
+    /// Memory is about to be read again after it was written here, not by somebody else: its facts go with it into git.
+    pub fn written(&mut self) {
+        self.keeper.shares();
+    }
+
+    /// Notes where pages were imported from: of an index the page with the text, of a topic file all.
+    pub fn note_origins(&mut self, imported: &[Imported<'_>]) {
+        if imported.is_empty() {
+            return;
+        }
+        let look = self.look();
+        for Imported { scope, file, text, origin } in imported {
+            let text = text_hash(text);
+            let is_meant = |page: &&Page| {
+                (page.place.scope, page.place.file.as_str()) == (*scope, *file)
+                    && (!page.is_entry() || text_hash(&page.text) == text)
+            };
+            let pages: Vec<PageId> =
+                look.all_pages().filter(is_meant).map(|page| page.id.clone()).collect();
+            for page in pages {
+                self.keeper.book.note_origin(&page, origin);
+            }
+        }
+        self.keeper.shares();
+        self.keeper.write(&self.folders);
+    }
+}
+
+/// The first lines of a diff, and how many there are more.
+fn shortened(diff: &str) -> String {
+    let count = diff.lines().count();
+    if count <= MAX_DIFF_LINES {
+        return diff.to_owned();
+    }
+    let first: Vec<&str> = diff.lines().take(MAX_DIFF_LINES).collect();
+    format!("{}\n… {} more lines\n", first.join("\n"), count - MAX_DIFF_LINES)
+}

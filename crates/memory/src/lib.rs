@@ -1,0 +1,240 @@
+//! Memory that survives sessions: Markdown that people own, in a folder of the user and one of each project. It becomes pages, of which
+//! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
+
+pub mod block;
+pub mod capture;
+pub mod checks;
+pub mod citations;
+mod conversations;
+pub mod facts;
+pub mod faults;
+pub mod fidelity;
+pub mod finding;
+pub mod flush;
+pub mod identity;
+pub mod import;
+pub mod inject;
+pub mod journal;
+pub mod load;
+pub mod overview;
+pub mod page;
+pub mod parse;
+pub mod prompt;
+pub mod recall;
+pub mod residency;
+pub mod scope;
+pub mod sidecar;
+pub mod stale;
+pub mod table;
+pub mod trace;
+pub mod warning;
+pub mod worth;
+
+mod guard;
+mod keeping;
+mod kind;
+mod note;
+mod pins;
+mod takeover;
+mod watching;
+mod writes;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::citations::Cite;
+pub use self::conversations::Conversation;
+pub use self::facts::{FACTS_FILE, Fact};
+pub use self::faults::{MemoryFault, Resident};
+pub use self::fidelity::Fidelity;
+pub use self::identity::KnownPage;
+pub use self::inject::{Injection, section_tokens};
+pub use self::keeping::{CitedReport, Imported, StalePage, StaleReport, StoreAccess};
+pub use self::load::{Loaded, MemoryFile};
+pub use self::overview::{
+    FileOverview, Overview, PageOverview, ScopeOverview, SectionOverview, TableState,
+};
+pub use self::page::{Page, PageId, PageKind, PagePlace};
+pub use self::pins::{CitedChange, Pin, PinnedLines};
+pub use self::recall::{
+    RecallAnswer, RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason,
+};
+pub use self::scope::{Folders, Scope};
+pub use self::stale::{CitedFile, Doubt, Staleness};
+pub use self::trace::{Trace, Traced};
+pub use self::warning::Warning;
+pub use self::watching::{FaultCount, Recalled, ToolCall};
+pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Staging, Waiting};
+
+use self::inject::Injector;
+use self::keeping::Keeper;
+use self::load::Loader;
+use self::prompt::InForce;
+use self::recall::Recall;
+use self::table::{Row, Tables};
+use self::watching::Watcher;
+use base::clock::system_time;
+use base::error::{Error, Result};
+use base::harness::{Access, Call};
+use base::object::Timestamp;
+use config::MemorySettings;
+use settings::Standing;
+
+/// How long one look at a memory file may wait.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The memory of one user in one project, as a host uses it while a session is open.
+#[derive(Debug)]
+pub struct Memory {
+    folders: Folders,
+    /// The user's home folder.
+    home: Option<PathBuf>,
+    loader: Loader,
+    keeper: Keeper,
+    watcher: Watcher,
+    injector: Injector,
+    in_force: InForce,
+    checked: writes::Checked,
+    /// Files of the project's memory that tool calls of this session are writing: what they hold is this person's.
+    writing: BTreeSet<String>,
+    tables: Tables,
+    clock: fn() -> Timestamp,
+    recall: Recall,
+}
+
+/// What memory is at one moment.
+#[derive(Debug)]
+pub struct Look {
+    /// Files with their pages, which have their stable IDs.
+    pub files: Vec<MemoryFile>,
+    /// The settings that count.
+    pub settings: MemorySettings,
+    /// What a person should know.
+    pub warnings: Vec<Warning>,
+    /// What is wrong with the settings: `INVALID_SETTINGS` of each file.
+    pub wrong_settings: Vec<Error>,
+    /// The pages whose cited files changed.
+    pub stale: BTreeMap<PageId, Staleness>,
+}
+
+impl Look {
+    /// Pages of the indexes and of the files that these lead to, in the order in which the model reads them.
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
+        let files = self.files.iter().filter(|file| file.is_linked && !file.is_archived());
+        files.flat_map(|file| &file.pages)
+    }
+}
+
+impl Memory {
+    /// Memory in these folders. Looks at nothing yet, and makes nothing.
+    pub fn new(folders: Folders) -> Self {
+        let home = std::env::home_dir();
+        Self {
+            folders,
+            loader: Loader::default(),
+            keeper: Keeper::default(),
+            watcher: Watcher::default(),
+            injector: Injector::new(home.clone()),
+            in_force: InForce::default(),
+            recall: Recall::default(),
+            home,
+            checked: HashMap::new(),
+            writing: BTreeSet::new(),
+            tables: Tables::default(),
+            clock: system_time,
+        }
+    }
+
+    /// The same memory with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: fn() -> Timestamp) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The same memory with a store, in which its files are objects like any other.
+    #[must_use]
+    pub fn with_store(mut self, access: StoreAccess) -> Self {
+        self.keeper.access = Some(access);
+        self
+    }
+
+    /// The time by which memory goes.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Finds out whether the project's memory counts now, where the person's answer decides that. Returns what a
+    /// person should know of that.
+    pub(crate) fn admit(&mut self) -> Option<Warning> {
+        if !self.writing.is_empty() && self.folders.folder(Scope::Project).is_some() {
+            self.folders.note_written(self.writing.iter().map(String::as_str));
+        }
+        let asked = self.folders.ask();
+        let is_new = !matches!(asked, Ok(None | Some((_, false))));
+        if is_new {
+            // What was read of a project that counts no more must not stand anywhere, nor what was not read of one that counts now.
+            self.loader = Loader::default();
+            self.keeper = std::mem::take(&mut self.keeper).anew();
+            self.tables = Tables::default();
+            self.checked = HashMap::new();
+            self.recall = Recall::default();
+        }
+        if self.folders.is_denied(Scope::Project) {
+            return not_trusted(&self.folders, asked);
+        }
+        takeover::take_over(&self.folders, self.keeper.access.as_ref())
+    }
+
+    /// Where memory lives.
+    pub fn folders(&self) -> &Folders {
+        &self.folders
+    }
+
+    /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+    pub fn is_written_by(&self, tool: &str, args: &Value, cwd: &Path) -> bool {
+        let call = Call::new(tool, args);
+        let mut touched = call.touches().into_iter();
+        touched.any(|touch| {
+            let path = || base::path::absolute_path(touch.path, cwd);
+            touch.access != Access::Read && self.folders.find(&path()).is_some()
+        })
+    }
+
+    /// Reads what the folders hold now. A disk that does not answer is a warning.
+    pub fn look(&mut self) -> Look {
+        let _bounded = source::bounded(LOOK);
+        let told = self.admit();
+        let (global, project) =
+            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
+        let (settings, wrong_settings) = settings::load_memory(global, project);
+        let Loaded { mut files, mut warnings } = self.loader.load(&self.folders);
+        warnings.extend(told);
+        let now = self.now();
+        if !self.tables.are_read() {
+            let folders = self.memory_folders();
+            self.keeper.remember(self.tables.rows(&folders).map(Row::known).collect());
+        }
+        let stale = self.keeper.keep(&self.folders, &mut files, &mut warnings, now);
+        self.watcher.meet(&files, settings.trace_enabled);
+        Look { files, settings, warnings, wrong_settings, stale }
+    }
+}
+
+/// What a person should know of a project whose memory does not count.
+fn not_trusted(folders: &Folders, asked: Result<Option<(Standing, bool)>>) -> Option<Warning> {
+    let project = folders.real_project()?;
+    let problem = match asked {
+        Err(error) => format!("is not read, since it cannot be told whether you trust it: {error}"),
+        Ok(Some((Standing::Changed, _))) => {
+            "is not read: it belongs to another user, or to another repository, than what you trusted at this path".to_owned()
+        }
+        Ok(Some((Standing::Unknown, _))) => {
+            "is not read: you have not said yet whether you trust this project".to_owned()
+        }
+        Ok(_) => return None,
+    };
+    Some(Warning::new("NOT_TRUSTED", &project.join(".pi/memory"), problem))
+}

@@ -1,0 +1,488 @@
+//! Reads the Markdown of memory folders. Files that did not change are not read again. A file that cannot be read is a warning, and
+//! the rest counts. Must not write, nor say which pages a session sees.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use super::page::Page;
+use super::parse::pages_of;
+use super::scope::{ARCHIVE_FOLDER, Folders, Scope};
+use super::sidecar::{MemoryFolder, finding_of};
+use super::warning::Warning;
+use base::markdown::{self, FrontMatter, Link, Resolution, VaultIndex};
+use base::object::FileStamp;
+use base::object::Hash;
+use files::private;
+use source::{FileState, read_file};
+
+/// Bytes of a file that are read. A larger one is read up to the last line that ends before.
+pub const MAX_BYTES: u64 = 1 << 20;
+/// Pages of a file that count: far more than anybody keeps, and few enough to look at before each prompt.
+const MAX_PAGES: usize = 4_000;
+/// Files of a folder that are read.
+const MAX_FILES: usize = 2_000;
+/// Bytes of a folder's files that are read in all.
+const MAX_TOTAL_BYTES: u64 = 32 << 20;
+/// Folders within a memory folder, one in another.
+const MAX_DEPTH: usize = 4;
+
+/// A Markdown file of a memory folder.
+#[derive(Debug, Clone)]
+pub struct MemoryFile {
+    /// Scope.
+    pub scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// SHA-256 of what was read.
+    pub hash: Hash,
+    /// What was read.
+    pub text: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Its links.
+    pub links: Vec<Link>,
+    /// Whether the index leads to it, directly or through other files, or it is the index.
+    pub is_linked: bool,
+    /// Its pages, with the IDs that they have when first met.
+    pub pages: Vec<Page>,
+}
+
+impl MemoryFile {
+    /// Whether it is in the archive.
+    pub fn is_archived(&self) -> bool {
+        self.file.split('/').next() == Some(ARCHIVE_FOLDER)
+    }
+
+    /// Whether it is its scope's index.
+    pub fn is_index(&self) -> bool {
+        self.file == self.scope.index_file()
+    }
+}
+
+/// What the memory folders hold.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The files, by scope and path.
+    pub files: Vec<MemoryFile>,
+    /// What could not be read, or is odd.
+    pub warnings: Vec<Warning>,
+}
+
+/// Reads memory folders, and remembers what it read.
+#[derive(Debug, Default)]
+pub struct Loader {
+    known: HashMap<PathBuf, (FileStamp, FileRead)>,
+}
+
+/// One file as it was read.
+#[derive(Debug, Clone)]
+struct FileRead {
+    file: MemoryFile,
+    warnings: Vec<Warning>,
+}
+
+impl Loader {
+    /// Reads what the folders hold now. A folder that does not exist holds nothing.
+    pub fn load(&mut self, folders: &Folders) -> Loaded {
+        let mut loaded = Loaded::default();
+        let mut seen = BTreeSet::new();
+        for (scope, path) in folders.scopes() {
+            let from = loaded.files.len();
+            let folder = folders.memory_folder(scope);
+            let stamped = folder.and_then(|folder| stamped_files(scope, folder));
+            let Some((found, warnings)) = stamped else {
+                // A project that is not there has nothing.
+                if !source::try_exists(path).is_ok_and(|exists| !exists) {
+                    let problem = "does not answer; what it holds is not read";
+                    loaded.warnings.push(Warning::new("UNREADABLE", path, problem));
+                }
+                continue;
+            };
+            loaded.warnings.extend(warnings);
+            for (file, path, stamp) in found {
+                if let Some(read) = self.read(scope, file, &path, stamp) {
+                    loaded.warnings.extend(read.warnings);
+                    loaded.files.push(read.file);
+                } else {
+                    let warning = refusal(&path);
+                    loaded.warnings.extend(warning);
+                }
+                seen.insert(path);
+            }
+            follow_links(&mut loaded.files[from..]);
+        }
+        self.known.retain(|path, _| seen.contains(path));
+        loaded
+    }
+
+    fn read(
+        &mut self,
+        scope: Scope,
+        file: String,
+        path: &Path,
+        stamp: Option<FileStamp>,
+    ) -> Option<FileRead> {
+        if let Some((known, read)) = self.known.get(path)
+            && stamp.is_some_and(|stamp| stamp == *known)
+        {
+            return Some(read.clone());
+        }
+        let reading = read_file(path, MAX_BYTES);
+        let (text, bytes) = match reading.state {
+            FileState::Text { text, .. } => {
+                let bytes = text.len() as u64;
+                (text, bytes)
+            }
+            FileState::TooLarge { size } => (head(path)?, size),
+            _ => return None,
+        };
+        let document = markdown::parse(&text);
+        let mut warnings = oddities(path, &text, bytes, document.front_matter.as_ref());
+        let mut pages = pages_of(scope, &file, &text, &document);
+        if pages.len() > MAX_PAGES {
+            let problem = format!("has {} entries; the first {MAX_PAGES} count", pages.len());
+            warnings.push(Warning::new("MANY_ENTRIES", path, problem));
+            pages.truncate(MAX_PAGES);
+        }
+        let hash = Hash::of(&text);
+        let path = path.to_owned();
+        let links = document.links;
+        let file =
+            MemoryFile { scope, file, path, hash, text, bytes, links, is_linked: false, pages };
+        let read = FileRead { file, warnings };
+        if let Some(stamp) = reading.stamp {
+            self.known.insert(read.file.path.clone(), (stamp, read.clone()));
+        }
+        Some(read)
+    }
+}
+
+/// A file by its path in its scope's folder, and its state.
+type Stamped = (String, PathBuf, Option<FileStamp>);
+
+/// The Markdown files of a scope with their states, and what is wrong; `None` if the disk does not answer. One look, since a look has
+/// its price.
+fn stamped_files(scope: Scope, folder: MemoryFolder) -> Option<(Vec<Stamped>, Vec<Warning>)> {
+    source::together(move || {
+        let mut warnings = Vec::new();
+        // A link, or a folder into which others may put files.
+        if let Err(error) = folder.place(scope.index_file(), false) {
+            return (Vec::new(), vec![Warning::from(finding_of(&error))]);
+        }
+        let files = markdown_files(scope, folder.path(), &mut warnings).into_iter();
+        let mut left = MAX_TOTAL_BYTES;
+        let mut stamped = Vec::new();
+        for (file, path) in files {
+            let stamp = source::stamp(&path);
+            let bytes = stamp.map_or(0, |stamp| stamp.size.min(MAX_BYTES));
+            let Some(rest) = left.checked_sub(bytes) else {
+                let problem = format!(
+                    "holds more than {MAX_TOTAL_BYTES} bytes of Markdown; `{file}` and what follows is not read"
+                );
+                warnings.push(Warning::new("MANY_FILES", folder.path(), problem));
+                break;
+            };
+            left = rest;
+            stamped.push((file, path, stamp));
+        }
+        (stamped, warnings)
+    })
+}
+
+/// The Markdown files of a scope, by their path in its folder. `MEMORY.local.md` is of its own scope.
+fn markdown_files(
+    scope: Scope,
+    folder: &Path,
+    warnings: &mut Vec<Warning>,
+) -> Vec<(String, PathBuf)> {
+    let mut files = found_files(scope, folder, warnings);
+    if files.len() > MAX_FILES {
+        let problem = format!("has {} Markdown files; the first {MAX_FILES} count", files.len());
+        warnings.push(Warning::new("MANY_FILES", folder, problem));
+        files.truncate(MAX_FILES);
+    }
+    files.retain(|(_, path)| {
+        let is_open = source::metadata(path).is_ok_and(|found| private::is_open_to_all(&found));
+        if is_open {
+            let problem = "is not read: every user of the machine may change it";
+            warnings.push(Warning::new("NOT_PRIVATE", path, problem));
+        }
+        !is_open
+    });
+    if scope != Scope::Global {
+        // A repository must not have other files read, of its own or not.
+        files.retain(|(_, path)| {
+            let is_link = source::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            if is_link {
+                let problem = "is a link; it is not read";
+                warnings.push(Warning::new("LEADS_OUT", path, problem));
+            }
+            !is_link
+        });
+    }
+    files
+}
+
+fn found_files(scope: Scope, folder: &Path, warnings: &mut Vec<Warning>) -> Vec<(String, PathBuf)> {
+    if scope == Scope::Local {
+        let path = folder.join(scope.index_file());
+        let found = source::symlink_metadata(&path).is_ok();
+        return found.then(|| (scope.index_file().to_owned(), path)).into_iter().collect();
+    }
+    let mut found = BTreeMap::new();
+    let mut open = vec![(String::new(), folder.to_owned(), 0)];
+    while let Some((within, folder, depth)) = open.pop() {
+        let entries = match source::entries(&folder, MAX_FILES) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => {
+                warnings.push(Warning::new("UNREADABLE", &folder, format!("is not read: {error}")));
+                continue;
+            }
+        };
+        for entry in entries {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let inside =
+                if within.is_empty() { name.to_owned() } else { format!("{within}/{name}") };
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && depth < MAX_DEPTH {
+                open.push((inside, entry.path(), depth + 1));
+            } else if name.to_lowercase().ends_with(".md")
+                && inside != Scope::Local.index_file()
+                && !is_folder
+            {
+                found.insert(inside, entry.path());
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Marks the files of a scope that its index leads to.
+fn follow_links(files: &mut [MemoryFile]) {
+    let index = VaultIndex::new(files.iter().map(|file| file.file.clone()));
+    let mut open: Vec<usize> = (0..files.len()).filter(|at| files[*at].is_index()).collect();
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut files[at].is_linked, true) {
+            continue;
+        }
+        let from = files[at].file.clone();
+        for link in &files[at].links {
+            let Resolution::Resolved { path, .. } = index.resolve(link, &from) else { continue };
+            open.extend(files.iter().position(|file| file.file == path && !file.is_linked));
+        }
+    }
+}
+
+/// The first [`MAX_BYTES`] of a file, up to the end of a line. `None` if they are no text.
+fn head(path: &Path) -> Option<String> {
+    let path = path.to_owned();
+    let bytes = source::together(move || {
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&path).ok()?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    })??;
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    String::from_utf8(bytes[..end].to_vec()).ok()
+}
+
+/// Why a file could not be read; `None` if it is gone meanwhile.
+fn refusal(path: &Path) -> Option<Warning> {
+    let state = read_file(path, MAX_BYTES).state;
+    let problem = match &state {
+        FileState::Missing | FileState::Text { .. } => return None,
+        FileState::Binary { .. } | FileState::TooLarge { .. } => {
+            return Some(Warning::new("NOT_TEXT", path, "is no UTF-8 text; it is not read"));
+        }
+        other => source::obstacle(path, other).unwrap_or_else(|| "it cannot be read".to_owned()),
+    };
+    Some(Warning::new("UNREADABLE", path, format!("is not read: {problem}")))
+}
+
+/// What is odd about a text that can be read.
+fn oddities(path: &Path, text: &str, bytes: u64, front: Option<&FrontMatter>) -> Vec<Warning> {
+    let mut found = Vec::new();
+    if bytes > text.len() as u64 {
+        let problem = format!("has {bytes} bytes; the first {} are read", text.len());
+        found.push(Warning::new("TOO_LARGE", path, problem));
+    }
+    if let Some(line) = first_conflict_marker(text) {
+        let problem = format!("has conflict markers, the first in line {line}");
+        found.push(Warning::new("CONFLICT_MARKERS", path, problem));
+    }
+    if let Some(problem) = front.and_then(|front| front.problem.as_ref()) {
+        let problem =
+            format!("has a broken front matter: line {}: {}", problem.line, problem.message);
+        found.push(Warning::new("FRONT_MATTER", path, problem));
+    }
+    found
+}
+
+/// The line of the first conflict marker of a text, from 1.
+pub(crate) fn first_conflict_marker(text: &str) -> Option<usize> {
+    text.lines().position(is_conflict_marker).map(|line| line + 1)
+}
+
+/// Whether a line of a file without headings is one that git writes into a file with a conflict.
+pub(crate) fn is_merge_mark(line: &str) -> bool {
+    is_conflict_marker(line) || line == "======="
+}
+
+/// Whether a line is one that git writes into a file with a conflict; `=======` alone underlines a heading.
+pub(crate) fn is_conflict_marker(line: &str) -> bool {
+    ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Desk {
+        folder: tempfile::TempDir,
+        loader: Loader,
+    }
+
+    impl Desk {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let desk = Self { folder: tempfile::tempdir().unwrap(), loader: Loader::default() };
+            for (path, text) in files {
+                desk.write(path, text.as_bytes());
+            }
+            desk
+        }
+
+        fn write(&self, path: &str, bytes: &[u8]) {
+            let path = self.folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+
+        fn load(&mut self, is_trusted: bool) -> Loaded {
+            let (agent, project) = (self.folder.path().join("a"), self.folder.path().join("p"));
+            self.loader.load(&Folders::new(Some(&agent), Some(&project), is_trusted))
+        }
+    }
+
+    fn names(loaded: &Loaded) -> Vec<(Scope, &str, bool)> {
+        loaded.files.iter().map(|file| (file.scope, &*file.file, file.is_linked)).collect()
+    }
+
+    fn codes(loaded: &Loaded) -> Vec<&str> {
+        loaded.warnings.iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn files_come_by_scope_and_those_that_the_index_leads_to_are_marked() {
+        let mut desk = Desk::new(&[
+            ("a/memory/MEMORY.md", "- [b](b.md)"),
+            ("a/memory/b.md", "see [[c]]"),
+            ("a/memory/deep/c.md", "- x"),
+            ("a/memory/other.md", "- y"),
+            ("a/memory/archive/old.md", "- z"),
+            ("a/memory/notes.txt", "no Markdown"),
+            ("p/.pi/memory/MEMORY.md", "- p"),
+            ("p/.pi/memory/MEMORY.local.md", "- l"),
+        ]);
+        assert_eq!(
+            names(&desk.load(true)),
+            [
+                (Scope::Global, "MEMORY.md", true),
+                (Scope::Global, "archive/old.md", false),
+                (Scope::Global, "b.md", true),
+                (Scope::Global, "deep/c.md", true),
+                (Scope::Global, "other.md", false),
+                (Scope::Project, "MEMORY.md", true),
+                (Scope::Local, "MEMORY.local.md", true),
+            ]
+        );
+        assert!(desk.load(false).files.iter().all(|file| file.scope == Scope::Global));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_a_warning_and_the_rest_counts() {
+        let mut desk = Desk::new(&[("a/memory/ok.md", "- a")]);
+        desk.write("a/memory/MEMORY.md", &[0xff, 0xfe, 0x00]);
+        desk.write("a/memory/conflict.md", b"- a\n<<<<<<< HEAD\n- b\n=======\n- c\n>>>>>>> x\n");
+        desk.write("a/memory/front.md", b"---\na: [\n---\n- a\n");
+        let loaded = desk.load(true);
+        assert_eq!(codes(&loaded), ["NOT_TEXT", "CONFLICT_MARKERS", "FRONT_MATTER"]);
+        assert_eq!(loaded.files.len(), 3);
+    }
+
+    #[test]
+    fn a_huge_file_is_read_up_to_a_line() {
+        let mut desk = Desk::new(&[]);
+        desk.write("a/memory/MEMORY.md", "- an entry of a line\n".repeat(500_000).as_bytes());
+        let loaded = desk.load(true);
+        assert_eq!(codes(&loaded), ["TOO_LARGE", "MANY_ENTRIES"]);
+        assert_eq!(loaded.files[0].pages.len(), MAX_PAGES);
+        let text = &loaded.files[0].text;
+        assert!(text.len() as u64 <= MAX_BYTES && text.ends_with("line\n"));
+    }
+
+    #[test]
+    fn a_file_that_changed_is_read_again() {
+        let mut desk = Desk::new(&[("a/memory/MEMORY.md", "- a")]);
+        assert_eq!(desk.load(true).files[0].text, "- a");
+        desk.write("a/memory/MEMORY.md", b"- b");
+        assert_eq!(desk.load(true).files[0].text, "- b");
+        std::fs::remove_file(desk.folder.path().join("a/memory/MEMORY.md")).unwrap();
+        assert_eq!(desk.load(true).files.len(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_a_project_are_not_read_wherever_they_lead() {
+        let mut desk = Desk::new(&[
+            ("secret.md", "- s"),
+            ("p/docs/x.md", "- x"),
+            ("p/.pi/memory/MEMORY.md", "- p"),
+        ]);
+        let memory = desk.folder.path().join("p/.pi/memory");
+        std::os::unix::fs::symlink(desk.folder.path().join("secret.md"), memory.join("s.md"))
+            .unwrap();
+        std::os::unix::fs::symlink(
+            desk.folder.path().join("secret.md"),
+            memory.join("MEMORY.local.md"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink(desk.folder.path().join("p/docs/x.md"), memory.join("x.md"))
+            .unwrap();
+        let loaded = desk.load(true);
+        assert_eq!(names(&loaded), [(Scope::Project, "MEMORY.md", true)]);
+        assert_eq!(codes(&loaded), ["LEADS_OUT"; 3]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_or_open_to_others_is_not_read() {
+        use std::fs::{Permissions, rename, set_permissions};
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let mut desk =
+            Desk::new(&[("a/memory/MEMORY.md", "- g"), ("p/.pi/memory/MEMORY.md", "- p")]);
+        for folder in ["a/memory", "p/.pi/memory"] {
+            let path = desk.folder.path().join(folder);
+            set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
+            let loaded = desk.load(true);
+            assert_eq!(loaded.files.len(), 1, "{folder}");
+            assert!(codes(&loaded).iter().all(|code| *code == "UNWRITABLE"));
+            set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+            let file = path.join("MEMORY.md");
+            set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+            let loaded = desk.load(true);
+            assert_eq!((loaded.files.len(), codes(&loaded)), (1, vec!["NOT_PRIVATE"]));
+            set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        }
+        let pi = desk.folder.path().join("p/.pi");
+        rename(&pi, desk.folder.path().join("p/other")).unwrap();
+        symlink("other", &pi).unwrap();
+        let loaded = desk.load(true);
+        assert_eq!((loaded.files.len(), codes(&loaded)), (1, vec!["LEADS_OUT"; 2]));
+    }
+}

@@ -1,0 +1,156 @@
+//! What the model hears of memory that changed after its system prompt was rendered: one note for each file, with the entries that came
+//! and went. Pure. Must not know when the model hears it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use super::page::{Page, PageId};
+use super::scope::Scope;
+use base::object::quote;
+use context::tokens;
+
+/// Lines of entries that a note shows.
+const MAX_LINES: usize = 40;
+/// Tokens of entries that a note shows.
+const MAX_TOKENS: u64 = 1_000;
+
+/// Pages as the model knows them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told {
+    pages: BTreeMap<(Scope, String), Vec<(PageId, String)>>,
+}
+
+/// What changed in a file, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) scope: Scope,
+    /// Path in the scope's folder.
+    pub(super) file: String,
+    added: Vec<String>,
+    removed: Vec<String>,
+}
+
+impl Told {
+    /// The pages of which the model knows, or would be told.
+    pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Page>) -> Self {
+        let mut told = Self::default();
+        for page in pages {
+            let file = (page.place.scope, page.place.file.clone());
+            told.pages.entry(file).or_default().push((page.id.clone(), page.text.clone()));
+        }
+        told
+    }
+
+    /// What differs now, file by file.
+    pub(super) fn changes(&self, now: &Self) -> Vec<Change> {
+        let files: std::collections::BTreeSet<&(Scope, String)> =
+            self.pages.keys().chain(now.pages.keys()).collect();
+        let none = Vec::new();
+        let changes = files.into_iter().map(|file| {
+            let (before, after) =
+                (self.pages.get(file).unwrap_or(&none), now.pages.get(file).unwrap_or(&none));
+            Change {
+                scope: file.0,
+                file: file.1.clone(),
+                added: missing(after, before),
+                removed: missing(before, after),
+            }
+        });
+        changes.filter(|change| !change.added.is_empty() || !change.removed.is_empty()).collect()
+    }
+}
+
+/// The texts of pages that the others lack, in their order.
+fn missing(pages: &[(PageId, String)], others: &[(PageId, String)]) -> Vec<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for (_, text) in others {
+        *counts.entry(text).or_default() += 1;
+    }
+    let mut lacking = Vec::new();
+    for (_, text) in pages {
+        match counts.get_mut(text.as_str()).filter(|count| **count > 0) {
+            Some(count) => *count -= 1,
+            None => lacking.push(text.clone()),
+        }
+    }
+    lacking
+}
+
+impl Change {
+    /// The note. `place`: the file as the model knows it. `number`: of the change since the system prompt was rendered, which makes each
+    /// note another text.
+    pub(super) fn note(&self, place: &str, number: u32) -> String {
+        let (added, removed) = (self.added.len(), self.removed.len());
+        let place = quote::name(place);
+        let mut note = format!("Memory change {number}: {place} (+{added} -{removed}):");
+        let (mut lines, mut left, mut rest) = (0, MAX_TOKENS, 0);
+        let entries = self
+            .removed
+            .iter()
+            .map(|text| ('-', text))
+            .chain(self.added.iter().map(|text| ('+', text)));
+        for (sign, text) in entries {
+            let shown: Vec<String> =
+                quote::section(text).lines().map(|line| format!("{sign} {line}")).collect();
+            let cost: u64 = shown.iter().map(|line| tokens::count(line) + 1).sum();
+            if rest > 0 || lines + shown.len() > MAX_LINES || cost > left {
+                rest += 1;
+                continue;
+            }
+            lines += shown.len();
+            left -= cost;
+            let _ = write!(note, "\n{}", shown.join("\n"));
+        }
+        if rest > 0 {
+            let entries = if rest == 1 { "entry" } else { "entries" };
+            let _ = write!(note, "\n… {rest} more {entries} changed in {place}");
+        }
+        note
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    fn told(text: &str) -> Told {
+        Told::of(parse(Scope::Project, "MEMORY.md", text).iter())
+    }
+
+    fn notes(before: &str, after: &str) -> Vec<String> {
+        let changes = told(before).changes(&told(after));
+        changes.iter().map(|change| change.note(".pi/memory/MEMORY.md", 1)).collect()
+    }
+
+    #[test]
+    fn entries_that_came_and_went_are_named() {
+        assert_eq!(
+            notes("- a: 1\n- b: 2\n- c: 3\n", "- b: 2\n- a: 9\n- d: 4\n  more\n"),
+            [
+                "Memory change 1: .pi/memory/MEMORY.md (+2 -2):\n- - a: 1\n- - c: 3\n+ - a: 9\n+ - d: 4\n+   more"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_entry_that_only_moved_is_no_change() {
+        assert_eq!(notes("- a\n- b\n", "## H\n- b\n\n- a\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_second_entry_with_the_same_text_is_a_change() {
+        assert_eq!(notes("- a\n", "- a\n- a\n").len(), 1);
+    }
+
+    #[test]
+    fn what_is_beyond_the_limits_is_counted() {
+        let many: Vec<String> = (0..60).map(|number| format!("- entry {number}")).collect();
+        let many = many.join("\n");
+        let note = notes("", &many).remove(0);
+        assert_eq!(note.lines().count(), 42);
+        assert!(note.ends_with("\n… 20 more entries changed in .pi/memory/MEMORY.md"), "{note}");
+        let long = format!("- {}\n", "word ".repeat(2_000));
+        assert!(notes("", &long)[0].ends_with("\n… 1 more entry changed in .pi/memory/MEMORY.md"));
+    }
+}

@@ -1,0 +1,229 @@
+//! What a person sees of memory as a whole: its folders, files and pages, and how much of it the model has. Must not change anything.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::fidelity::Fidelity;
+use super::page::{PageId, PageKind};
+use super::scope::Scope;
+use super::sidecar::MemoryFolder;
+use super::table::{self, Row, TABLE_FILE};
+use super::{Memory, MemoryFile};
+use config::MemorySettings;
+
+/// Memory at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overview {
+    /// The settings that count.
+    pub settings: MemorySettings,
+    /// What is wrong with the settings, per file.
+    pub wrong_settings: Vec<String>,
+    /// The scopes in their order, without those that have no folder here.
+    pub scopes: Vec<ScopeOverview>,
+    /// The pages of indexes and of files that these lead to, in the order in which the model reads them.
+    pub pages: Vec<PageOverview>,
+    /// What the system prompt of this session says of memory; `None` where it says nothing, or no session has begun.
+    pub section: Option<SectionOverview>,
+    /// Pages whose cited files changed.
+    pub stale: usize,
+}
+
+/// A scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeOverview {
+    /// Which.
+    pub scope: Scope,
+    /// Its folder; `None` where it may not be looked at.
+    pub folder: Option<PathBuf>,
+    /// Whether it may not be looked at: the user does not trust the project.
+    pub denied: bool,
+    /// Whether the folder exists.
+    pub exists: bool,
+    /// Its files.
+    pub files: Vec<FileOverview>,
+    /// Its folder's page table. Local memory has the project's.
+    pub table: TableState,
+}
+
+/// A Markdown file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileOverview {
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Its lines, as far as it is read.
+    pub lines: u64,
+    /// Number of its pages.
+    pub pages: usize,
+    /// Bytes behind the limits of lines and bytes of a scope: with `pageTableInjection` off the model does not have them. 0 for files that
+    /// are no index.
+    pub beyond_limits: u64,
+    /// Whether it is its scope's index.
+    pub index: bool,
+    /// Whether the index leads to it, directly or through others.
+    pub linked: bool,
+    /// Whether it is in the archive.
+    pub archived: bool,
+}
+
+/// What a page table is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TableState {
+    /// There is none.
+    None,
+    /// It says what the Markdown says.
+    Current,
+    /// The Markdown changed since it was written.
+    Outdated,
+    /// Some of its lines cannot be read.
+    Damaged,
+}
+
+/// A page, with what it takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PageOverview {
+    /// Stable name.
+    pub id: PageId,
+    /// Scope.
+    pub scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// First line, from 1.
+    pub line: u32,
+    /// What it tells.
+    pub kind: PageKind,
+    /// What it is about.
+    pub key: Option<String>,
+    /// Its first line that says something.
+    pub title: String,
+    /// Whether it is in every session.
+    pub pinned: bool,
+    /// Tokens as pointer, structured, compressed and full.
+    pub tokens: [u32; 4],
+    /// How much of it the model has, or had in the last session; `None`: nothing.
+    pub resident: Option<Fidelity>,
+    /// Whether files that it cites changed.
+    pub stale: bool,
+}
+
+/// The section of the system prompt in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SectionOverview {
+    /// Its tokens.
+    pub tokens: u64,
+    /// Tokens of the part that pages take.
+    pub page_tokens: u64,
+    /// Changes since it was rendered, which the model was told of.
+    pub changes: u32,
+}
+
+impl Memory {
+    /// What there is, as a person wants to know it.
+    pub fn overview(&mut self) -> Overview {
+        let look = self.look();
+        self.resume();
+        let rows = self.injector.rows(look.pages());
+        let scopes = Scope::ALL.into_iter().filter_map(|scope| {
+            let files = look.files.iter().filter(|file| file.scope == scope);
+            let files = files.map(|file| file_overview(file, &look.settings)).collect();
+            self.scope_overview(scope, files, &rows)
+        });
+        let pages = look.pages().filter_map(|page| {
+            let row = rows.iter().find(|row| row.id == page.id)?;
+            let lines = page.text.lines().map(str::trim);
+            Some(PageOverview {
+                id: page.id.clone(),
+                scope: page.place.scope,
+                file: page.place.file.clone(),
+                line: page.place.line,
+                kind: page.kind,
+                key: page.key.clone(),
+                title: lines.into_iter().find(|line| !line.is_empty()).unwrap_or_default().into(),
+                pinned: page.is_pinned,
+                tokens: row.tokens,
+                resident: row.resident,
+                stale: look.stale.contains_key(&page.id),
+            })
+        });
+        Overview {
+            scopes: scopes.collect(),
+            pages: pages.collect(),
+            section: self.in_force.overview(),
+            stale: look.stale.len(),
+            wrong_settings: look.wrong_settings.iter().map(ToString::to_string).collect(),
+            settings: look.settings,
+        }
+    }
+
+    /// `None` where the scope has no folder here.
+    fn scope_overview(
+        &self,
+        scope: Scope,
+        files: Vec<FileOverview>,
+        rows: &[Row],
+    ) -> Option<ScopeOverview> {
+        let denied = self.folders.is_denied(scope);
+        let folder = self.folders.folder(scope);
+        if folder.is_none() && !denied {
+            return None;
+        }
+        let table = self.memory_folder(scope).map(|folder| table_state(&folder, scope, rows));
+        Some(ScopeOverview {
+            scope,
+            folder: folder.map(ToOwned::to_owned),
+            denied,
+            exists: folder.is_some_and(|folder| source::symlink_metadata(folder).is_ok()),
+            files,
+            table: table.unwrap_or(TableState::None),
+        })
+    }
+}
+
+fn table_state(folder: &MemoryFolder, scope: Scope, rows: &[Row]) -> TableState {
+    if source::symlink_metadata(&folder.path_of(TABLE_FILE)).is_err() {
+        return TableState::None;
+    }
+    let (known, findings) = table::read(folder);
+    let now = rows.iter().filter(|row| row.scope.of_folder() == scope.of_folder());
+    let places = |row: &Row| (row.id.clone(), row.file.clone(), row.line, row.last_line);
+    if !findings.is_empty() {
+        TableState::Damaged
+    } else if known.iter().map(places).eq(now.map(places)) {
+        TableState::Current
+    } else {
+        TableState::Outdated
+    }
+}
+
+fn file_overview(file: &MemoryFile, settings: &MemorySettings) -> FileOverview {
+    let lines = file.text.split_inclusive('\n');
+    let mut within = 0;
+    for line in lines.take(usize::try_from(settings.max_inject_lines).unwrap_or(usize::MAX)) {
+        if within + line.len() as u64 > settings.max_inject_bytes {
+            break;
+        }
+        within += line.len() as u64;
+    }
+    let beyond = file.bytes.saturating_sub(within);
+    FileOverview {
+        file: file.file.clone(),
+        path: file.path.clone(),
+        bytes: file.bytes,
+        lines: file.text.lines().count() as u64,
+        pages: file.pages.len(),
+        beyond_limits: if file.is_index() { beyond } else { 0 },
+        index: file.is_index(),
+        linked: file.is_linked,
+        archived: file.is_archived(),
+    }
+}

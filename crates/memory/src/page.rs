@@ -1,0 +1,138 @@
+//! A page: an entry of an index or a section of a topic file, with what is known of it from the Markdown alone. Must not read files,
+//! nor know what a model sees.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::citations::Cite;
+use super::scope::Scope;
+use base::object::Hash;
+
+/// Words of an entry that its ID depends on, if it has no key.
+pub(super) const FIRST_WORDS: usize = 6;
+
+/// Characters of an ID.
+const ID_CHARS: usize = 12;
+
+/// What a page tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageKind {
+    /// What always or never is to be done.
+    Instruction,
+    /// How something is.
+    Fact,
+    /// What was decided, and why.
+    Decision,
+    /// How something is done, step by step.
+    Procedure,
+    /// What somebody likes better.
+    Preference,
+    /// Where more stands: a link and what it leads to.
+    Reference,
+}
+
+impl PageKind {
+    /// The name that people see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Instruction => "instruction",
+            Self::Fact => "fact",
+            Self::Decision => "decision",
+            Self::Procedure => "procedure",
+            Self::Preference => "preference",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// Stable name of a page: 12 hexadecimal digits. It is made of scope, file, headings and first words, and carried over edits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PageId(String);
+
+impl PageId {
+    /// The ID that a page gets when it is first met.
+    ///
+    /// `nth`: from 0, among pages of the same scope, file, headings and words.
+    pub fn first(place: &PagePlace, words: &[String], nth: usize) -> Self {
+        let parts = (place.scope, &place.file, &place.headings, words, (nth > 0).then_some(nth));
+        let text = serde_json::to_string(&parts).unwrap_or_default();
+        Self(Hash::of(text.as_bytes()).as_str()[..ID_CHARS].to_owned())
+    }
+
+    /// The ID's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PageId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Where a page stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PagePlace {
+    /// Scope.
+    pub scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// Texts of the headings above it, outermost first.
+    pub headings: Vec<String>,
+    /// First line, from 1.
+    pub line: u32,
+    /// Last line.
+    pub last_line: u32,
+}
+
+/// An entry of an index, or a section of a topic file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Stable name.
+    pub id: PageId,
+    /// Where it stands.
+    pub place: PagePlace,
+    /// What it tells.
+    pub kind: PageKind,
+    /// What it is about, as written: the text before the first `:` or `—`, or the title of the link that it begins with.
+    pub key: Option<String>,
+    /// Its Markdown, without line breaks behind it.
+    pub text: String,
+    /// Whether the person wants it in every session: the tag `#pinned` on it or on a heading above, or a heading `Pinned` or
+    /// `Invariants`.
+    pub is_pinned: bool,
+    /// Whether it has the tag `#important`, or a heading above has.
+    pub is_important: bool,
+    /// Files that it leads to or cites.
+    pub cites: Vec<Cite>,
+}
+
+impl Page {
+    /// Whether it stands in its scope's index, and not in a topic file or the archive.
+    pub fn is_entry(&self) -> bool {
+        self.place.file == self.place.scope.index_file()
+    }
+
+    /// The key in the form in which keys are compared.
+    pub fn folded_key(&self) -> Option<String> {
+        Some(words(self.key.as_deref()?).join(" ")).filter(|key| !key.is_empty())
+    }
+
+    /// What it says of its key, in the form in which values are compared; all of it where it has none.
+    pub fn folded_value(&self) -> String {
+        let all = words(&self.text);
+        let key = self.key.as_deref().map(words).unwrap_or_default();
+        let rest = all.strip_prefix(&key[..]).unwrap_or(&all);
+        rest.join(" ")
+    }
+}
+
+/// The words of a text as they are compared: lower case, without what is neither letter nor digit.
+pub fn words(text: &str) -> Vec<String> {
+    let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}

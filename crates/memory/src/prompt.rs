@@ -1,0 +1,191 @@
+//! What memory says to the model at a moment of a session: the section of the system prompt, which stays as it is while a cache holds
+//! it, and what changed since, as notes of the session. Must not choose pages.
+
+use std::path::{Path, PathBuf};
+
+use super::faults::Resident;
+use super::inject::Injection;
+use super::note::Told;
+use super::overview::SectionOverview;
+use super::scope::shown_path;
+use super::stale::Staleness;
+use super::worth::{Signals, is_related, worth};
+use super::{Look, Memory, Page, Scope};
+use base::error::Result;
+use session::{MemoryChange, PromptedSession};
+
+/// The section of the system prompt in force.
+#[derive(Debug, Default)]
+pub(super) struct InForce {
+    injection: Option<Injection>,
+    /// Its pages, with the reasons.
+    resident: Vec<Resident>,
+    /// Pages as the model knows them.
+    told: Told,
+    /// Changes since it was rendered.
+    changes: u32,
+}
+
+impl InForce {
+    /// Its size.
+    pub(super) fn overview(&self) -> Option<SectionOverview> {
+        let Injection { tokens, page_tokens, .. } = *self.injection.as_ref()?;
+        Some(SectionOverview { tokens, page_tokens, changes: self.changes })
+    }
+}
+
+impl Memory {
+    /// The section of the system prompt for the next calls; `None` where memory is off.
+    ///
+    /// It is rendered anew at the start of a session, when the session says that this costs nothing, and without a session whenever
+    /// memory changed. Otherwise it stays as it is, and the session tells the model what changed.
+    ///
+    /// # Errors
+    /// What the session's store reports. The section that was in force stays so.
+    pub fn prompt(
+        &mut self,
+        mut session: Option<&mut dyn PromptedSession>,
+    ) -> Result<Option<&Injection>> {
+        let look = self.look();
+        self.writing.clear();
+        if !look.settings.enabled {
+            self.in_force = InForce::default();
+            return Ok(None);
+        }
+        let now = self.known_pages(&look);
+        let may_change = match &session {
+            Some(session) => session.is_cold(),
+            None => !self.in_force.told.changes(&now).is_empty(),
+        };
+        if self.in_force.injection.is_none() || may_change {
+            let paths = session.as_ref().map(|session| session.known_paths()).unwrap_or_default();
+            self.render(&look, &paths);
+            if let Some(session) = &mut session {
+                session.memory_rendered()?;
+            }
+        } else if let Some(session) = session {
+            self.tell(session, now, None)?;
+        }
+        let below_least =
+            self.in_force.injection.as_ref().map(|injection| injection.below_least.clone());
+        self.prompted(self.in_force.resident.clone(), &below_least.unwrap_or_default());
+        Ok(self.in_force.injection.as_ref())
+    }
+
+    /// Memory may have changed: the session tells the model. `call`: the tool call by which the model changed it itself, which tells it
+    /// while it stands; what others changed before has to be told apart from it, before it runs.
+    ///
+    /// # Errors
+    /// What the session's store reports.
+    pub fn changed(&mut self, session: &mut dyn PromptedSession, call: Option<&str>) -> Result<()> {
+        if call.is_some() {
+            self.written();
+        }
+        let look = self.look();
+        let now = self.known_pages(&look);
+        self.tell(session, now, call)
+    }
+
+    fn render(&mut self, look: &Look, paths: &[String]) {
+        self.resume();
+        let now = self.now();
+        let signals = |page: &Page| {
+            let fact = self.keeper.fact(&page.id);
+            Signals {
+                uses: fact.map_or(0, |fact| u32::try_from(fact.uses).unwrap_or(u32::MAX)),
+                age_days: fact.and_then(|fact| fact.quiet_days(now)),
+                is_related: is_related(page, paths),
+                stale: look.staleness(&page.id).map(Staleness::words),
+            }
+        };
+        let injection = self.injector.inject(&self.folders, look, &signals);
+        let reason = |page: &Page| {
+            if page.is_pinned {
+                "pinned".to_owned()
+            } else {
+                format!("worth {:.1}", worth(page, signals(page)))
+            }
+        };
+        let resident = injection.resident.iter().filter_map(|(id, fidelity)| {
+            let page = look.pages().find(|page| page.id == *id)?;
+            Some(Resident { id: id.clone(), fidelity: *fidelity, why: reason(page) })
+        });
+        self.in_force.resident = resident.collect();
+        self.keep_table(look);
+        self.in_force.injection = Some(injection);
+        self.in_force.told = self.known_pages(look);
+        self.in_force.changes = 0;
+    }
+
+    /// Makes the page tables again from the Markdown.
+    pub fn rebuild(&mut self) {
+        let look = self.look();
+        self.resume();
+        self.keep_table(&look);
+    }
+
+    /// Before the first section, what is resident is what was so in the session before.
+    pub(super) fn resume(&mut self) {
+        if self.in_force.injection.is_none() {
+            let folders = self.memory_folders();
+            let rows = self.tables.rows(&folders);
+            let resident: Vec<_> =
+                rows.filter_map(|row| Some((row.id.clone(), row.resident?))).collect();
+            self.injector.resume(resident);
+        }
+    }
+
+    /// Writes the page tables where they differ from the pages.
+    fn keep_table(&mut self, look: &Look) {
+        let rows = self.injector.rows(look.pages());
+        self.tables.keep(&self.memory_folders(), rows);
+    }
+
+    /// Has the session tell what differs from what the model knows. `call`: the tool call that made the difference.
+    fn tell(
+        &mut self,
+        session: &mut dyn PromptedSession,
+        now: Told,
+        call: Option<&str>,
+    ) -> Result<()> {
+        if self.in_force.injection.is_none() {
+            return Ok(());
+        }
+        let mut number = self.in_force.changes;
+        let mut told = Vec::new();
+        for change in self.in_force.told.changes(&now) {
+            number += 1;
+            let Some(path) = self.path(change.scope, &change.file) else { continue };
+            let text = change.note(&self.shown_path(&path), number);
+            let file = path.to_string_lossy().into_owned();
+            told.push(MemoryChange { text, file, call: call.map(str::to_owned) });
+        }
+        session.memory_changed(&told)?;
+        self.in_force.told = now;
+        self.in_force.changes = number;
+        Ok(())
+    }
+
+    /// Pages of which the model knows: entries of the indexes, and the sections of topic files that are resident.
+    fn known_pages(&self, look: &Look) -> Told {
+        let resident = self.in_force.injection.as_ref().map(|injection| &injection.resident);
+        let is_resident = |page: &Page| {
+            resident.is_some_and(|resident| resident.iter().any(|(id, _)| *id == page.id))
+        };
+        Told::of(look.pages().filter(|page| page.is_entry() || is_resident(page)))
+    }
+
+    fn path(&self, scope: Scope, file: &str) -> Option<PathBuf> {
+        Some(self.folders.folder(scope)?.join(file))
+    }
+
+    /// A path as the model knows it: `~` for the home folder, and relative to the project.
+    fn shown_path(&self, path: &Path) -> String {
+        let project =
+            self.folders.folder(Scope::Project).and_then(Path::parent).and_then(Path::parent);
+        if let Some(inside) = project.and_then(|project| path.strip_prefix(project).ok()) {
+            return inside.display().to_string();
+        }
+        shown_path(path, self.home.as_deref())
+    }
+}

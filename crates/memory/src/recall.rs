@@ -1,0 +1,379 @@
+//! Recall: finds what memory says about something, and on request what past sessions said. A recall that failed never reads like one
+//! that found nothing. Must not write, nor say what a model sees.
+
+mod corpus;
+mod dates;
+mod passages;
+mod ranking;
+mod sessions;
+mod variants;
+
+use std::path::PathBuf;
+
+use self::corpus::Corpus;
+use self::passages::Passage;
+use self::ranking::{Ranked, rank};
+use self::variants::Variants;
+use super::load::{Loaded, MemoryFile};
+use super::page::{Page, PageId};
+use super::scope::{Folders, Scope};
+use super::warning::Warning;
+use super::watching::Recalled;
+use super::{LOOK, Look, Memory, StoreAccess};
+use base::error::Error;
+use base::object::{ObjectId, quote};
+use store::{Expression, SnippetLine, Store, snippet};
+
+/// Default limit of hits.
+const DEFAULT_LIMIT: usize = 10;
+/// Longest search, in characters.
+const MAX_QUERY_CHARS: usize = 10_000;
+/// Passages whose lines show why a file was found.
+const SHOWN_PASSAGES: usize = 3;
+/// What a hit in the archive is worth beside one that is current: it may have been put away because it is wrong.
+const ARCHIVED: f64 = 0.5;
+/// Warnings about files that were not searched, or not to their end.
+const UNSEARCHED: [&str; 6] =
+    ["UNREADABLE", "NOT_TEXT", "NOT_PRIVATE", "TOO_LARGE", "MANY_FILES", "LEADS_OUT"];
+
+/// What came of a recall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecallReason {
+    /// Something was found.
+    Ok,
+    /// All that was asked for was searched, and holds nothing of it.
+    NoMatch,
+    /// The search or an option makes no sense.
+    Malformed,
+    /// What was asked for may not be looked at: the user does not trust the project.
+    Denied,
+    /// Something could not be reached: a file that cannot be read, no store.
+    Unavailable,
+    /// The store failed.
+    BackendError,
+}
+
+impl RecallReason {
+    /// The code that hosts see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NoMatch => "no_match",
+            Self::Malformed => "malformed",
+            Self::Denied => "denied",
+            Self::Unavailable => "unavailable",
+            Self::BackendError => "backend_error",
+        }
+    }
+}
+
+/// What to recall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallOptions {
+    /// Scopes to search; empty for all that may be looked at.
+    pub scopes: Vec<Scope>,
+    /// Whether whole files are ranked, and not their passages.
+    pub by_file: bool,
+    /// Whether past sessions are searched too.
+    pub sessions: bool,
+    /// The session that asks, as its ID names it without `session:`: it is no past one.
+    pub current_session: Option<String>,
+    /// Most hits in memory, and most in past sessions; default 10.
+    pub limit: usize,
+}
+
+impl Default for RecallOptions {
+    fn default() -> Self {
+        Self {
+            scopes: Vec::new(),
+            by_file: false,
+            sessions: false,
+            current_session: None,
+            limit: DEFAULT_LIMIT,
+        }
+    }
+}
+
+/// What a recall found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecallAnswer {
+    /// `Ok` if there is a hit; else why there is none, the worst of it.
+    pub reason: RecallReason,
+    /// What was asked for and not searched, or not to its end, each with why; also where there are hits.
+    pub problems: Vec<RecallProblem>,
+    /// The hits: those in memory, best first, then those in past sessions, best first.
+    pub hits: Vec<RecallHit>,
+}
+
+impl RecallAnswer {
+    /// What comes of a search that makes no sense.
+    pub fn malformed(error: &Error) -> Self {
+        let reason = RecallReason::Malformed;
+        let problems = vec![RecallProblem { reason, message: error.to_string() }];
+        Self { reason, problems, hits: Vec::new() }
+    }
+}
+
+/// Something that was not searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallProblem {
+    /// Why: `Malformed` or worse.
+    pub reason: RecallReason,
+    /// What, and what is wrong, in words.
+    pub message: String,
+}
+
+/// A passage or file that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecallHit {
+    /// Where it stands.
+    pub place: RecallPlace,
+    /// The page that holds it; `None` for a message, and above the first page of a file.
+    pub page: Option<PageId>,
+    /// Texts of the headings above it, outermost first; none for a file.
+    pub headings: Vec<String>,
+    /// Above 0; higher is better. Comparable within memory, and within past sessions.
+    pub score: f64,
+    /// The lines that show why, at most three, with their numbers in the file or message.
+    pub lines: Vec<SnippetLine>,
+}
+
+/// Where a hit stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecallPlace {
+    /// In a memory file.
+    File {
+        /// Scope.
+        scope: Scope,
+        /// Path in the scope's folder, with `/`.
+        file: String,
+        /// Absolute path.
+        path: PathBuf,
+        /// First line, from 1.
+        line: u64,
+        /// Whether it is in the archive.
+        is_archived: bool,
+    },
+    /// In a message of a past session.
+    Message {
+        /// The session.
+        session: ObjectId,
+        /// Position of the message in the session's chat.
+        position: u64,
+        /// The shortest segment of the chat that holds it.
+        segment: Option<ObjectId>,
+    },
+}
+
+impl Memory {
+    /// Finds what memory says about something: its files, linked or not, the archive, and on request past sessions in `store`. Where
+    /// memory is off it works all the same.
+    pub fn recall(
+        &mut self,
+        query: &str,
+        options: &RecallOptions,
+        store: Option<&Store>,
+    ) -> RecallAnswer {
+        let expression = match parsed(query, options) {
+            Ok(expression) => expression,
+            Err(error) => return RecallAnswer::malformed(&error),
+        };
+        let warnings = self.learn();
+        let mut problems = denied(options, &self.folders);
+        problems.extend(unsearched(&warnings));
+        let mut hits = self.recall.find(&expression, options);
+        if options.sessions {
+            let known = self.keeper.access.as_ref().map(StoreAccess::store);
+            let (found, problem) = sessions::recall(store.or(known), &expression, options);
+            hits.extend(found);
+            problems.extend(problem);
+        }
+        let worst = problems.iter().map(|problem| problem.reason).max();
+        let reason = match worst {
+            _ if !hits.is_empty() => RecallReason::Ok,
+            Some(worst) => worst,
+            None => RecallReason::NoMatch,
+        };
+        self.note_recall(query, reason, &hits, &problems);
+        RecallAnswer { reason, problems, hits }
+    }
+
+    /// Reads the memory files and takes in their words, unless nothing changed. Returns what was wrong with them.
+    fn learn(&mut self) -> Vec<Warning> {
+        let bounded = source::bounded(LOOK);
+        let Loaded { files, warnings } = self.loader.load(&self.folders);
+        if self.recall.knows(&files) {
+            return warnings;
+        }
+        drop(bounded);
+        // Only a whole look gives pages the IDs that they have.
+        let Look { files, warnings, .. } = self.look();
+        self.recall.learn(files);
+        warnings
+    }
+
+    fn note_recall(
+        &mut self,
+        query: &str,
+        reason: RecallReason,
+        hits: &[RecallHit],
+        problems: &[RecallProblem],
+    ) {
+        let mut pages: Vec<PageId> = Vec::new();
+        for page in hits.iter().filter_map(|hit| hit.page.as_ref()) {
+            if !pages.contains(page) {
+                pages.push(page.clone());
+            }
+        }
+        let failed = problems.iter().filter(|problem| problem.reason > RecallReason::Denied);
+        let unsearched = failed.map(|problem| problem.message.clone()).collect();
+        // A person may ask the same again: that is no tool call of the model.
+        let sources = None;
+        self.recalled(Recalled { query, code: reason.as_str(), pages, unsearched, sources });
+    }
+}
+
+/// Searches memory files, and remembers their words as long as the files stay as they are.
+#[derive(Debug, Default)]
+pub(super) struct Recall {
+    files: Vec<MemoryFile>,
+    passages: Vec<Passage>,
+    corpus: Corpus,
+}
+
+impl Recall {
+    /// Whether these are the files whose words are known.
+    fn knows(&self, files: &[MemoryFile]) -> bool {
+        let mut pairs = self.files.iter().zip(files);
+        self.files.len() == files.len()
+            && pairs.all(|(known, file)| {
+                (known.scope, &known.file, &known.hash) == (file.scope, &file.file, &file.hash)
+            })
+    }
+
+    /// Takes in the words of files.
+    fn learn(&mut self, files: Vec<MemoryFile>) {
+        let numbered = files.iter().enumerate();
+        self.passages = numbered
+            .flat_map(|(at, file)| passages::passages(at, &file.file, &file.text))
+            .collect();
+        self.corpus = Corpus::new(&self.passages, Variants::english());
+        self.files = files;
+    }
+
+    /// The hits in the files that were taken in.
+    fn find(&self, expression: &Expression, options: &RecallOptions) -> Vec<RecallHit> {
+        let found = rank(&self.corpus, expression, Variants::english());
+        let is_asked = |document: usize| {
+            let scope = self.files[document].scope;
+            options.scopes.is_empty() || options.scopes.contains(&scope)
+        };
+        if !options.by_file {
+            let of = |at: usize| self.passages[at].document;
+            let asked = self.current_first(&found.passages, of).filter(|(at, _)| is_asked(of(*at)));
+            let hits = asked.take(options.limit).map(|(at, score)| {
+                let passage = &self.passages[at];
+                let lines = lines(passage, expression);
+                let hit = self.hit(passage.document, passage.line, score, lines);
+                RecallHit { headings: passage.headings.clone(), ..hit }
+            });
+            return hits.collect();
+        }
+        let asked = self.current_first(&found.documents, |at| at).filter(|(at, _)| is_asked(*at));
+        let hits = asked.take(options.limit).map(|(at, score)| {
+            let lines = self.lines_of_file(at, &found, expression);
+            self.hit(at, lines.first().map_or(1, |line| line.line), score, lines)
+        });
+        hits.collect()
+    }
+
+    /// What was found, best first, where the archive counts less. `document`: that of a thing that was found.
+    fn current_first(
+        &self,
+        found: &[(usize, f64)],
+        document: impl Fn(usize) -> usize,
+    ) -> impl Iterator<Item = (usize, f64)> {
+        let weigh = |(at, score): &(usize, f64)| {
+            let is_archived = self.files[document(*at)].is_archived();
+            (*at, if is_archived { score * ARCHIVED } else { *score })
+        };
+        let mut found: Vec<(usize, f64)> = found.iter().map(weigh).collect();
+        found.sort_by(|one, other| other.1.total_cmp(&one.1));
+        found.into_iter()
+    }
+
+    fn hit(&self, document: usize, line: u64, score: f64, lines: Vec<SnippetLine>) -> RecallHit {
+        let file = &self.files[document];
+        let holds = |page: &&Page| {
+            (u64::from(page.place.line)..=u64::from(page.place.last_line)).contains(&line)
+        };
+        let place = RecallPlace::File {
+            scope: file.scope,
+            file: file.file.clone(),
+            path: file.path.clone(),
+            line,
+            is_archived: file.is_archived(),
+        };
+        let page = file.pages.iter().find(holds).map(|page| page.id.clone());
+        RecallHit { place, page, headings: Vec::new(), score, lines }
+    }
+
+    /// The best line of each of a file's best passages, in their order.
+    fn lines_of_file(
+        &self,
+        document: usize,
+        found: &Ranked,
+        expression: &Expression,
+    ) -> Vec<SnippetLine> {
+        let passages = found.passages.iter().map(|(at, _)| &self.passages[*at]);
+        let best = passages.filter(|passage| passage.document == document).take(SHOWN_PASSAGES);
+        let lines = best.filter_map(|passage| {
+            let lines = lines(passage, expression).into_iter();
+            lines.rev().max_by_key(|line| line.matches.len())
+        });
+        let mut lines: Vec<SnippetLine> = lines.collect();
+        lines.sort_by_key(|line| line.line);
+        lines
+    }
+}
+
+fn parsed(query: &str, options: &RecallOptions) -> Result<Expression, Error> {
+    if options.limit == 0 {
+        return Err(Error::argument("limit", "must be at least 1"));
+    }
+    if query.chars().nth(MAX_QUERY_CHARS).is_some() {
+        let problem = format!("is longer than {MAX_QUERY_CHARS} characters");
+        return Err(Error::argument("query", problem));
+    }
+    Expression::parse(query)
+}
+
+/// The scopes that were asked for and may not be looked at.
+fn denied(options: &RecallOptions, folders: &Folders) -> Vec<RecallProblem> {
+    let asked = options.scopes.iter().filter(|scope| folders.is_denied(**scope));
+    let problems = asked.map(|scope| RecallProblem {
+        reason: RecallReason::Denied,
+        message: format!("memory of scope `{scope}` is not searched: the project is not trusted"),
+    });
+    problems.collect()
+}
+
+fn unsearched(warnings: &[Warning]) -> impl Iterator<Item = RecallProblem> {
+    let about = warnings.iter().filter(|warning| UNSEARCHED.contains(&warning.code));
+    about.map(|warning| RecallProblem {
+        reason: RecallReason::Unavailable,
+        message: format!("`{}` {}", quote::path(&warning.path), warning.problem),
+    })
+}
+
+/// The lines of a passage that show why it was found; its first one if its words are not those of the search.
+fn lines(passage: &Passage, expression: &Expression) -> Vec<SnippetLine> {
+    let mut lines = snippet(&passage.text, expression);
+    if lines.is_empty() {
+        lines.push(SnippetLine::plain(&passage.text));
+    }
+    for line in &mut lines {
+        line.line += passage.line - 1;
+    }
+    lines
+}

@@ -1,0 +1,167 @@
+//! The passages of a memory file: what recall finds. Pure; must not read files, nor say which passage is better.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::dates;
+use base::markdown::{self, Document, Unit, UnitKind};
+
+/// A part of a document that stands for itself: an item of a list, a paragraph, a line of a conversation, a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Passage {
+    /// Number of its document, from 0.
+    pub(super) document: usize,
+    /// Number of its section in the document.
+    pub(super) section: usize,
+    /// What stands above it: name of the document, headings, their dates in other spellings.
+    pub(super) context: String,
+    /// What it says it is about, or who speaks: the words before its first colon.
+    pub(super) label: Option<String>,
+    /// Its text as written.
+    pub(super) text: String,
+    /// Texts of the headings above it, outermost first.
+    pub(super) headings: Vec<String>,
+    /// Its first line, from 1; of a message its place in the chat.
+    pub(super) line: u64,
+}
+
+/// The passages of a Markdown file, in their order. Comments are none.
+///
+/// `document`: its number; `name`: its path.
+pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> {
+    let parsed = markdown::parse(text);
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    let mut found: Vec<Passage> = Vec::new();
+    let mut add = |section: usize, headings: Vec<String>, line: usize, text: &str| {
+        let above = format!("{name}\n{}", headings.join("\n"));
+        found.push(Passage {
+            document,
+            section,
+            context: format!("{above}\n{}", dates::other_spellings(&above)),
+            label: label(text),
+            text: text.to_owned(),
+            headings,
+            line: line as u64,
+        });
+    };
+    if let Some(front) = parsed.front_matter.as_ref().map(|front| front.range.clone())
+        && let Some(front) = text.get(front)
+    {
+        let said = front.trim_matches(|char: char| char == '-' || char.is_whitespace());
+        if !said.is_empty() {
+            add(0, Vec::new(), 2, said);
+        }
+    }
+    for unit in markdown::units(text).iter().filter(|unit| unit.kind != UnitKind::Comment) {
+        let (section, headings) = section(&parsed, unit);
+        for (line, part) in parts(unit, text) {
+            add(section, headings.clone(), line, part);
+        }
+    }
+    found
+}
+
+/// The section of a unit: its number, and the headings above.
+fn section(document: &Document, unit: &Unit) -> (usize, Vec<String>) {
+    let section = document.headings.partition_point(|found| found.range.start <= unit.range.start);
+    let mut headings = Vec::new();
+    let mut next = section.checked_sub(1);
+    while let Some(heading) = next.and_then(|place| document.headings.get(place)) {
+        headings.push(heading.text.clone());
+        next = heading.parent;
+    }
+    headings.reverse();
+    (section, headings)
+}
+
+/// A unit as it is, or the lines of a conversation that it is.
+fn parts<'a>(unit: &Unit, text: &'a str) -> Vec<(usize, &'a str)> {
+    let text = &text[unit.range.clone()];
+    let mut starts: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    for (line, content) in text.split_inclusive('\n').enumerate() {
+        if unit.kind == UnitKind::Block && label(content).is_some() {
+            starts.push((line, at));
+        }
+        at += content.len();
+    }
+    if starts.len() < 2 {
+        return vec![(unit.line, text)];
+    }
+    if starts[0].1 > 0 {
+        starts.insert(0, (0, 0));
+    }
+    let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([text.len()]);
+    let parts = starts
+        .iter()
+        .zip(ends)
+        .map(|((line, start), end)| (unit.line + line, text[*start..end].trim_end()));
+    parts.collect()
+}
+
+/// The words before the first colon of a text, if they are few: `Ann: …`, `- **Tests:** …`.
+pub(super) fn label(text: &str) -> Option<String> {
+    static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)?[*_`]{0,3}(\p{L}[\p{L}\p{N}'’.-]*(?: [\p{L}\p{N}'’.-]+){0,2})[*_`]{0,3}:(?:[*_]{1,3})?\s")
+            .expect("a valid pattern")
+    });
+    LABEL.captures(text).map(|found| found[1].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(text: &str) -> Vec<(usize, u64, String)> {
+        let passages = passages(0, "notes/a.md", text).into_iter();
+        passages.map(|passage| (passage.section, passage.line, passage.text)).collect()
+    }
+
+    fn row(section: usize, line: u64, text: &str) -> (usize, u64, String) {
+        (section, line, text.to_owned())
+    }
+
+    #[test]
+    fn items_and_paragraphs_are_passages_of_their_sections() {
+        let text = "---\ntitle: x\n---\nIntro,\ntwo lines.\n\n# Top\n- one\n  more\n- two\n\n<!-- no -->\n\n## Sub\nlast\n";
+        let expected = [
+            row(0, 2, "title: x"),
+            row(0, 4, "Intro,\ntwo lines."),
+            row(1, 8, "- one\n  more"),
+            row(1, 10, "- two"),
+            row(2, 15, "last"),
+        ];
+        assert_eq!(seen(text), expected);
+        assert_eq!(passages(0, "notes/a.md", text)[4].headings, ["Top", "Sub"]);
+    }
+
+    #[test]
+    fn the_lines_of_a_conversation_are_passages() {
+        let expected = [row(0, 1, "said:"), row(0, 2, "Ann: hi\nand more"), row(0, 4, "Bob: yes")];
+        assert_eq!(seen("said:\nAnn: hi\nand more\nBob: yes\n"), expected);
+        assert_eq!(seen("one line\nNote: not a talk\n").len(), 1);
+    }
+
+    #[test]
+    fn a_label_is_what_few_words_before_a_colon_say() {
+        for (text, expected) in [
+            ("Ann: hi", Some("Ann")),
+            ("- **Package manager:** pnpm", Some("Package manager")),
+            ("1. `CI`: green", Some("CI")),
+            ("* [x] done", None),
+            ("see https://a.b", None),
+            ("a::b panics", None),
+            ("so many words before it: no", None),
+            ("12: number", None),
+        ] {
+            assert_eq!(label(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_above_a_passage_are_found_in_other_spellings() {
+        let found = passages(0, "2023-05-08.md", "said\n");
+        assert!(found[0].context.contains("8 May 2023"), "{:?}", found[0].context);
+    }
+}

@@ -1,0 +1,189 @@
+//! Past sessions: finds messages of chats in the store's index, and ranks them with those beside them. Must not write to the store but
+//! for its index, nor know memory files.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::corpus::Corpus;
+use super::dates;
+use super::passages::Passage;
+use super::ranking::rank;
+use super::variants::Variants;
+use super::{RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason};
+use base::error::{Error, Result};
+use base::object::{AsOf, ObjectId, ObjectType};
+use store::{Expression, Found, FoundIn, SearchFilter, SnippetLine, Store, snippet};
+
+/// Messages that the index names; those beside them are ranked too.
+const CANDIDATES: usize = 200;
+/// Messages on each side of one.
+const BESIDE: u64 = 2;
+
+/// Searches the chats of past sessions, and says what was not searched.
+pub(super) fn recall(
+    store: Option<&Store>,
+    expression: &Expression,
+    options: &RecallOptions,
+) -> (Vec<RecallHit>, Option<RecallProblem>) {
+    let Some(store) = store else {
+        let message = "past sessions are not searched: there is no store".to_owned();
+        let reason = RecallReason::Unavailable;
+        return (Vec::new(), Some(RecallProblem { reason, message }));
+    };
+    match find(store, expression, options) {
+        Ok((hits, lacking)) => {
+            (hits, lacking.map(|error| problem("past sessions are searched in part", &error)))
+        }
+        Err(error) => (Vec::new(), Some(problem("past sessions are not searched", &error))),
+    }
+}
+
+fn problem(what: &str, error: &Error) -> RecallProblem {
+    let reason = match error {
+        Error::StoreUnavailable { .. }
+        | Error::NoSpace { .. }
+        | Error::ReadOnly { .. }
+        | Error::Closed { .. }
+        | Error::Unsupported { .. } => RecallReason::Unavailable,
+        _ => RecallReason::BackendError,
+    };
+    RecallProblem { reason, message: format!("{what}: {error}") }
+}
+
+/// A message of a past session.
+struct Message {
+    chat: ObjectId,
+    position: u64,
+    /// What the index knows of it; `None` if it only stands beside one that was found.
+    found: Option<Found>,
+}
+
+/// Messages that may be meant.
+struct Candidates {
+    messages: Vec<Message>,
+    /// The same as passages: a chat is a document.
+    passages: Vec<Passage>,
+    /// Why not all that is stored was searched.
+    lacking: Option<Error>,
+}
+
+fn find(
+    store: &Store,
+    expression: &Expression,
+    options: &RecallOptions,
+) -> Result<(Vec<RecallHit>, Option<Error>)> {
+    let Candidates { messages, passages, lacking } = candidates(store, expression, options)?;
+    let corpus = Corpus::new(&passages, Variants::english());
+    let found = rank(&corpus, expression, Variants::english());
+    let chosen: Vec<(usize, f64)> = if options.by_file {
+        let best = |document: usize| {
+            found.passages.iter().find(|(at, _)| passages[*at].document == document)
+        };
+        let best = found
+            .documents
+            .iter()
+            .filter_map(|(document, score)| best(*document).map(|(at, _)| (*at, *score)));
+        best.take(options.limit).collect()
+    } else {
+        found.passages.iter().copied().take(options.limit).collect()
+    };
+    let mut hits = Vec::new();
+    for (at, score) in chosen {
+        let Message { chat, position, found } = &messages[at];
+        let key = chat.as_str().strip_prefix("chat:").unwrap_or_default();
+        let mut lines = snippet(&passages[at].text, expression);
+        if lines.is_empty() {
+            lines.push(SnippetLine::plain(&passages[at].text));
+        }
+        hits.push(RecallHit {
+            place: RecallPlace::Message {
+                session: ObjectId::session(key),
+                position: *position,
+                segment: found.as_ref().map(|found| store.segment_of(found)).transpose()?.flatten(),
+            },
+            page: None,
+            headings: Vec::new(),
+            score,
+            lines,
+        });
+    }
+    Ok((hits, lacking))
+}
+
+/// The messages that the index names, with those beside them.
+fn candidates(
+    store: &Store,
+    expression: &Expression,
+    options: &RecallOptions,
+) -> Result<Candidates> {
+    let filter = SearchFilter { kinds: vec![ObjectType::Chat], ..SearchFilter::default() };
+    let mut around: BTreeMap<ObjectId, BTreeMap<u64, Found>> = BTreeMap::new();
+    let current = options.current_session.as_ref().map(|key| format!("chat:{key}"));
+    let (found, lacking) = store.find_text(expression, &filter, CANDIDATES)?;
+    for found in found.best {
+        let FoundIn::Item(position) = found.part else { continue };
+        if current.as_deref() != Some(found.id.as_str()) {
+            around.entry(found.id.clone()).or_default().insert(position, found);
+        }
+    }
+    let mut candidates = Candidates { messages: Vec::new(), passages: Vec::new(), lacking };
+    for (document, (chat, found)) in around.into_iter().enumerate() {
+        // One chat that is damaged must not hide the others.
+        if let Err(error) = candidates.add(store, document, &chat, found) {
+            candidates.lacking = Some(error);
+        }
+    }
+    Ok(candidates)
+}
+
+impl Candidates {
+    fn add(
+        &mut self,
+        store: &Store,
+        document: usize,
+        chat: &ObjectId,
+        mut found: BTreeMap<u64, Found>,
+    ) -> Result<()> {
+        let date = store.require(chat, AsOf::Latest)?.system_time.to_string();
+        let context = format!("{date}\n{}", dates::other_spellings(&date));
+        for (section, range) in ranges(found.keys().copied()).into_iter().enumerate() {
+            for (position, role, text) in store.searched_messages(chat, range)? {
+                let found = found.remove(&position);
+                self.messages.push(Message { chat: chat.clone(), position, found });
+                self.passages.push(Passage {
+                    document,
+                    section,
+                    context: context.clone(),
+                    label: Some(role),
+                    text,
+                    headings: Vec::new(),
+                    line: position,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The positions of messages and of those beside them, as ranges that do not touch. `positions` ascend.
+fn ranges(positions: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for position in positions {
+        let (start, end) = (position.saturating_sub(BESIDE), position.saturating_add(BESIDE + 1));
+        match ranges.last_mut() {
+            Some(last) if start <= last.end => last.end = end,
+            _ => ranges.push(start..end),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_stand_beside_each_other_are_read_together() {
+        assert_eq!(ranges([0, 4, 10, 11].into_iter()), [0..7, 8..14]);
+    }
+}

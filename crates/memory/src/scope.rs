@@ -1,0 +1,347 @@
+//! Scopes and their folders: whose memory there is, where it lives, and whether it may be looked at. Must not read what the files
+//! say, nor make a folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use base::error::{Error, Result};
+use base::object::Hash;
+use settings::{Brought, Standing, TrustBook, held_by_git};
+use source::canonical_path;
+
+/// Name of a scope's index.
+pub const INDEX_FILE: &str = "MEMORY.md";
+/// Name of the index of the scope [`Scope::Local`].
+pub const LOCAL_INDEX_FILE: &str = "MEMORY.local.md";
+/// Digits of the SHA-256 of a conversation's name that name its folder.
+const CONVERSATION_DIGITS: usize = 16;
+/// Folder of what is stale: recalled, never in the system prompt.
+pub const ARCHIVE_FOLDER: &str = "archive";
+
+/// Whose memory it is. In the order in which the model reads them: the more specific one later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The user's, in all projects on this machine.
+    Global,
+    /// The project's, shared through its repository.
+    Project,
+    /// The user's in this project: [`LOCAL_INDEX_FILE`] in the project's folder, which git ignores.
+    Local,
+    /// Of one conversation with others, such as a group's: the only one there, in the user's own folder.
+    Conversation,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 4] = [Self::Global, Self::Project, Self::Local, Self::Conversation];
+    /// Those that have a folder of their own.
+    pub const WITH_FOLDER: [Self; 3] = [Self::Global, Self::Project, Self::Conversation];
+
+    /// The name that people use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Project => "project",
+            Self::Local => "local",
+            Self::Conversation => "conversation",
+        }
+    }
+
+    /// The scope of a name.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for any other name.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|scope| scope.as_str() == name);
+        found.ok_or_else(|| {
+            let names = "`global`, `project`, `local` or `conversation`";
+            Error::argument("scope", format!("must be {names}, is `{name}`"))
+        })
+    }
+
+    /// The scope by which the folder is known that holds it: that of the project holds [`Scope::Local`], too.
+    #[must_use]
+    pub fn of_folder(self) -> Self {
+        if self == Self::Local { Self::Project } else { self }
+    }
+
+    /// Name of its index.
+    pub fn index_file(self) -> &'static str {
+        match self {
+            Self::Global | Self::Project | Self::Conversation => INDEX_FILE,
+            Self::Local => LOCAL_INDEX_FILE,
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// Where memory lives for one user in one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    global: Option<PathBuf>,
+    project: Option<PathBuf>,
+    is_trusted: bool,
+    /// Whether the person's own answer says whether the project is trusted.
+    is_by_answer: bool,
+    /// The user's own folder; `None` where nobody has one.
+    book: Option<TrustBook>,
+    /// The project's real path, once it was looked at.
+    real: Arc<OnceLock<PathBuf>>,
+    /// Of a conversation with others, which has no other memory.
+    conversation: Option<PathBuf>,
+    /// Its name.
+    named: Option<String>,
+}
+
+impl Folders {
+    /// The folders `memory/` of the harness's own folder and `.pi/memory/` of the project. Neither has to exist.
+    ///
+    /// `is_trusted`: whether the user trusts the project; otherwise its memory is not looked at, mentioned or made.
+    pub fn new(agent_dir: Option<&Path>, project: Option<&Path>, is_trusted: bool) -> Self {
+        Self {
+            global: agent_dir.map(|folder| folder.join("memory")),
+            project: project.map(|folder| folder.join(".pi").join("memory")),
+            is_trusted,
+            is_by_answer: false,
+            book: TrustBook::of(agent_dir).ok(),
+            real: Arc::default(),
+            conversation: None,
+            named: None,
+        }
+    }
+
+    /// The same folders, of which the project's counts once the person said that they trust it, see [`TrustBook`].
+    #[must_use]
+    pub fn by_answer(self) -> Self {
+        Self { is_trusted: false, is_by_answer: true, ..self }
+    }
+
+    /// Finds out whether the project counts now. Returns how it stands, and whether that is new; `None` where nobody's answer decides.
+    ///
+    /// # Errors
+    /// As [`TrustBook::standing`]; the project then does not count.
+    pub(super) fn ask(&mut self) -> Result<Option<(Standing, bool)>> {
+        if !self.is_by_answer {
+            return Ok(None);
+        }
+        let standing = self.standing();
+        let counts = standing.as_ref().is_ok_and(|standing| standing.counts());
+        let is_new = std::mem::replace(&mut self.is_trusted, counts) != counts;
+        standing.map(|standing| Some((standing, is_new)))
+    }
+
+    fn standing(&self) -> Result<Standing> {
+        match (&self.book, self.real_project()) {
+            (Some(book), Some(real)) => book.standing(real, || Brought::of(real)),
+            _ => Ok(Standing::Unknown),
+        }
+    }
+
+    /// The project's real path; `None` where there is none, or its disk does not answer.
+    pub(super) fn real_project(&self) -> Option<&Path> {
+        if self.real.get().is_none() {
+            let project = self.project.as_deref()?.parent()?.parent()?;
+            let real = source::canonicalize(project).ok()?;
+            drop(self.real.set(real));
+        }
+        self.real.get().map(PathBuf::as_path)
+    }
+
+    /// The folder, among the user's own, in which the program keeps what belongs to the project.
+    pub(super) fn kept(&self) -> Option<PathBuf> {
+        Some(self.book.as_ref()?.kept_folder(self.real_project()?))
+    }
+
+    /// Remembers that files of the project's memory were written by a session of this person, and what they hold now.
+    ///
+    /// `files`: paths in the memory folder, with `/`.
+    pub(super) fn note_written<'a>(&self, files: impl Iterator<Item = &'a str>) {
+        let (Some(book), Some(real)) = (&self.book, self.real_project()) else { return };
+        let brought = Brought::of(real);
+        let wanted: Vec<String> = files.map(|file| format!("memory/{file}")).collect();
+        let written = brought.files().filter(|(file, _)| wanted.iter().any(|one| one == file));
+        let written = written.filter_map(|(file, hash)| Some((file.to_owned(), hash?.clone())));
+        book.note_written(real, &written.collect::<Vec<_>>());
+    }
+
+    /// Whether `MEMORY.local.md`, whose bytes have this hash, is of this person and not of the repository: git does not have it, or one of
+    /// their sessions wrote it.
+    pub(super) fn is_own_local(&self, hash: &Hash) -> bool {
+        let Some(real) = self.real_project() else { return false };
+        let wrote = || {
+            let file = format!("memory/{LOCAL_INDEX_FILE}");
+            self.book.as_ref().is_some_and(|book| book.wrote(real, &file, hash))
+        };
+        let path = real.join(".pi/memory").join(LOCAL_INDEX_FILE);
+        held_by_git(real, &path) == Some(false) || wrote()
+    }
+
+    /// The folder of one conversation with others, such as a group's, which is its whole memory: nothing of the user's own, nor of the
+    /// project's. It need not exist.
+    ///
+    /// `name`: by which the host tells conversations apart.
+    pub fn of_conversation(agent_dir: &Path, name: &str) -> Self {
+        let hash = Hash::of(name);
+        let folder = &hash.as_str()[..CONVERSATION_DIGITS];
+        Self {
+            conversation: Some(conversations(agent_dir).join(folder)),
+            named: Some(name.to_owned()),
+            global: None,
+            ..Self::new(Some(agent_dir), None, false)
+        }
+    }
+
+    /// The folder of a scope; `None` where there is none, or where it may not be looked at.
+    pub fn folder(&self, scope: Scope) -> Option<&Path> {
+        let trusted = self.project.as_deref().filter(|_| self.is_trusted);
+        match scope {
+            Scope::Global => self.global.as_deref(),
+            Scope::Project | Scope::Local => trusted,
+            Scope::Conversation => self.conversation.as_deref(),
+        }
+    }
+
+    /// The name of the conversation whose memory this is.
+    pub fn conversation(&self) -> Option<&str> {
+        self.named.as_deref()
+    }
+
+    /// Where the memory of conversations lives of the user whose global memory is here.
+    pub fn conversations(&self) -> Option<PathBuf> {
+        self.global.as_deref()?.parent().map(conversations)
+    }
+
+    /// The same folders with links followed, for paths that are canonical, too.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        let canonical = |folder: &PathBuf| canonical_path(folder);
+        Self {
+            global: self.global.as_ref().map(canonical),
+            project: self.project.as_ref().map(canonical),
+            conversation: self.conversation.as_ref().map(canonical),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the model is told where the project's memory is. It is the same whether the person answered or not: what a clone brings
+    /// changes no request before they did.
+    pub fn names_project(&self) -> bool {
+        self.folder(Scope::Project).is_some() || self.is_asked_about()
+    }
+
+    /// Whether the project's memory does not count for want of the person's answer, or by it.
+    fn is_asked_about(&self) -> bool {
+        self.is_by_answer && self.is_denied(Scope::Project)
+    }
+
+    /// Whether a path is in a project's memory that does not count for want of the person's answer, or by it.
+    pub(super) fn is_in_refused(&self, path: &Path) -> bool {
+        let project = self.project.as_deref().filter(|_| self.is_asked_about());
+        project.is_some_and(|folder| path.starts_with(folder))
+    }
+
+    /// Whether a scope has a folder that may not be looked at.
+    pub fn is_denied(&self, scope: Scope) -> bool {
+        matches!(scope, Scope::Project | Scope::Local) && self.project.is_some() && !self.is_trusted
+    }
+
+    /// The scopes that may be looked at.
+    pub fn scopes(&self) -> impl Iterator<Item = (Scope, &Path)> {
+        Scope::ALL.into_iter().filter_map(|scope| Some((scope, self.folder(scope)?)))
+    }
+
+    /// The scope of a file by its absolute path, and its path in the scope's folder with `/`. `None` outside of the folders that may
+    /// be looked at.
+    pub fn find(&self, path: &Path) -> Option<(Scope, String)> {
+        Scope::WITH_FOLDER.into_iter().find_map(|scope| {
+            let inside = path.strip_prefix(self.folder(scope)?).ok()?;
+            let names: Option<Vec<&str>> =
+                inside.components().map(|part| part.as_os_str().to_str()).collect();
+            let file = names.filter(|names| !names.is_empty())?.join("/");
+            let is_local = scope == Scope::Project && file == LOCAL_INDEX_FILE;
+            let scope = if is_local { Scope::Local } else { scope };
+            self.folder(scope).map(|_| (scope, file))
+        })
+    }
+}
+
+/// Where the memory of conversations lives, each in a folder of its own.
+fn conversations(agent_dir: &Path) -> PathBuf {
+    agent_dir.join("palimpsest").join("memory").join("conversations")
+}
+
+/// A path as the model reads it: `~` for the home folder.
+pub(super) fn shown_path(path: &Path, home: Option<&Path>) -> String {
+    let shown = match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(inside) => format!("~/{}", inside.display()),
+        None => path.display().to_string(),
+    };
+    shown.replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(is_trusted: bool) -> Folders {
+        Folders::new(Some(Path::new("/a")), Some(Path::new("/p")), is_trusted)
+    }
+
+    #[test]
+    fn an_untrusted_project_has_no_folder() {
+        let scopes =
+            |folders: &Folders| folders.scopes().map(|(scope, _)| scope).collect::<Vec<_>>();
+        assert_eq!(scopes(&folders(true)), [Scope::Global, Scope::Project, Scope::Local]);
+        assert_eq!(scopes(&folders(false)), [Scope::Global]);
+        assert!(folders(false).is_denied(Scope::Local) && !folders(true).is_denied(Scope::Local));
+        assert_eq!(folders(false).find(Path::new("/p/.pi/memory/MEMORY.md")), None);
+    }
+
+    #[test]
+    fn a_conversation_with_others_has_a_folder_of_its_own_and_nothing_else() {
+        let group = Folders::of_conversation(Path::new("/a"), "agent:main:telegram:group:-1");
+        let scopes: Vec<Scope> = group.scopes().map(|(scope, _)| scope).collect();
+        assert_eq!(scopes, [Scope::Conversation]);
+        let folder = group.folder(Scope::Conversation).unwrap();
+        assert!(folder.starts_with("/a/palimpsest/memory/conversations"), "{folder:?}");
+        let other = Folders::of_conversation(Path::new("/a"), "agent:main:telegram:group:-2");
+        assert_ne!(other.folder(Scope::Conversation), Some(folder));
+        let index = folder.join("MEMORY.md");
+        assert_eq!(group.find(&index), Some((Scope::Conversation, "MEMORY.md".to_owned())));
+        let others = other.folder(Scope::Conversation).unwrap().join("MEMORY.md");
+        for path in
+            ["/a/memory/MEMORY.md", "/p/.pi/memory/MEMORY.local.md", others.to_str().unwrap()]
+        {
+            assert_eq!(group.find(Path::new(path)), None, "{path}");
+        }
+        assert!(!group.is_denied(Scope::Local), "it is not that the project is not trusted");
+    }
+
+    #[test]
+    fn a_path_has_the_scope_of_its_folder() {
+        let found = |path: &str| folders(true).find(Path::new(path));
+        let some = |scope, file: &str| Some((scope, file.to_owned()));
+        assert_eq!(found("/a/memory/MEMORY.md"), some(Scope::Global, "MEMORY.md"));
+        assert_eq!(found("/p/.pi/memory/archive/a.md"), some(Scope::Project, "archive/a.md"));
+        assert_eq!(found("/p/.pi/memory/MEMORY.local.md"), some(Scope::Local, "MEMORY.local.md"));
+        assert_eq!(found("/p/.pi/memory"), None);
+        assert_eq!(found("/p/.pi/memory-of-others/MEMORY.md"), None);
+    }
+
+    #[test]
+    fn scopes_have_names() {
+        for scope in Scope::ALL {
+            assert_eq!(Scope::named(scope.as_str()).unwrap(), scope);
+        }
+        assert_eq!(Scope::named("Global").unwrap_err().code(), "INVALID_ARGUMENT");
+    }
+}

@@ -1,0 +1,385 @@
+//! The one way in which memory files and sidecars are read and written: folders made when something is first written there,
+//! whole files put into place in one step, one writer at a time. Must not know what the files say.
+//!
+//! A project's folder comes with a clone, and so may anything in it. So what only the program reads and writes lies in the user's own
+//! folder ([`OWN_FILES`]); and of a project's folder no link is followed, in reading as in writing, whether it leads out or not. The
+//! user's own folder may lead where its user wants.
+
+pub(crate) mod lines;
+mod lock;
+
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+pub(crate) use self::lines::{BadLine, JsonLines};
+pub(crate) use self::lock::FolderLock;
+use super::finding::{Finding, FindingCode};
+use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
+use base::error::{Error, Result};
+use files::private::{self, Access, Held, HeldFolder, is_link};
+use source::{FileState, canonical_path};
+
+/// Largest memory file that is read.
+pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
+
+/// What only the program reads and writes. Of a project it lies in the user's own folder, and what stands in the project under such a name
+/// is not read.
+pub(crate) const OWN_FILES: [&str; 4] =
+    ["page-facts.local.jsonl", "page-table.jsonl", "traces.jsonl", "writeback-journal.jsonl"];
+
+/// What earlier versions kept in a project's folder.
+pub(crate) const FORMER_FILES: [&str; 5] = [
+    "page-facts.local.jsonl",
+    "page-table.jsonl",
+    "traces.jsonl",
+    "writeback-journal.jsonl",
+    lock::LOCK_FILE,
+];
+
+/// What people keep for themselves in a project's folder: it stands in its `.gitignore`.
+///
+/// Itself, too: one that is not in git and comes with a pull would stand in the pull's way.
+const IGNORED: [&str; 4] = [".gitignore", LOCAL_INDEX_FILE, "*.set-aside", ".*.tmp"];
+
+/// Ending of a file for a person to look at.
+const SET_ASIDE: &str = ".set-aside";
+
+/// What the names of files end in that are only there while something is written.
+const TEMPORARY: &str = ".tmp";
+
+/// A folder with memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryFolder {
+    path: PathBuf,
+    /// The project that it is in; `None`: the user's own folder.
+    project: Option<PathBuf>,
+    /// Where its [`OWN_FILES`] are.
+    own: PathBuf,
+}
+
+/// What is at a place of a memory folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Its text.
+    Text(String),
+    /// There is none.
+    Nothing,
+    /// Something is there that cannot be used, and why.
+    Unusable(Finding),
+}
+
+/// A file's name in the folder that holds it, which is held open. The file need not be there.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) folder: HeldFolder,
+    pub(crate) name: String,
+}
+
+impl Place {
+    /// The file's path, for messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    /// What is there now.
+    pub(crate) fn state(&self, max_bytes: u64) -> FileState {
+        match self.folder.read(&self.name, max_bytes) {
+            Ok(Held::Missing) => FileState::Missing,
+            Ok(Held::TooLarge(size)) => FileState::TooLarge { size },
+            Ok(Held::Bytes(bytes)) => FileState::of_bytes(bytes),
+            Err(error) => FileState::Unreadable { reason: error.to_string() },
+        }
+    }
+
+    pub(crate) fn failed(&self, act: &'static str, source: io::Error) -> Error {
+        failed(act, self.path(), source)
+    }
+}
+
+fn failed(act: &'static str, path: PathBuf, source: io::Error) -> Error {
+    if is_link(&source) {
+        Error::OutsideProject { path }
+    } else {
+        Error::File { act, path, source }
+    }
+}
+
+impl Folders {
+    /// The folder of a scope; `None` where there is none, or where it may not be looked at.
+    pub fn memory_folder(&self, scope: Scope) -> Option<MemoryFolder> {
+        let path = self.folder(scope)?;
+        let is_own = matches!(scope, Scope::Global | Scope::Conversation);
+        let kept = if is_own { path.to_owned() } else { self.kept()? };
+        Some(MemoryFolder::new(scope, path, &kept))
+    }
+}
+
+impl MemoryFolder {
+    /// The folder of a scope. A project's is `.pi/memory` in it. `own`: where what only the program reads and writes is.
+    pub fn new(scope: Scope, path: &Path, own: &Path) -> Self {
+        let is_in_project = matches!(scope, Scope::Project | Scope::Local);
+        let project = path.parent().and_then(Path::parent).filter(|_| is_in_project);
+        Self { path: path.to_owned(), project: project.map(Path::to_owned), own: own.to_owned() }
+    }
+
+    /// The folder as it is named, which may be a link if it is the user's own.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where a file of the folder is, as it is named.
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        if is_own(name) { self.own.join(name) } else { self.path.join(name) }
+    }
+
+    /// Where a file of the folder is: in a folder that is made if it is missing and `makes`, else `None`.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT` if a link stands in the way; `NOT_PRIVATE` if others may put files there; `FILE`.
+    pub(crate) fn place(&self, name: &str, makes: bool) -> Result<Option<Place>> {
+        let is_own = is_own(name);
+        let act = if makes { "create" } else { "open" };
+        let opened = match &self.project {
+            Some(project) if !is_own => {
+                opened_in(project, makes).map(|folder| Place { folder, name: name.to_owned() })
+            }
+            _ => {
+                // A file of the user's own folder may be a link that they made.
+                let path = self.path_of(name);
+                let path = if is_own { path } else { canonical_path(&path) };
+                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                    return Err(failed(act, path, ErrorKind::InvalidInput.into()));
+                };
+                let name = name.to_string_lossy().into_owned();
+                if makes {
+                    private::create_folder(folder)
+                        .map_err(|source| failed(act, folder.to_owned(), source))?;
+                }
+                HeldFolder::open(folder, Access::Private).map(|folder| Place { folder, name })
+            }
+        };
+        match opened {
+            Ok(place) => {
+                private::check_held(&place.folder)?;
+                Ok(Some(place))
+            }
+            Err(error) if !makes && source::is_absence(&error) => Ok(None),
+            Err(source) => Err(failed(act, self.path.clone(), source)),
+        }
+    }
+
+    /// Reads a file of the folder. Never waits for a pipe, and never reads more than 16 MiB.
+    pub fn read(&self, name: &str) -> Found {
+        let named = self.path_of(name);
+        let unusable =
+            |code, words: String| Found::Unusable(Finding::new(code, words).at(&named, None));
+        let asked = (self.clone(), name.to_owned());
+        let state = source::together(move || {
+            let place = asked.0.place(&asked.1, false)?;
+            Ok(place.map_or(FileState::Missing, |place| place.state(MAX_FILE_BYTES)))
+        });
+        let state = match state {
+            Some(Ok(state)) => state,
+            Some(Err(error)) => return Found::Unusable(finding_of(&error)),
+            None => FileState::Unreadable { reason: source::no_answer().to_string() },
+        };
+        match state {
+            FileState::Text { text, .. } => Found::Text(text),
+            FileState::Missing => Found::Nothing,
+            FileState::Binary { .. } => unusable(
+                FindingCode::NotText,
+                "the file is not UTF-8: it does not count".to_owned(),
+            ),
+            FileState::TooLarge { size } => unusable(
+                FindingCode::TooLarge,
+                format!("the file has {size} bytes, at most {MAX_FILE_BYTES} are read"),
+            ),
+            FileState::Unreadable { reason } => {
+                unusable(FindingCode::Unreadable, format!("it cannot be read: {reason}"))
+            }
+            _ => unusable(FindingCode::Unreadable, "it cannot be read".to_owned()),
+        }
+    }
+
+    /// Reads a sidecar of JSON Lines, and says which lines do not count. A missing file has none, and one that cannot be read neither: who
+    /// writes by what is there takes [`Self::lines`].
+    pub(crate) fn read_lines<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> (JsonLines<T>, Vec<Finding>) {
+        self.lines(name).unwrap_or_else(|error| (lines::read(&[]), vec![finding_of(&error)]))
+    }
+
+    /// As [`Self::read_lines`].
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: what it holds is not known then, and nothing may take its place.
+    pub(crate) fn lines<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<(JsonLines<T>, Vec<Finding>)> {
+        let path = self.path_of(name);
+        let found = lines::read(&self.bytes(name)?);
+        let findings = found.bad.iter().map(|bad| bad.finding(&path)).collect();
+        Ok((found, findings))
+    }
+
+    /// Writes a file in one step, making the folder if it is missing. Take the lock before where what is written depends on what
+    /// was read.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `NOT_PRIVATE`; `FILE` if it cannot be written.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let place = self.made(name)?;
+        place.folder.write(&place.name, bytes).map_err(|source| place.failed("write", source))
+    }
+
+    /// Appends lines to a sidecar, which are on the disk when this returns. Take the lock before.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn append(&self, name: &str, added: &[String]) -> Result<()> {
+        let place = self.made(name)?;
+        append_to(&place, added, true).map_err(|source| place.failed("write", source))
+    }
+
+    /// Appends lines to a sidecar that may be lost where the machine stops: nobody waits for the disk.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn note(&self, name: &str, added: &[String]) -> Result<()> {
+        let place = self.made(name)?;
+        append_to(&place, added, false).map_err(|source| place.failed("write", source))
+    }
+
+    /// Keeps lines that cannot be read, in a file beside `name`, for a person to look at.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn set_aside(&self, name: &str, lines: &[String]) -> Result<PathBuf> {
+        let aside = format!("{name}{SET_ASIDE}");
+        self.append(&aside, lines)?;
+        Ok(self.path_of(&aside))
+    }
+
+    /// Keeps what is private in a project's folder out of git, making the folder if it is missing. A `.gitignore` that is there stays: a
+    /// person may have changed it.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn keep_private(&self) -> Result<()> {
+        if self.project.is_none() {
+            return Ok(());
+        }
+        let place = self.made(".gitignore")?;
+        let text = format!(
+            "# Palimpsest wrote this once, with its first file here. It is yours to change.\n{}\n",
+            IGNORED.join("\n")
+        );
+        match place.folder.prepare(&place.name, &place.name, text.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            done => done.map_err(|source| place.failed("write", source)),
+        }
+    }
+
+    /// Takes the folder's lock.
+    ///
+    /// # Errors
+    /// `MEMORY_BUSY`; as [`Self::write`].
+    pub(crate) fn lock(&self) -> Result<FolderLock> {
+        FolderLock::take(&self.made(lock::LOCK_FILE)?)
+    }
+
+    /// As [`Self::lock`], but `None` if another writer has it for longer than a moment.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn try_lock(&self) -> Result<Option<FolderLock>> {
+        FolderLock::take_at_once(&self.made(lock::LOCK_FILE)?)
+    }
+
+    /// A name for a file that only stands there while `name` is written.
+    pub(crate) fn temporary(name: &str, tag: &str) -> String {
+        format!(".{name}.{tag}{TEMPORARY}")
+    }
+
+    /// As [`Self::place`], in a folder that is made if it is missing.
+    pub(crate) fn made(&self, name: &str) -> Result<Place> {
+        let made = self.place(name, true)?;
+        made.ok_or_else(|| Error::internal("a folder that was made is missing"))
+    }
+
+    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let asked = (self.clone(), name.to_owned());
+        let read = source::together(move || {
+            let Some(place) = asked.0.place(&asked.1, false)? else { return Ok(Held::Missing) };
+            let read = place.folder.read(&place.name, MAX_FILE_BYTES);
+            read.map_err(|source| place.failed("read", source))
+        });
+        let failed = |source| failed("read", self.path_of(name), source);
+        match read.unwrap_or_else(|| Err(failed(source::no_answer())))? {
+            Held::Bytes(bytes) => Ok(bytes),
+            Held::Missing => Ok(Vec::new()),
+            Held::TooLarge(_) => Err(failed(ErrorKind::FileTooLarge.into())),
+        }
+    }
+}
+
+/// The memory folder of a project, opened part by part.
+fn opened_in(project: &Path, makes: bool) -> io::Result<HeldFolder> {
+    let mut folder = HeldFolder::open(project, Access::Shared)?;
+    for name in [".pi", "memory"] {
+        folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
+    }
+    Ok(folder)
+}
+
+/// Whether only the program reads and writes a file, or what it sets aside of one.
+fn is_own(name: &str) -> bool {
+    let of = name.strip_suffix(SET_ASIDE).unwrap_or(name);
+    of == lock::LOCK_FILE
+        || OWN_FILES.contains(&of)
+        || (of == super::facts::FACTS_FILE && of != name)
+}
+
+fn append_to(place: &Place, added: &[String], is_awaited: bool) -> io::Result<()> {
+    let is_new = place.folder.metadata_of(&place.name)?.is_none();
+    let mut file = place.folder.open_to_append(&place.name)?;
+    let is_torn = ends_without_a_line_break(&mut file)?;
+    file.write_all(&lines::appended(added, is_torn))?;
+    if !is_awaited {
+        return Ok(());
+    }
+    file.sync_all()?;
+    if is_new { place.folder.sync() } else { Ok(()) }
+}
+
+/// The finding that tells of an error about a memory file.
+pub(crate) fn finding_of(error: &Error) -> Finding {
+    let (code, file) = match error {
+        Error::OutsideProject { path, .. } => (FindingCode::LeadsOut, Some(path)),
+        Error::MemoryBusy { folder } => (FindingCode::Busy, Some(folder)),
+        Error::File { act: "read" | "check", path, .. } => (FindingCode::Unreadable, Some(path)),
+        Error::File { path, .. } | Error::NotPrivate { path, .. } => {
+            (FindingCode::Unwritable, Some(path))
+        }
+        _ => (FindingCode::Unreadable, None),
+    };
+    let finding = Finding::new(code, error.to_string());
+    match file {
+        Some(file) => finding.at(file, None),
+        None => finding,
+    }
+}
+
+fn ends_without_a_line_break(file: &mut cap_std::fs::File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}

@@ -1,0 +1,117 @@
+//! JSON Lines as they are found: each readable line counts, whatever stands beside it. A last line that a crash tore, the marks of a
+//! merge, and lines of a later program are reported, and stay in the file. Must not open a file.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use crate::finding::{Finding, FindingCode};
+use crate::load::is_merge_mark;
+
+/// What a file of JSON Lines holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JsonLines<T> {
+    /// What could be read, in order, each with its line as it stands there.
+    pub(crate) entries: Vec<(T, String)>,
+    /// What could not.
+    pub(crate) bad: Vec<BadLine>,
+}
+
+/// A line that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BadLine {
+    /// Its place, from 1.
+    pub(crate) number: usize,
+    /// The line.
+    pub(crate) text: String,
+    /// Why not, in words that follow "the line".
+    pub(crate) problem: String,
+}
+
+impl BadLine {
+    /// The finding that tells of it.
+    pub(crate) fn finding(&self, path: &Path) -> Finding {
+        let words = format!("the line {}: it does not count", self.problem);
+        Finding::new(FindingCode::BadLine, words).at(path, Some(self.number))
+    }
+}
+
+/// Reads a text of JSON Lines. Empty lines are passed over; bytes that are not UTF-8 spoil their line alone.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> JsonLines<T> {
+    let mut found = JsonLines { entries: Vec::new(), bad: Vec::new() };
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        match serde_json::from_str(text) {
+            Ok(entry) => found.entries.push((entry, text.to_owned())),
+            Err(error) => {
+                let problem = problem_of(text, &error);
+                found.bad.push(BadLine { number, text: text.to_owned(), problem });
+            }
+        }
+    }
+    found
+}
+
+/// The text that appends lines to a file; `is_torn`: whether that file's last line has no end.
+pub(crate) fn appended(lines: &[String], is_torn: bool) -> Vec<u8> {
+    let mut bytes = if is_torn { b"\n".to_vec() } else { Vec::new() };
+    for line in lines {
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+fn problem_of(line: &str, error: &serde_json::Error) -> String {
+    if is_merge_mark(line) {
+        return "is the mark of a merge that nobody finished".to_owned();
+    }
+    match error.classify() {
+        serde_json::error::Category::Eof => "breaks off".to_owned(),
+        serde_json::error::Category::Data => {
+            let said = error.to_string();
+            let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
+            format!("is of a form that this version does not know ({said})")
+        }
+        _ => "is no JSON".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct One {
+        a: u32,
+    }
+
+    #[test]
+    fn what_is_readable_counts_and_the_rest_is_named_by_its_line() {
+        let text = b"{\"a\":1}\n<<<<<<< HEAD\n{\"a\":2,\"new\":true}\n=======\n\n{\"a\":\"x\"}\n\xFF\xFE\n>>>>>>> theirs\n{\"a\":";
+        let found: JsonLines<One> = read(text);
+        let entries: Vec<u32> = found.entries.iter().map(|(one, _)| one.a).collect();
+        assert_eq!(entries, [1, 2]);
+        let bad: Vec<(usize, &str)> =
+            found.bad.iter().map(|bad| (bad.number, bad.problem.as_str())).collect();
+        assert_eq!(bad.len(), 6, "{bad:?}");
+        assert_eq!(bad[0], (2, "is the mark of a merge that nobody finished"));
+        assert_eq!(bad[2].0, 6);
+        assert_eq!(bad[3], (7, "is no JSON"));
+        assert_eq!(bad[5], (9, "breaks off"));
+        assert_eq!(appended(&["x".to_owned()], true), b"\nx\n");
+    }
+
+    #[test]
+    fn an_empty_file_has_no_lines() {
+        let found: JsonLines<One> = read(b"");
+        assert_eq!((found.entries.len(), found.bad.len()), (0, 0));
+    }
+}

@@ -1,0 +1,153 @@
+//! Which pages are stale: those whose cited files changed since they were written or confirmed; and which ones a person may want to look
+//! at because nobody did for long. Suggests, and changes nothing. Must not say how a stale page is shown.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::facts::{Book, Fact, day, days_between};
+use super::page::{Page, PageId};
+use super::pins::{Checker, CitedChange, Pin, Pinned, Places};
+use base::object::Timestamp;
+
+/// Days after which an entry that nobody confirmed or used is suggested.
+const OLD_DAYS: i64 = 180;
+/// Days after which a page of a topic file that was never used is suggested.
+const NEVER_USED_DAYS: i64 = 90;
+
+/// Why a page is stale.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staleness {
+    /// The cited files that changed, by path.
+    pub cited: Vec<CitedFile>,
+}
+
+/// A cited file that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CitedFile {
+    /// The pin, with the path as it is shown.
+    pub pin: Pin,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What became of it.
+    pub change: CitedChange,
+}
+
+impl Staleness {
+    /// Three words for the page's line.
+    pub fn words(&self) -> &'static str {
+        if self.cited.iter().any(|cited| cited.change == CitedChange::Changed) {
+            "cited file changed"
+        } else {
+            "cited file gone"
+        }
+    }
+}
+
+/// Why a person may want to look at a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Doubt {
+    /// A file that it cites changed.
+    CitedChanged {
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// A file that it cites is gone.
+    CitedGone {
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// It was neither confirmed nor used for long.
+    Old {
+        /// Days since.
+        days: i64,
+    },
+    /// No session starts with it, and none ever read or recalled it.
+    NeverUsed {
+        /// Days for which it has been known.
+        days: i64,
+    },
+}
+
+/// The stale pages, by the facts. Looks at each cited file once, and reads those that it has not read before.
+pub(super) fn check(
+    book: &Book,
+    checker: &mut Checker,
+    places: &Places,
+    pages: &[&Page],
+) -> BTreeMap<PageId, Staleness> {
+    let mut pinned: BTreeMap<PathBuf, Pinned> = BTreeMap::new();
+    let mut wanted: Vec<(&PageId, PathBuf, &Pin)> = Vec::new();
+    for page in pages {
+        let Some(fact) = book.get(&page.id) else { continue };
+        for pin in &fact.cites {
+            let Some(path) = places.open(page.place.scope, pin) else { continue };
+            let file = pinned.entry(path.clone()).or_default();
+            file.pins.insert(pin.clone());
+            file.is_bound |= places.is_bound(page.place.scope);
+            wanted.push((&page.id, path, pin));
+        }
+    }
+    let changes = checker.check(places, pinned);
+    let mut stale: BTreeMap<PageId, Staleness> = BTreeMap::new();
+    for (id, path, pin) in &wanted {
+        let change_of =
+            |path: &PathBuf, pin: &Pin| changes.get(&(path.clone(), pin.clone())).copied();
+        // Of one citation that two branches pinned, one pin that holds is enough.
+        let is_same = |other: &(&PageId, PathBuf, &Pin)| {
+            other.0 == *id && other.1 == *path && place_of(other.2) == place_of(pin)
+        };
+        let holds = |other: &(&PageId, PathBuf, &Pin)| change_of(&other.1, other.2).is_none();
+        let is_held = wanted.iter().filter(|other| is_same(other)).any(holds);
+        let Some(change) = change_of(path, pin).filter(|_| !is_held) else { continue };
+        let staleness =
+            stale.entry((*id).clone()).or_insert_with(|| Staleness { cited: Vec::new() });
+        if staleness.cited.iter().all(|cited| cited.path != *path) {
+            let (pin, path) = ((*pin).clone(), path.clone());
+            staleness.cited.push(CitedFile { pin, path, change });
+        }
+    }
+    stale
+}
+
+/// The lines that a pin means.
+fn place_of(pin: &Pin) -> Option<(u32, u32)> {
+    pin.lines.as_ref().map(|lines| (lines.first, lines.count))
+}
+
+/// Why a person may want to look at a page; empty for most.
+///
+/// `is_seen`: whether sessions start with it, so that its use cannot be counted.
+pub(super) fn doubts(
+    page: &Page,
+    fact: &Fact,
+    staleness: Option<&Staleness>,
+    is_seen: bool,
+    now: Timestamp,
+) -> Vec<Doubt> {
+    let mut found = Vec::new();
+    let paths = |change: CitedChange| -> Vec<String> {
+        let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
+        cited.filter(|cited| cited.change == change).map(|cited| cited.pin.path.clone()).collect()
+    };
+    let (changed, gone) = (paths(CitedChange::Changed), paths(CitedChange::Gone));
+    if !changed.is_empty() {
+        found.push(Doubt::CitedChanged { paths: changed });
+    }
+    if !gone.is_empty() {
+        found.push(Doubt::CitedGone { paths: gone });
+    }
+    let today = day(now);
+    let since = |day: &str| days_between(day, &today);
+    let quiet = fact.quiet_days(now).map(i64::from);
+    let never_used = since(&fact.confirmed).filter(|days| *days > NEVER_USED_DAYS);
+    match (quiet, never_used) {
+        _ if page.is_pinned => {}
+        (Some(days), _) if days > OLD_DAYS => found.push(Doubt::Old { days }),
+        (_, Some(days)) if fact.uses == 0 && !is_seen => found.push(Doubt::NeverUsed { days }),
+        _ => {}
+    }
+    found
+}

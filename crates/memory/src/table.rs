@@ -1,0 +1,143 @@
+//! `page-table.jsonl`: the pages of a folder as they were last met, with their sizes and the fidelity at which they are resident. It can
+//! always be made again from the Markdown; with it, IDs are carried over edits between sessions, and what is resident stays so. Must not
+//! hold what the Markdown cannot.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::fidelity::{Fidelity, Forms};
+use super::finding::Finding;
+use super::identity::KnownPage;
+use super::page::{Page, PageId, PageKind};
+use super::scope::Scope;
+use super::sidecar::MemoryFolder;
+use base::error::{Error, Result};
+
+/// Name of the file.
+pub const TABLE_FILE: &str = "page-table.jsonl";
+
+/// A page in the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// Stable name.
+    pub id: PageId,
+    /// Scope.
+    pub scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// Texts of the headings above it.
+    pub headings: Vec<String>,
+    /// First line, from 1.
+    pub line: u32,
+    /// Last line.
+    pub last_line: u32,
+    /// What it tells.
+    pub kind: PageKind,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Whether it is pinned.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// Tokens at each fidelity, from the least.
+    pub tokens: [u32; 4],
+    /// The fidelity at which it is resident.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident: Option<Fidelity>,
+    /// Its first words, by which it is found again after an edit.
+    pub words: Vec<String>,
+}
+
+impl Row {
+    /// The row of a page.
+    pub fn of(page: &Page, forms: &Forms, resident: Option<Fidelity>) -> Self {
+        let KnownPage { words, .. } = KnownPage::of(page);
+        Self {
+            id: page.id.clone(),
+            scope: page.place.scope,
+            file: page.place.file.clone(),
+            headings: page.place.headings.clone(),
+            line: page.place.line,
+            last_line: page.place.last_line,
+            kind: page.kind,
+            key: page.key.clone(),
+            pinned: page.is_pinned,
+            tokens: Fidelity::ALL.map(|fidelity| forms.at(fidelity).tokens),
+            resident,
+            words,
+        }
+    }
+
+    /// What identifies the page.
+    pub fn known(&self) -> KnownPage {
+        KnownPage {
+            id: self.id.clone(),
+            scope: self.scope,
+            file: self.file.clone(),
+            headings: self.headings.clone(),
+            words: self.words.clone(),
+        }
+    }
+}
+
+/// The tables of all folders as they were read or written last.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    /// By the scope of the folder; `None`: not read yet.
+    rows: Option<BTreeMap<Scope, Vec<Row>>>,
+    /// Why a table could not be written.
+    pub(super) problem: Option<String>,
+}
+
+impl Tables {
+    /// Whether the tables were read or written.
+    pub(super) fn are_read(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// The rows of all folders. Read once.
+    pub(super) fn rows(&mut self, folders: &[(Scope, MemoryFolder)]) -> impl Iterator<Item = &Row> {
+        let read = || folders.iter().map(|(scope, folder)| (*scope, read(folder).0)).collect();
+        self.rows.get_or_insert_with(read).values().flatten()
+    }
+
+    /// Writes the table of each folder that has Markdown, where it differs from what stands there. One that cannot be written is no
+    /// loss.
+    pub(super) fn keep(&mut self, folders: &[(Scope, MemoryFolder)], rows: Vec<Row>) {
+        let mut by_folder: BTreeMap<Scope, Vec<Row>> = BTreeMap::new();
+        for row in rows {
+            by_folder.entry(row.scope.of_folder()).or_default().push(row);
+        }
+        self.problem = None;
+        for (scope, folder) in folders {
+            let now = by_folder.remove(scope).unwrap_or_default();
+            let before = self.rows.get_or_insert_default().entry(*scope).or_default();
+            // An empty table makes no folder.
+            if *before == now {
+                continue;
+            }
+            if let Err(error) = write(folder, &now) {
+                self.problem = Some(error.to_string());
+            }
+            *before = now;
+        }
+    }
+}
+
+/// Reads the table of a folder, and says which lines do not count.
+pub(super) fn read(folder: &MemoryFolder) -> (Vec<Row>, Vec<Finding>) {
+    let (lines, findings) = folder.read_lines::<Row>(TABLE_FILE);
+    (lines.entries.into_iter().map(|(row, _)| row).collect(), findings)
+}
+
+fn write(folder: &MemoryFolder, rows: &[Row]) -> Result<()> {
+    let mut text = String::new();
+    for row in rows {
+        let line = serde_json::to_string(row)
+            .map_err(|error| Error::internal(format!("a row of the page table: {error}")))?;
+        text.push_str(&line);
+        text.push('\n');
+    }
+    folder.write(TABLE_FILE, text.as_bytes())
+}

@@ -1,0 +1,67 @@
+//! What earlier versions kept in a project's memory folder, beside the Markdown, and what is kept in the user's own folder now: taken over
+//! once where it is this person's own, else named and not read. Must not read anything else of the project.
+
+use std::path::Path;
+
+use super::facts::LOCAL_FACTS_FILE;
+use super::journal::{JOURNAL_FILE, own_lines};
+use super::keeping::StoreAccess;
+use super::scope::{Folders, Scope};
+use super::sidecar::{FORMER_FILES, MAX_FILE_BYTES, MemoryFolder};
+use super::warning::Warning;
+use files::private::{Access, Held, HeldFolder};
+use settings::held_by_git;
+use store::slashed;
+
+/// Takes over the journal of a trusted project, and what is known of its pages, if they are this person's: their store knows the memory
+/// folder, and git does not have the journal. Returns what a person should know.
+pub(super) fn take_over(folders: &Folders, access: Option<&StoreAccess>) -> Option<Warning> {
+    let folder = folders.memory_folder(Scope::Project)?;
+    let journal = folder.path().join(JOURNAL_FILE);
+    if source::symlink_metadata(&journal).is_err() {
+        return None;
+    }
+    let real = folders.real_project()?;
+    let is_own = held_by_git(real, &real.join(".pi/memory").join(JOURNAL_FILE)) != Some(true)
+        && access.is_some_and(|access| is_known(access, real));
+    let is_new = source::symlink_metadata(&folder.path_of(JOURNAL_FILE)).is_err();
+    if is_own && is_new && taken(&folder, real).is_some() {
+        return None;
+    }
+    let problem = "is not read: a journal counts in your own folder alone, and a project could bring this one";
+    Some(Warning::new("NOT_READ", &journal, problem))
+}
+
+/// Whether the store has the project's memory folder.
+fn is_known(access: &StoreAccess, real: &Path) -> bool {
+    let known = access.options().and_then(|options| {
+        let located = options.files.locate(&real.join(".pi/memory"));
+        let path = slashed(&located.path.to_string_lossy());
+        let folders = access.store().folders().ok()?;
+        Some(
+            folders
+                .iter()
+                .any(|one| one.filesystem_id == located.filesystem_id && one.path == path),
+        )
+    });
+    known.unwrap_or_default()
+}
+
+fn taken(folder: &MemoryFolder, real: &Path) -> Option<()> {
+    let old =
+        HeldFolder::open(real, Access::Shared).ok()?.within(".pi").ok()?.within("memory").ok()?;
+    let bytes = |name: &str| match old.read(name, MAX_FILE_BYTES) {
+        Ok(Held::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    };
+    let lines = own_lines(&bytes(JOURNAL_FILE)?);
+    if let Some(facts) = bytes(LOCAL_FACTS_FILE) {
+        folder.write(LOCAL_FACTS_FILE, &facts).ok()?;
+    }
+    folder.append(JOURNAL_FILE, &lines).ok()?;
+    for name in FORMER_FILES {
+        // What stays is not read.
+        drop(old.remove(name));
+    }
+    Some(())
+}

@@ -1,0 +1,315 @@
+//! What happens to memory while a session is open comes in here, one method for each kind: it becomes traces, and memory faults where it
+//! is one. Must not decide what is resident, written or recalled.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::faults::{Fault, MemoryFault, ObservedCall, Resident, Watch};
+use super::flush::FlushReport;
+use super::journal::{Journal, OperationId, Status};
+use super::page::{PageId, PagePlace};
+use super::scope::Scope;
+use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
+use super::{FolderFlush, Memory, MemoryFile};
+use base::error::Result;
+use base::harness::{Access, Call};
+use base::object::Hash;
+use base::path::absolute_path;
+use source::{self};
+
+/// A finished tool call of the host.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCall<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub args: &'a Value,
+    /// Folder that relative paths count from.
+    pub cwd: &'a Path,
+    /// Whether it failed.
+    pub is_error: bool,
+    /// Whether the store holds its result.
+    pub is_stored: bool,
+}
+
+/// A recall that was answered.
+#[derive(Debug, Clone)]
+pub struct Recalled<'a> {
+    /// What was asked.
+    pub query: &'a str,
+    /// The reason code.
+    pub code: &'a str,
+    /// The pages that were found, best first.
+    pub pages: Vec<PageId>,
+    /// What could not be searched, and why: `the archive cannot be read`.
+    pub unsearched: Vec<String>,
+    /// SHA-256 over all that was searched; `None` where that is not known.
+    pub sources: Option<Hash>,
+}
+
+/// A kind of memory fault with its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FaultCount {
+    /// Which.
+    pub fault: MemoryFault,
+    /// How often in this session.
+    pub in_session: u64,
+    /// How often in the traces, which hold the newest of all sessions.
+    pub in_traces: u64,
+    /// The ID of its newest trace.
+    pub newest: Option<String>,
+}
+
+/// What is known of the session that is open.
+#[derive(Debug, Default)]
+pub(super) struct Watcher {
+    watch: Watch,
+    traces: Traces,
+    /// Whether the settings want traces.
+    is_traced: bool,
+    /// Where each page stood when it was last met.
+    places: Vec<(PageId, PagePlace)>,
+    /// The pages of the last system prompt.
+    resident: Vec<Resident>,
+}
+
+impl Watcher {
+    /// Takes over which pages there are.
+    pub(super) fn meet(&mut self, files: &[MemoryFile], is_traced: bool) {
+        let pages = files.iter().flat_map(|file| &file.pages);
+        self.places = pages.map(|page| (page.id.clone(), page.place.clone())).collect();
+        self.is_traced = is_traced;
+    }
+}
+
+impl Memory {
+    /// A prompt goes out with these pages. `below_least`: pinned pages that are missing there or below their least fidelity. Cheap where
+    /// nothing changed.
+    pub fn prompted(&mut self, resident: Vec<Resident>, below_least: &[PageId]) {
+        let faults = {
+            let known = &self.watcher.places;
+            let exists = |id: &PageId| known.iter().any(|(known, _)| known == id);
+            self.watcher.watch.prompted(&resident, below_least, exists)
+        };
+        let is_same = |one: &Resident, other: &Resident| {
+            (&one.id, one.fidelity) == (&other.id, other.fidelity)
+        };
+        let is_unchanged = resident.len() == self.watcher.resident.len()
+            && resident.iter().zip(&self.watcher.resident).all(|(one, other)| is_same(one, other));
+        if !is_unchanged {
+            let is_evicted = |before: &&Resident| resident.iter().all(|now| now.id != before.id);
+            let evicted =
+                self.watcher.resident.iter().filter(is_evicted).map(|page| page.id.clone());
+            let evicted = first(evicted.collect());
+            let count = resident.len();
+            self.trace(Traced::Residency { resident: first(resident.clone()), count, evicted });
+            self.watcher.resident = resident;
+        }
+        self.trace_faults(faults);
+    }
+
+    /// The host compacted the conversation, or answered a compaction with a summary.
+    pub fn compacted(&mut self) {
+        self.watcher.watch.compacted();
+        self.trace(Traced::Compaction {});
+    }
+
+    /// A tool call of the host has finished.
+    pub fn observe(&mut self, call: &ToolCall<'_>) {
+        if !call.is_error && self.is_written_by(call.tool, call.args, call.cwd) {
+            self.written();
+        }
+        let read = if call.is_error { Vec::new() } else { self.read_by(call) };
+        if read.is_empty() {
+            return;
+        }
+        let fetched = self.pages_in(&read);
+        // Who reads an index looks for a place to write; who reads a topic file wants to know.
+        let topics = fetched.iter().filter(|(_, is_entry)| !is_entry).map(|(id, _)| id.clone());
+        self.keeper.used(&topics.collect::<Vec<_>>(), self.now());
+        let fetched: Vec<PageId> = fetched.into_iter().map(|(id, _)| id).collect();
+        let faults = self.watcher.watch.fetched(&fetched, "read");
+        self.trace_faults(faults);
+        if let Some(sources) = fingerprint(&read) {
+            let args = call.args.to_string();
+            self.called(call.tool, &args, &sources, call.is_stored);
+        }
+    }
+
+    /// A recall was answered.
+    pub fn recalled(&mut self, recalled: Recalled<'_>) {
+        let Recalled { query, code, pages, unsearched, sources } = recalled;
+        let silent = self.watcher.watch.recalled(code == "no_match", &unsearched);
+        self.keeper.used(&pages, self.now());
+        let refetched = self.watcher.watch.fetched(&pages, "recalled");
+        let (quoted, code) = (quoted(query), code.to_owned());
+        self.trace(Traced::Recall { query: quoted, code, pages: first(pages), unsearched });
+        self.trace_faults(silent);
+        self.trace_faults(refetched);
+        if let Some(sources) = sources {
+            // What a recall finds stays in the traces and files: it can be had again for nothing.
+            self.called("recall", query, &sources, true);
+        }
+    }
+
+    /// A flush has ended: its entries become pages, which keep where they come from.
+    pub fn flushed(&mut self, flushes: &[FolderFlush]) {
+        for FolderFlush { scope, report, .. } in flushes {
+            self.flushed_folder(*scope, report);
+        }
+    }
+
+    fn flushed_folder(&mut self, scope: Scope, report: &FlushReport) {
+        let outcomes = report.committed.iter().chain(&report.refused).chain(&report.held);
+        let operations: Vec<Flushed> = outcomes
+            .map(|outcome| {
+                let (status, reason) = match &outcome.operation.status {
+                    Status::Proposed => ("proposed", None),
+                    Status::Staged => ("staged", None),
+                    Status::Committed => ("committed", None),
+                    Status::Held { reason, .. } => ("held", Some(quoted(reason))),
+                    Status::Refused { reason, .. } => ("refused", Some(quoted(reason))),
+                };
+                let id = outcome.operation.id.to_string();
+                Flushed { id, status: status.to_owned(), reason }
+            })
+            .collect();
+        if !report.committed.is_empty() {
+            self.written();
+        }
+        if !operations.is_empty() {
+            self.trace(Traced::Flush { scope, operations: first(operations) });
+        }
+        self.missed(&report.lost, LOST);
+    }
+
+    /// The session ends, after its last flush: what was staged and has neither been written nor refused or held with a reason is a flush
+    /// miss.
+    pub fn ended(&mut self) {
+        let (mut staged, mut lost) = (Vec::new(), Vec::new());
+        for (_, folder) in self.memory_folders() {
+            let (journal, _) = Journal::read(&folder);
+            let is_staged = |status: &Status| *status == Status::Staged;
+            staged.extend(journal.waiting().filter(|one| is_staged(&one.status)).map(|one| one.id));
+            lost.extend_from_slice(journal.lost());
+        }
+        self.missed(&staged, "still waits, without a reason, as the session ends");
+        self.missed(&lost, LOST);
+        self.keeper.write(&self.folders);
+    }
+
+    /// The memory faults, each kind in its order.
+    pub fn faults(&self) -> Vec<FaultCount> {
+        let mut traced: BTreeMap<MemoryFault, (u64, String)> = BTreeMap::new();
+        for trace in self.traces() {
+            if let Traced::Fault { fault, .. } = trace.what {
+                traced.entry(fault).or_insert((0, trace.id)).0 += 1;
+            }
+        }
+        let count = |fault: MemoryFault| {
+            let in_session = self.watcher.watch.counts().get(&fault).copied().unwrap_or_default();
+            let (in_traces, newest) = traced
+                .get(&fault)
+                .map_or((0, None), |(count, newest)| (*count, Some(newest.clone())));
+            FaultCount { fault, in_session, in_traces, newest }
+        };
+        MemoryFault::ALL.into_iter().map(count).collect()
+    }
+
+    /// The traces, the newest first.
+    pub fn traces(&self) -> Vec<Trace> {
+        self.watcher.traces.all(self.folders())
+    }
+
+    /// The trace with an ID, or with the only one that begins so.
+    ///
+    /// # Errors
+    /// `NO_TRACE`.
+    pub fn trace_of(&self, id: &str) -> Result<Trace> {
+        self.watcher.traces.find(self.folders(), id)
+    }
+
+    fn called(&mut self, tool: &str, args: &str, sources: &Hash, is_stored: bool) {
+        let faults = self.watcher.watch.called(ObservedCall { tool, args, sources, is_stored });
+        self.trace_faults(faults);
+    }
+
+    fn missed(&mut self, operations: &[OperationId], how: &str) {
+        let ids: Vec<String> = operations.iter().map(OperationId::to_string).collect();
+        let faults = self.watcher.watch.missed(&ids, how);
+        self.trace_faults(faults);
+    }
+
+    fn trace_faults(&mut self, faults: Vec<Fault>) {
+        for Fault { fault, pages, words } in faults {
+            self.trace(Traced::Fault { fault, pages: first(pages), words });
+        }
+    }
+
+    fn trace(&mut self, what: Traced) {
+        if self.watcher.is_traced {
+            let now = self.now();
+            self.watcher.traces.record(&self.folders, what, now);
+        }
+    }
+
+    /// The files that a call read, with the lines that it asked for.
+    fn read_by(&self, call: &ToolCall<'_>) -> Vec<Read> {
+        let tool = Call::new(call.tool, call.args);
+        let first = tool.first_line().unwrap_or(1);
+        let count = call.args.get("limit").and_then(Value::as_u64).unwrap_or(u64::MAX);
+        let lines = (first, first.saturating_add(count - 1.min(count)));
+        let touched = tool
+            .touches()
+            .into_iter()
+            .filter(|touch| touch.access == Access::Read)
+            .map(|touch| Read { path: absolute_path(touch.path, call.cwd), lines });
+        let mut read: Vec<Read> = touched.collect();
+        if let Some(line) = tool.command() {
+            // Of other files that a command names it is not known what it did with them.
+            let named = source::names_in(&line, call.cwd).paths.into_iter();
+            let is_memory = |path: &PathBuf| self.folders().find(path).is_some();
+            read.extend(named.filter(is_memory).map(|path| Read { path, lines: (1, u64::MAX) }));
+        }
+        read
+    }
+
+    /// The pages that were read, each with whether it stands in an index.
+    fn pages_in(&self, read: &[Read]) -> Vec<(PageId, bool)> {
+        let mut found = Vec::new();
+        for Read { path, lines: (from, to) } in read {
+            let Some((scope, file)) = self.folders().find(path) else { continue };
+            let within = self.watcher.places.iter().filter(|(_, place)| {
+                (place.scope, &place.file) == (scope, &file)
+                    && u64::from(place.line) <= *to
+                    && u64::from(place.last_line) >= *from
+            });
+            let is_entry = file == scope.index_file();
+            found.extend(within.map(|(id, _)| (id.clone(), is_entry)));
+        }
+        found
+    }
+}
+
+/// How what a crash lost is told.
+const LOST: &str = "is in no readable line of the journal any more";
+
+/// A file that was read, and the first and last line that were asked for.
+struct Read {
+    path: PathBuf,
+    lines: (u64, u64),
+}
+
+/// What the files are now, by name and stamp. `None` if one of them cannot be looked at.
+fn fingerprint(read: &[Read]) -> Option<Hash> {
+    let now = read.iter().map(|Read { path, .. }| Some((path, source::stamp(path)?)));
+    let now: Vec<_> = now.collect::<Option<_>>()?;
+    Some(Hash::of(serde_json::to_string(&now).ok()?))
+}
+
+#[cfg(test)]
+mod tests;

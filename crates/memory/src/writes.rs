@@ -1,0 +1,417 @@
+//! What a host calls to write memory: staging, flushing, and the checks of its own tools. Must not know how a flush works.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::capture;
+use super::checks::{Limits, check_entry, check_file, page_of};
+use super::finding::Finding;
+use super::flush::{FlushOptions, FlushReport, flush};
+use super::guard;
+use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
+use super::journal::{self, Draft, Journal, Operation, OperationId};
+use super::keeping::Imported;
+use super::page::Page;
+use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
+use super::sidecar::{MemoryFolder, finding_of};
+use super::warning::Warning;
+use super::{LOOK, Look, Memory};
+use base::error::{Error, Result};
+use base::object::{Hash, Timestamp};
+
+/// Findings about a file, by the hash of what was checked.
+pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<Finding>)>;
+
+/// A model as a host names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CaptureModel {
+    /// Its provider.
+    pub provider: String,
+    /// Its ID there.
+    pub id: String,
+}
+
+/// An entry that waits for a flush.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remembered {
+    /// Its operation.
+    pub id: OperationId,
+    /// Where it waits.
+    pub scope: Scope,
+    /// What a flush would find about it now.
+    pub findings: Vec<Finding>,
+}
+
+/// What a flush did in one folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FolderFlush {
+    /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
+    pub scope: Scope,
+    /// What was done.
+    #[serde(flatten)]
+    pub report: FlushReport,
+    /// Why nothing could be done; what waits goes on waiting.
+    pub failed: Option<Finding>,
+}
+
+/// An entry that is about to be staged, which may wait for other processes.
+#[derive(Debug)]
+pub struct Staging {
+    scope: Scope,
+    folder: MemoryFolder,
+    draft: Draft,
+    findings: Vec<Finding>,
+}
+
+impl Staging {
+    /// Stages the entry: it is on the disk when this returns, and in the index after the next flush.
+    ///
+    /// # Errors
+    /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+    pub fn run(self, now: Timestamp) -> Result<Remembered> {
+        let Self { scope, folder, draft, findings } = self;
+        let id = journal::stage(&folder, vec![draft], false, now)?[0];
+        Ok(Remembered { id, scope, findings })
+    }
+}
+
+/// A flush of all folders, which may wait for other processes.
+#[derive(Debug)]
+pub struct Flush {
+    places: Folders,
+    folders: Vec<(Scope, MemoryFolder)>,
+    options: FlushOptions,
+}
+
+impl Flush {
+    /// Checks and writes what waits in every folder, and ends flushes that were interrupted. Folders in which nothing was to be done
+    /// are left out.
+    pub fn run(&self) -> Vec<FolderFlush> {
+        let flushed = self.folders.iter().map(|(scope, folder)| {
+            let (report, failed) = match flush(folder, *scope, &self.options) {
+                Ok(report) => (report, None),
+                Err(error) => (FlushReport::default(), Some(finding_of(&error))),
+            };
+            if *scope == Scope::Project && !report.committed.is_empty() {
+                let files = report.committed.iter().map(|done| &*done.operation.draft.file);
+                self.places.note_written(files);
+            }
+            FolderFlush { scope: *scope, report, failed }
+        });
+        flushed.filter(|done| !done.is_empty()).collect()
+    }
+}
+
+/// What waits in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
+    pub scope: Scope,
+    /// Whether a flush was interrupted.
+    pub interrupted: bool,
+    /// What waits for a flush, then what waits for a person's word.
+    pub operations: Vec<Operation>,
+    /// Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile.
+    pub files: Vec<String>,
+}
+
+impl FolderFlush {
+    /// Whether there is nothing to say of it.
+    pub fn is_empty(&self) -> bool {
+        self.failed.is_none() && self.report == FlushReport::default()
+    }
+}
+
+impl Memory {
+    /// What staging an entry of a scope's index needs. `heading`: the one that it goes under; `None`: what the text suggests.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the scope has no folder or may not be looked at.
+    pub fn prepare_remember(
+        &mut self,
+        scope: Scope,
+        text: &str,
+        heading: Option<String>,
+    ) -> Result<Staging> {
+        let folder = self.memory_folder(scope)?;
+        self.make_conversation()?;
+        let look = self.look();
+        let (standing, beside): (Vec<Page>, Vec<Page>) =
+            entries(&look).into_iter().partition(|page| page.place.scope == scope);
+        let findings =
+            check_entry(text.trim(), scope, &standing, &beside, Limits::of(&look.settings));
+        let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
+        Ok(Staging { scope, folder, draft, findings })
+    }
+
+    /// What a flush of all folders needs.
+    pub fn prepare_flush(&mut self) -> Flush {
+        let look = self.look();
+        let options = FlushOptions {
+            strict: look.settings.strict_writeback,
+            limits: Limits::of(&look.settings),
+            beside: entries(&look),
+        };
+        Flush { places: self.folders.clone(), folders: self.memory_folders(), options }
+    }
+
+    /// Looks at what other programs remember; with `apply`, stages what is to be taken, and the next flush writes it.
+    ///
+    /// `scope`: where it goes; `None`: a person's own notes stay theirs, the user's own become global, all else goes into the project's
+    /// memory. `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
+    ///
+    /// # Errors
+    /// As [`Staging::run`], if something is to be staged.
+    pub fn import(
+        &mut self,
+        from: &ImportFrom,
+        scope: Option<Scope>,
+        claude_config_dir: Option<String>,
+        apply: bool,
+    ) -> Result<ImportPlan> {
+        let folder = self.folders.folder(Scope::Project);
+        let project = folder.and_then(|folder| folder.parent()?.parent()).map(Path::to_owned);
+        let places = ImportPlaces { home: self.home.clone(), claude_config_dir, project };
+        let mut plan = import::plan(from, scope, &places, &self.here());
+        if !apply {
+            return Ok(plan);
+        }
+        for scope in Scope::ALL {
+            let taken =
+                |item: &&mut ImportItem| item.scope == scope && item.verdict == Verdict::Take;
+            let items: Vec<&mut ImportItem> = plan.items.iter_mut().filter(taken).collect();
+            if !items.is_empty() {
+                let drafts = items.iter().map(|item| item.draft.clone()).collect();
+                let ids = journal::stage(&self.memory_folder(scope)?, drafts, false, self.now())?;
+                items.into_iter().zip(ids).for_each(|(item, id)| item.id = Some(id));
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The model that its user named to propose entries, as `captureModel`; `None`: nothing is proposed.
+    pub fn capture_model(&mut self) -> Option<CaptureModel> {
+        let _bounded = source::bounded(LOOK);
+        self.admit();
+        let (global, project) =
+            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
+        let (settings, _) = settings::load_memory(global, project);
+        let name = settings.capture_model?;
+        let (provider, id) = name.split_once('/')?;
+        Some(CaptureModel { provider: provider.to_owned(), id: id.to_owned() })
+    }
+
+    /// What to ask that model about a conversation; `None` where too little was said.
+    ///
+    /// `messages`: as a host has them, oldest first.
+    pub fn capture_prompt(&mut self, messages: &[Value]) -> Option<String> {
+        capture::prompt(messages, &self.here().entries)
+    }
+
+    /// Proposes what a model answered: it waits until a person accepts it. Returns what was new and is proposed now.
+    ///
+    /// # Errors
+    /// As [`Staging::run`].
+    pub fn propose(&mut self, answer: &str) -> Result<Vec<Remembered>> {
+        let scopes: Vec<Scope> = self.folders.scopes().map(|(scope, _)| scope).collect();
+        let found = capture::proposals(answer, &scopes, &self.here().entries);
+        let staged = found.into_iter().map(|(scope, draft)| {
+            let id = journal::stage(&self.memory_folder(scope)?, vec![draft], true, self.now())?[0];
+            Ok(Remembered { id, scope, findings: Vec::new() })
+        });
+        staged.collect()
+    }
+
+    /// What stands in memory, and what waits to.
+    fn here(&mut self) -> Here {
+        let look = self.look();
+        let mut here = Here { entries: entries(&look), ..Here::default() };
+        for file in look.files.into_iter().filter(|file| !file.is_index()) {
+            here.topics.insert((file.scope, file.file), file.text);
+        }
+        let _bounded = source::bounded(LOOK);
+        for (scope, folder) in self.memory_folders() {
+            let (journal, _) = Journal::read(&folder);
+            for operation in journal.operations().filter(|one| !one.status.is_settled()) {
+                let Draft { file, text, .. } = &operation.draft;
+                let scope = if *file == Scope::Local.index_file() { Scope::Local } else { scope };
+                if file == scope.index_file() {
+                    here.entries.extend(page_of(text, scope));
+                } else {
+                    here.topics.insert((scope, file.clone()), text.clone());
+                }
+            }
+        }
+        here
+    }
+
+    /// Takes over what a flush did: its traces and memory faults, where entries come from, the page table.
+    pub fn settled(&mut self, done: &[FolderFlush]) {
+        self.flushed(done);
+        for FolderFlush { scope, report, .. } in done {
+            let imported = report.committed.iter().filter_map(|outcome| {
+                let draft = &outcome.operation.draft;
+                let is_local = draft.file == Scope::Local.index_file();
+                let scope = if is_local { Scope::Local } else { *scope };
+                let origin = draft.origin.as_deref()?;
+                Some(Imported { scope, file: &draft.file, text: &draft.text, origin })
+            });
+            self.note_origins(&imported.collect::<Vec<_>>());
+        }
+        if !done.is_empty() {
+            self.rebuild();
+        }
+    }
+
+    /// What waits in each folder; without those in which nothing does.
+    pub fn waiting(&mut self) -> Vec<Waiting> {
+        let _bounded = source::bounded(LOOK);
+        self.admit();
+        let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
+            let (journal, _) = Journal::read(&folder);
+            let operations = journal.waiting().chain(journal.proposed()).cloned().collect();
+            let files: BTreeSet<&str> = journal.waiting().map(|one| &*one.draft.file).collect();
+            let path = |file: &str| folder.path().join(file).to_string_lossy().into_owned();
+            let files = files.into_iter().map(path).collect();
+            Waiting { scope, interrupted: journal.is_interrupted(), operations, files }
+        });
+        waiting.filter(|one| one.interrupted || !one.operations.is_empty()).collect()
+    }
+
+    /// Accepts a proposal, which the next flush then writes; or turns it down, or takes back what waits.
+    ///
+    /// `scope`: of its folder; `None`: the only one in which it waits.
+    ///
+    /// # Errors
+    /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Staging::run`].
+    pub fn decide(
+        &mut self,
+        id: OperationId,
+        scope: Option<Scope>,
+        accepts: bool,
+    ) -> Result<Scope> {
+        let _bounded = source::bounded(LOOK);
+        self.admit();
+        let waits = |folder: &MemoryFolder| {
+            let (journal, _) = Journal::read(folder);
+            if accepts {
+                return journal.proposed().any(|one| one.id == id);
+            }
+            journal.operations().any(|one| one.id == id && !one.status.is_settled())
+        };
+        let folders = match scope {
+            Some(scope) => vec![(scope, self.memory_folder(scope)?)],
+            None => self.memory_folders(),
+        };
+        let found: Vec<_> = folders.iter().filter(|(_, folder)| waits(folder)).collect();
+        match found.as_slice() {
+            [(scope, folder)] => {
+                let decide = if accepts { journal::accept } else { journal::withdraw };
+                decide(folder, id).map(|()| *scope)
+            }
+            [] => Err(Error::NoOperation { id: id.to_string() }),
+            _ => Err(Error::argument("scope", format!("must say which: `{id}` waits in both"))),
+        }
+    }
+
+    /// Why a host's call must not run: it would put a secret into a memory file, or write into memory of a project that the person did not
+    /// say that they trust. `None` for everything else.
+    ///
+    /// `cwd`: the working folder, from which relative paths count.
+    pub fn check_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
+        let _bounded = source::bounded(LOOK);
+        // Before every tool call of a host: whether the project counts is asked only where it matters.
+        if !guard::writes_memory(&self.folders, cwd, tool, args) {
+            return None;
+        }
+        self.admit();
+        let refused = guard::refuse_write(&self.folders, cwd, tool, args);
+        if refused.is_none() {
+            self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
+            if self.is_written_by(tool, args, cwd) {
+                // Where it cannot be made, the host's tool says so.
+                drop(self.make_conversation());
+            }
+        }
+        refused
+    }
+
+    /// What the model should know of the memory files that a call wrote, one line for each finding; `None` if there is nothing.
+    pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
+        let _bounded = source::bounded(LOOK);
+        let (global, project) =
+            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
+        let limits = Limits::of(&settings::load_memory(global, project).0);
+        let mut found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
+        let written = guard::written_in_project(&self.folders, cwd, tool, args);
+        self.folders.note_written(written.iter().map(String::as_str));
+        self.writing.retain(|file| !written.contains(file));
+        if written.iter().any(|file| *file == LOCAL_INDEX_FILE) {
+            // The model may be the first to write in this folder, and nothing keeps its file out of git.
+            let kept = self.memory_folder(Scope::Local).and_then(|folder| folder.keep_private());
+            found.extend(kept.err().map(|error| finding_of(&error)));
+        }
+        let lines: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
+        (!lines.is_empty())
+            .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
+    }
+
+    /// Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries
+    /// against each other, lines of journals. A text that was checked before is not checked again.
+    pub fn check(&mut self) -> Vec<Warning> {
+        let look = self.look();
+        let limits = Limits::of(&look.settings);
+        let mut warnings = look.warnings;
+        warnings.extend(look.wrong_settings.iter().map(|error| match error {
+            Error::InvalidSettings { path, problem } => Warning::new(error.code(), path, problem),
+            _ => Warning::new(error.code(), Path::new(""), error.to_string()),
+        }));
+        let mut found = Vec::new();
+        for file in &look.files {
+            let known = self.checked.get(&file.path).filter(|(hash, _)| *hash == file.hash);
+            let findings = match known {
+                Some((_, findings)) => findings.clone(),
+                None => check_file(file.scope, &file.file, &file.text, limits),
+            };
+            self.checked.insert(file.path.clone(), (file.hash.clone(), findings.clone()));
+            found.extend(findings.into_iter().map(|one| {
+                let line = one.line;
+                one.at(&file.path, line)
+            }));
+        }
+        let _bounded = source::bounded(LOOK);
+        for (_, folder) in self.memory_folders() {
+            found.extend(Journal::read(&folder).1);
+        }
+        warnings.extend(found.into_iter().map(Warning::from));
+        warnings
+    }
+
+    /// The folders that may be looked at, by the scope that they have. The scope `Local` has its project's.
+    pub(super) fn memory_folders(&self) -> Vec<(Scope, MemoryFolder)> {
+        let scopes = Scope::WITH_FOLDER.into_iter();
+        scopes.filter_map(|scope| Some((scope, self.memory_folder(scope).ok()?))).collect()
+    }
+
+    pub(super) fn memory_folder(&self, scope: Scope) -> Result<MemoryFolder> {
+        self.folders.memory_folder(scope).ok_or_else(|| {
+            let why = if self.folders.is_denied(scope) {
+                "may not be written: the project is not trusted"
+            } else if self.folders.folder(Scope::Conversation).is_some() {
+                "is not of this conversation: `conversation` is"
+            } else {
+                "has no folder here"
+            };
+            Error::argument("scope", format!("`{scope}` {why}"))
+        })
+    }
+}
+
+/// The entries of all indexes.
+fn entries(look: &Look) -> Vec<Page> {
+    let indexes = look.files.iter().filter(|file| file.is_index());
+    indexes.flat_map(|file| file.pages.iter().cloned()).collect()
+}

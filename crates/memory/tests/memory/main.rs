@@ -1,0 +1,27 @@
+//! Memory: its files under kills, other writers, damage and folders that cannot be written, and what recall finds in them. Tests here must not need a session.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../../../../tests/common/child.rs"]
+mod child;
+#[path = "../../../../tests/common/conversations.rs"]
+mod conversations;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+#[path = "../../../../tests/common/privilege.rs"]
+mod privilege;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;
+
+mod cited;
+mod desk;
+mod facts;
+mod flush;
+#[cfg(unix)]
+mod flush_kill;
+mod locomo;
+mod objects;
+mod recall;
+mod repository;
+mod section;
+mod trusted;

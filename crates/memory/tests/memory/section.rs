@@ -1,0 +1,274 @@
+//! What the system prompt says of memory: its text, its limits, and that it stays the same.
+
+use std::path::Path;
+
+use memory::{Fidelity, Folders, Injection, Memory};
+
+/// A user's folder and a project's, with their memory files.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let desk = Self { folder: tempfile::tempdir().unwrap() };
+        for (path, text) in files {
+            desk.write(path, text);
+        }
+        desk
+    }
+
+    /// Writes a file: `a/memory/…` is global, `p/.pi/memory/…` the project's.
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn memory(&self) -> Memory {
+        let (agent, project) = (self.folder.path().join("a"), self.folder.path().join("p"));
+        Memory::new(Folders::new(Some(&agent), Some(&project), true))
+    }
+
+    /// The section of a new session.
+    fn section(&self) -> Injection {
+        section(&mut self.memory()).unwrap()
+    }
+
+    fn shown(&self, section: &Injection) -> String {
+        section.text.replace(&self.folder.path().join("a").display().to_string(), "AGENT")
+    }
+}
+
+fn section(memory: &mut Memory) -> Option<Injection> {
+    memory.prompt(None).unwrap().cloned()
+}
+
+#[test]
+fn all_of_a_small_memory_stands_below_its_headings() {
+    let desk = Desk::new(&[
+        (
+            "a/memory/MEMORY.md",
+            "# Memory\n\n## Style\n- Answers: short\n- No emojis\n\n## Tools\n- Editor: vim\n",
+        ),
+        (
+            "p/.pi/memory/MEMORY.md",
+            "- [Build quirks](build.md) — sccache breaks -Werror\n\nDeploy on Fridays never.\n",
+        ),
+        ("p/.pi/memory/build.md", "# Cache\nLong detail.\n"),
+        ("p/.pi/memory/archive/old.md", "- gone\n"),
+        ("p/.pi/memory/MEMORY.local.md", "- My port: 4711\n"),
+    ]);
+    let section = desk.section();
+    insta::assert_snapshot!(desk.shown(&section), @"
+    Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):
+    - global, for all projects: AGENT/memory/
+    - project, committed for the team: .pi/memory/
+    Each has an index, MEMORY.md, whose entries stand below, and topic files to read when they matter. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write:
+    - Mend an entry rather than add a second one.
+    - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.
+    - Delete what is wrong; move what is merely old to archive/.
+    - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.
+
+    ## Global (MEMORY.md)
+    ### Style
+    - Answers: short
+    - No emojis
+    ### Tools
+    - Editor: vim
+
+    ## Project (MEMORY.md)
+    - [Build quirks](build.md) — sccache breaks -Werror
+    Deploy on Fridays never.
+
+    ## Yours in this project (MEMORY.local.md)
+    - My port: 4711
+    ");
+    assert_eq!(section.tokens, context::tokens::count(&section.text));
+}
+
+#[test]
+fn an_empty_memory_says_how_to_begin_one_in_few_tokens() {
+    let desk = Desk::new(&[]);
+    let section = desk.section();
+    insta::assert_snapshot!(desk.shown(&section), @"
+    Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):
+    - global, for all projects: AGENT/memory/MEMORY.md
+    - project, committed for the team: .pi/memory/MEMORY.md
+    Nothing is there yet. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write: one fact per line, `- key: value`, under `##` headings; no secrets, nothing that code, git or AGENTS.md says.
+    ");
+    let usual = desk.shown(&section).replace("AGENT", "~/.pi/agent");
+    assert!(context::tokens::count(&usual) <= 130);
+    assert_eq!(section.page_tokens, 0);
+    desk.write("a/memory/MEMORY.md", "# Memory\n");
+    assert_eq!(desk.section().text, section.text, "a file without entries is no memory yet");
+}
+
+/// Entries of about 25 tokens each.
+fn entries(count: usize) -> String {
+    let entry = |at: usize| {
+        format!("- Key {at}: the value of it, in `src/file{at}.rs`, and some words more to say\n")
+    };
+    (0..count).map(entry).collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn pages_stay_within_the_budget_of_tokens_counted() {
+    for (pages, budget) in [(50, 4_096), (50, 400), (400, 1_000), (5, 0), (50, 30)] {
+        let config = format!("{{\"maxMemoryTokens\": {budget}, \"maxInjectBytes\": 1000000}}");
+        let text =
+            format!("## One\n{}\n## Two\n{}", entries(pages / 2), entries(pages - pages / 2));
+        let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", &config)]);
+        let section = desk.section();
+        let preamble = Desk::new(&[("p/.pi/memory/MEMORY.md", "")]).section().tokens + 80;
+        assert!(section.page_tokens <= budget, "{pages} in {budget}: {}", section.page_tokens);
+        assert!(section.tokens <= budget + preamble + 20, "{}", section.tokens);
+    }
+}
+
+#[test]
+fn each_scope_stays_within_its_lines_and_bytes() {
+    for (key, limit) in [("maxInjectLines", 12_usize), ("maxInjectBytes", 900)] {
+        let config = format!("{{\"{key}\": {limit}, \"maxMemoryTokens\": 30000}}");
+        let desk = Desk::new(&[
+            ("a/memory/MEMORY.md", &entries(100)),
+            ("a/memory/config.json", &config),
+            ("p/.pi/memory/MEMORY.md", "- one entry of the project\n"),
+        ]);
+        let text = desk.section().text;
+        let global =
+            text.split("## Global (MEMORY.md)\n").nth(1).unwrap().split("\n…").next().unwrap();
+        let size = if key == "maxInjectLines" { global.lines().count() } else { global.len() + 1 };
+        assert!(size <= limit && size > limit / 2, "{key}: {size}");
+        assert!(text.contains("- one entry of the project"), "another scope has its own");
+        assert!(text.contains("more entries in MEMORY.md"));
+    }
+}
+
+#[test]
+fn without_a_page_table_the_first_lines_stand_as_they_are() {
+    let config = "{\"pageTableInjection\": false, \"maxInjectLines\": 3}";
+    let desk = Desk::new(&[
+        ("a/memory/MEMORY.md", "# Memory\n\n- one\n- two\n- three\n"),
+        ("a/memory/config.json", config),
+    ]);
+    let section = desk.section();
+    assert!(
+        section
+            .text
+            .ends_with("\n\n## Global (MEMORY.md)\n# Memory\n\n- one\n… 2 more lines in MEMORY.md"),
+        "{}",
+        section.text
+    );
+    assert_eq!(section.resident, []);
+}
+
+#[test]
+fn a_pinned_page_stands_in_full_however_little_room_there_is() {
+    let config = "{\"maxMemoryTokens\": 120}";
+    let text = format!("{}- Never push to main #pinned\n", entries(100));
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", config)]);
+    let section = desk.section();
+    assert!(section.text.contains("- Never push to main #pinned"));
+    assert_eq!(section.below_least, []);
+    assert_eq!(section.resident.last().unwrap().1, Fidelity::Full);
+}
+
+#[test]
+fn a_pinned_page_that_has_no_room_is_named() {
+    let config = "{\"maxMemoryTokens\": 40}";
+    let text = format!("- Never do this: {} #pinned\n", "and this ".repeat(100));
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", config)]);
+    assert_eq!(desk.section().below_least.len(), 1);
+}
+
+#[test]
+fn the_same_files_give_the_same_bytes_in_every_session() {
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &entries(300))]);
+    let first = desk.section();
+    for _ in 0..3 {
+        assert_eq!(desk.section(), first);
+    }
+}
+
+#[test]
+fn little_changes_where_an_entry_is_added_to_a_memory_that_is_full() {
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &entries(300))]);
+    let before = desk.section();
+    desk.write("a/memory/MEMORY.md", &format!("{}- One more: fact\n", entries(300)));
+    let after = desk.section();
+    let stays = before.resident.iter().filter(|page| after.resident.contains(page)).count();
+    assert!(stays * 10 >= before.resident.len() * 9, "{stays} of {}", before.resident.len());
+}
+
+#[test]
+fn a_page_keeps_its_id_over_an_edit_between_two_sessions() {
+    let desk = Desk::new(&[(
+        "a/memory/MEMORY.md",
+        "- the build needs python three and a compiler\n- x\n",
+    )]);
+    let before = desk.section().resident;
+    desk.write("a/memory/MEMORY.md", "- y\n- The build now needs python three and a C compiler\n");
+    let after = desk.section().resident;
+    assert_eq!(after[1].0, before[0].0);
+    // Without table and facts nothing is known of it.
+    for file in ["page-table.jsonl", "page-facts.jsonl"] {
+        drop(std::fs::remove_file(desk.folder.path().join("a/memory").join(file)));
+    }
+    desk.write("a/memory/MEMORY.md", "- The build again needs python three and a C compiler\n");
+    assert_ne!(desk.section().resident[0].0, before[0].0);
+}
+
+#[test]
+fn reading_makes_no_folder_and_a_folder_that_cannot_be_written_is_no_harm() {
+    let desk = Desk::new(&[("p/x", "")]);
+    desk.section();
+    assert!(!desk.folder.path().join("a").exists() && !desk.folder.path().join("p/.pi").exists());
+    let desk = Desk::new(&[
+        ("a/memory/MEMORY.md", "- a\n"),
+        ("a/memory/page-table.jsonl/x", "a folder is in the way"),
+    ]);
+    assert!(desk.section().text.contains("\n- a"));
+}
+
+#[test]
+fn memory_that_is_off_says_nothing() {
+    let desk = Desk::new(&[
+        ("a/memory/MEMORY.md", "- a\n"),
+        ("a/memory/config.json", "{\"enabled\": false}"),
+    ]);
+    assert_eq!(section(&mut desk.memory()), None);
+}
+
+#[test]
+fn bad_files_keep_no_section_from_going_out() {
+    let folder = Path::new("a/memory");
+    let desk = Desk::new(&[("p/.pi/memory/MEMORY.md", "- p: good\n")]);
+    let bad: [&[u8]; 5] = [
+        &b"- entry of a line\n".repeat(600_000),
+        b"\xff\xfe\x00binary",
+        b"---\na: [\n---\n- a\n",
+        b"- a\n<<<<<<< HEAD\n- b\n=======\n- c\n>>>>>>> x\n",
+        b"",
+    ];
+    for bytes in bad {
+        desk.write("a/memory/config.json", "{\"maxMemoryTokens\": \"many\", \"colour\": 1");
+        std::fs::write(desk.folder.path().join(folder).join("MEMORY.md"), bytes).unwrap();
+        assert!(desk.section().text.contains("- p: good"));
+    }
+}
+
+#[test]
+fn a_page_says_in_three_words_what_became_of_the_file_that_it_cites() {
+    let desk = Desk::new(&[
+        ("p/src/a.rs", "one\n"),
+        ("p/.pi/memory/MEMORY.md", "- Parser: see `src/a.rs`\n"),
+    ]);
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs`"));
+    desk.write("p/src/a.rs", "two\n");
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs` (cited file changed)"));
+    std::fs::remove_file(desk.folder.path().join("p/src/a.rs")).unwrap();
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs` (cited file gone)"));
+    desk.write("p/src/a.rs", "one\n");
+    assert!(desk.section().text.ends_with("- Parser: see `src/a.rs`"), "it is as it was");
+}

@@ -1,0 +1,47 @@
+//! How transcripts are replayed. Plain data.
+
+use std::path::PathBuf;
+
+use super::play::Playing;
+use config::Prices;
+use config::{Layout, PriceSetting, PriceTable, Settings};
+use context::tokens::Counter;
+
+/// How transcripts are replayed.
+#[derive(Debug, Clone)]
+pub struct Replaying {
+    /// The layout; `None`: plain messages, without Palimpsest.
+    pub layout: Option<Layout>,
+    /// Prices.
+    pub prices: Prices,
+    /// Tokens of the model's window; `None`: no limit, and the plain host never compacts.
+    pub window_tokens: Option<u64>,
+    /// How tokens are counted, for the session's decisions as well.
+    pub counter: Counter,
+    /// Tokens of the plain host's system prompt and tools.
+    pub host_tokens: u64,
+    /// Tokens of our own system prompt and tools.
+    pub overhead_tokens: u64,
+    /// The session's settings, except layout and prices.
+    pub settings: Settings,
+    /// Folder to write the requests to; `None`: they are not written.
+    pub dump: Option<PathBuf>,
+    /// Folder with a folder of snapshots for each transcript; see [`super::facts`].
+    pub snapshots: Option<PathBuf>,
+}
+
+impl Replaying {
+    /// The options for playing a session in this layout. `overhead_tokens`: our own system prompt and tools.
+    pub fn playing(&self, layout: Layout, overhead_tokens: u64) -> Playing {
+        let prices = PriceTable::Own(self.prices.clone());
+        let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());
+        Playing {
+            settings: Settings { layout, prices, ..self.settings.clone() },
+            counter: self.counter,
+            window_tokens: self.window_tokens,
+            fixed_tokens: self.host_tokens + overhead_tokens,
+            overhead_tokens,
+            snapshots: self.snapshots.clone(),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Reads session files of several agents into one shape: pi-ai messages in the order in which the model saw them.
+//!
+//! Formats are recognised by content, not by file name. Reading is lenient: what cannot be used is left out or mended, and
+//! counted in [`Transcript::notes`]. Must not interpret what tools did, count tokens or change a text.
+
+mod claude_code;
+mod codex;
+mod copilot;
+mod database;
+pub mod find;
+mod foreign;
+mod gemini;
+mod lines;
+mod message;
+mod neutral;
+mod notes;
+mod openclaw;
+mod opencode;
+mod pairing;
+mod path;
+mod pi;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use self::lines::{Line, Lines};
+use self::message::Message;
+use self::notes::Notes;
+use base::error::{Error, Result};
+use base::object::Room;
+
+/// The program that wrote a session file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A first line `{"session":{…}}`, then one pi-ai message per line.
+    Neutral,
+    /// Pi: `~/.pi/agent/sessions/*/*.jsonl`, versions 1 to 3.
+    Pi,
+    /// Claude Code: `~/.claude/projects/*/*.jsonl`.
+    ClaudeCode,
+    /// Codex: `~/.codex/sessions/**/rollout-*.jsonl`, with and without a wrapper around each item.
+    Codex,
+    /// GitHub Copilot CLI: `~/.copilot/session-state/*/events.jsonl`.
+    Copilot,
+    /// Gemini CLI: `~/.gemini/tmp/*/chats/**/*.jsonl`, before that `*.json`.
+    Gemini,
+    /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that `storage/session/*/*.json`; and what
+    /// `opencode export` writes.
+    OpenCode,
+    /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a deleted session. Before 2026.8
+    /// its files are in Pi's form, and read as such.
+    OpenClaw,
+}
+
+impl Format {
+    /// The format that a line belongs to; `None` if it occurs in several formats or in none.
+    fn of(line: &Line<'_>) -> Option<Self> {
+        let readers = [
+            (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
+            (openclaw::knows, Self::OpenClaw),
+            (pi::knows, Self::Pi),
+            (codex::knows, Self::Codex),
+            (copilot::knows, Self::Copilot),
+            (gemini::knows, Self::Gemini),
+            (opencode::knows, Self::OpenCode),
+            (claude_code::knows, Self::ClaudeCode),
+        ];
+        readers.into_iter().find(|(knows, _)| knows(line)).map(|(_, format)| format)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Neutral => "neutral",
+            Self::Pi => "pi",
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+            Self::OpenClaw => "openclaw",
+        })
+    }
+}
+
+/// A recorded session.
+///
+/// Every tool call has exactly one result, after its assistant message and before the next other message. An assistant
+/// message has at least one block. System messages and compactions are left out; a compaction's summary is a user message,
+/// and the messages before it are kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transcript {
+    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; the ID of a session of a database, with the
+    /// number of the conversation behind it if it has several.
+    pub name: String,
+    /// What wrote the file.
+    pub format: Format,
+    /// The session's ID, if the file has one.
+    pub session_id: Option<String>,
+    /// The folder in which the agent began, if the file names it.
+    pub cwd: Option<String>,
+    /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed have a `meta` of `injected` or
+    /// `compaction_summary`.
+    pub messages: Vec<String>,
+    /// Kind of each tool (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`) by its name, if the file says it.
+    pub tool_kinds: BTreeMap<String, String>,
+    /// What was left out or mended, one line each with its count.
+    pub notes: Vec<String>,
+}
+
+impl Transcript {
+    /// Reads a session file, plain or gzipped, or one session of a database: `FILE#SESSION`, see [`find`].
+    ///
+    /// # Errors
+    /// `FILE` if it cannot be read, or is no regular file; `MALFORMED_TRANSCRIPT` with the line if it is not a session file, or would
+    /// take more memory than eight times its text and 32 MiB; `ARCHIVE_EXPANDS` if it is compressed and expands to more than an archive
+    /// may.
+    pub fn read(path: &Path) -> Result<Self> {
+        if let Some((file, session)) = find::in_database(path)? {
+            let mut notes = Notes::default();
+            let (format, parts) = database::read(&file, &session, &mut notes)?;
+            return Ok(Self::new(session, format, parts, notes));
+        }
+        Self::parse(path, &lines::bytes_of(path)?)
+    }
+
+    /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of the files beside it if OpenCode
+    /// wrote it before 1.2.
+    ///
+    /// # Errors
+    /// As [`Self::read`], but for `FILE`.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let mut notes = Notes::default();
+        let text = lines::text_of(bytes, &mut notes)?;
+        let room = Room::for_file(text.len());
+        let (format, lines) = recognised(&text, &room, &mut notes).map_err(|(line, problem)| {
+            Error::MalformedTranscript { path: path.to_owned(), line, problem }
+        })?;
+        let parts = match format {
+            Format::Neutral => neutral::read(lines, &mut notes),
+            Format::Pi => pi::read(lines, &mut notes),
+            Format::ClaudeCode => claude_code::read(lines, &mut notes),
+            Format::Codex => codex::read(lines, &mut notes),
+            Format::Copilot => copilot::read(&lines, &mut notes),
+            Format::Gemini => gemini::read(lines, &mut notes),
+            Format::OpenCode => opencode::read(lines, path, &mut notes),
+            Format::OpenClaw => openclaw::read(lines, &mut notes),
+        };
+        Ok(Self::new(find::name_of(path), format, parts, notes))
+    }
+
+    /// A transcript of messages that are at hand, read as a file in the neutral form would be.
+    pub fn of_messages(name: &str, cwd: &str, messages: &[String]) -> Self {
+        let head = serde_json::json!({ "session": { "id": name, "cwd": cwd } }).to_string();
+        let lines: Vec<&str> =
+            std::iter::once(head.as_str()).chain(messages.iter().map(String::as_str)).collect();
+        let mut notes = Notes::default();
+        let text = lines.join("\n");
+        // They are our own.
+        let room = Room::of(usize::MAX);
+        let parts = neutral::read(Lines::parse(&text, &room, &mut notes).found, &mut notes);
+        Self::new(name.to_owned(), Format::Neutral, parts, notes)
+    }
+
+    fn new(name: String, format: Format, parts: Parts, mut notes: Notes) -> Self {
+        let messages = pairing::pair(message::timed(parts.messages, &mut notes), &mut notes);
+        Self {
+            name,
+            format,
+            session_id: parts.session_id,
+            cwd: parts.cwd,
+            messages: messages.into_iter().map(Message::into_json).collect(),
+            tool_kinds: parts.tool_kinds,
+            notes: notes.into_lines(),
+        }
+    }
+}
+
+/// What a reader of one format found.
+#[derive(Debug, Default)]
+struct Parts {
+    session_id: Option<String>,
+    cwd: Option<String>,
+    messages: Vec<Message>,
+    tool_kinds: BTreeMap<String, String>,
+}
+
+/// The format of a text and its lines; of a document over several lines, the document as one.
+///
+/// # Errors
+/// The line to look at and what is wrong with it.
+fn recognised<'a>(
+    text: &'a str,
+    room: &Room,
+    notes: &mut Notes,
+) -> std::result::Result<(Format, Vec<Line<'a>>), (u64, String)> {
+    let mut of_lines = Notes::default();
+    let lines = Lines::parse(text, room, &mut of_lines);
+    if let Some(too_much) = lines.too_much(room) {
+        return Err(too_much);
+    }
+    if let Some(format) = lines.found.iter().find_map(Format::of) {
+        notes.append(of_lines);
+        return Ok((format, lines.found));
+    }
+    let Some(document) = lines.document(text, room, notes) else { return Err(lines.complaint()) };
+    let document = document?;
+    match Format::of(&document) {
+        Some(format) => Ok((format, vec![document])),
+        None => Err((document.number, lines::UNKNOWN.to_owned())),
+    }
+}

@@ -1,0 +1,59 @@
+//! Databases that hold sessions: finds out which program's one is and has that program's reader read it. Must not know a table.
+
+use std::path::Path;
+
+use super::foreign::{self, Failure, Foreign};
+use super::notes::Notes;
+use super::{Format, Parts, openclaw, opencode};
+use base::error::Result;
+
+/// Whether sessions of a program that is known are in a database.
+///
+/// # Errors
+/// As [`sessions`].
+pub(super) fn is_known(path: &Path) -> Result<bool> {
+    foreign::read(path, |foreign| Ok(program(foreign)?.is_some()))
+}
+
+/// The names of the sessions in a database, in order, or of what `only` names of them; `None` if it is of something else.
+///
+/// # Errors
+/// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if it is newer than its reader.
+pub(super) fn sessions(path: &Path, only: Option<&str>) -> Result<Option<Vec<String>>> {
+    foreign::read(path, |foreign| match program(foreign)? {
+        Some(Format::OpenClaw) => openclaw::database::sessions(foreign, only).map(Some),
+        Some(_) if only.is_none() => opencode::database::sessions(foreign).map(Some),
+        Some(_) => Ok(only.map(|name| vec![name.to_owned()])),
+        None => Ok(None),
+    })
+}
+
+/// Reads a session of a database by its name.
+///
+/// # Errors
+/// As [`sessions`], and `MALFORMED_TRANSCRIPT` if it is not in there.
+pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format, Parts)> {
+    foreign::read(path, |foreign| {
+        let Some(format) = program(foreign)? else {
+            return Err(Failure::Content(UNKNOWN.to_owned()));
+        };
+        let parts = match format {
+            Format::OpenClaw => openclaw::database::read(foreign, name, notes)?,
+            _ => opencode::database::read(foreign, name, notes)?,
+        };
+        let missing =
+            || Failure::Content(format!("begins a database without the session `{name}`"));
+        parts.map(|parts| (format, parts)).ok_or_else(missing)
+    })
+}
+
+/// What is wrong with a database of something else.
+pub(super) const UNKNOWN: &str = "begins a database that is neither OpenCode's nor OpenClaw's";
+
+/// The program whose sessions are in a database.
+fn program(foreign: &Foreign) -> std::result::Result<Option<Format>, Failure> {
+    if opencode::database::is_ours(foreign)? {
+        return Ok(Some(Format::OpenCode));
+    }
+    Ok(openclaw::database::is_ours(foreign)?.then_some(Format::OpenClaw))
+}

@@ -1,0 +1,144 @@
+//! The records of a session of Gemini CLI, brought into one list of messages. Must not know what is in a message, except for
+//! finding the same message again.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::Record;
+use super::content::{call_ids, text_of};
+use crate::transcript::notes::Notes;
+
+/// The answer that the program puts behind a summary in the model's name.
+const ACKNOWLEDGED: &str = "Got it. Thanks for the additional context!";
+
+/// A session while it is read.
+#[derive(Default)]
+pub(super) struct Log {
+    records: Vec<Record>,
+    /// Index of each message by its ID.
+    by_id: HashMap<String, usize>,
+    folder: Option<String>,
+}
+
+impl Log {
+    /// Takes a record.
+    pub(super) fn take(&mut self, mut object: Map<String, Value>, line: u64, notes: &mut Notes) {
+        if let Some(id) = object.get("$rewindTo") {
+            self.rewind(id.as_str().unwrap_or_default(), notes);
+        } else if let Some(Value::Object(mut set)) = object.remove("$set") {
+            self.header(&set);
+            self.list(set.remove("messages"), notes);
+        } else if object.contains_key("id") && object.contains_key("type") {
+            self.put(object);
+        } else if object.contains_key("sessionId") {
+            self.header(&object);
+            self.list(object.remove("messages"), notes);
+        } else {
+            notes.count_at("records of an unknown kind left out", line);
+        }
+    }
+
+    /// The messages in order.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter()
+    }
+
+    /// The folder that the header names.
+    pub(super) fn folder(&self) -> Option<String> {
+        self.folder.clone()
+    }
+
+    fn header(&mut self, object: &Map<String, Value>) {
+        let folders = object.get("directories").and_then(Value::as_array);
+        let first = folders.and_then(|folders| folders.first()?.as_str());
+        if self.folder.is_none() {
+            self.folder = first.map(str::to_owned);
+        }
+    }
+
+    /// Takes a message, in the place of the one with its ID if there is one.
+    fn put(&mut self, object: Map<String, Value>) {
+        let id = object.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let record = Record { object, is_summary: false };
+        if let Some(at) = self.by_id.get(&id) {
+            self.records[*at] = record;
+        } else {
+            self.by_id.insert(id, self.records.len());
+            self.records.push(record);
+        }
+    }
+
+    /// Takes a whole list: what of it is not known yet.
+    fn list(&mut self, messages: Option<Value>, notes: &mut Notes) {
+        let Some(Value::Array(messages)) = messages else { return };
+        let objects: Vec<Map<String, Value>> = messages
+            .into_iter()
+            .filter_map(|message| match message {
+                Value::Object(object) => Some(object),
+                _ => None,
+            })
+            .collect();
+        let known = Known::of(&self.records);
+        let acknowledges = |object: Option<&Map<String, Value>>| {
+            object.is_some_and(|object| is(object, "gemini") && text_in(object) == ACKNOWLEDGED)
+        };
+        for at in 0..objects.len() {
+            let object = &objects[at];
+            let id = object.get("id").and_then(Value::as_str).unwrap_or_default();
+            if self.by_id.contains_key(id) || known.has(object) || acknowledges(Some(object)) {
+                continue;
+            }
+            let is_summary = is(object, "user") && acknowledges(objects.get(at + 1));
+            self.put(object.clone());
+            if let Some(record) = self.records.last_mut().filter(|_| is_summary) {
+                record.is_summary = true;
+                notes.count("compressions not applied");
+            }
+        }
+    }
+
+    /// Drops a message and all after it; all if there is no such message, as the program does.
+    fn rewind(&mut self, id: &str, notes: &mut Notes) {
+        let from = self.by_id.get(id).copied().unwrap_or(0);
+        for _ in self.records.drain(from..) {
+            notes.count("messages of branches that were left");
+        }
+        self.by_id.retain(|_, at| *at < from);
+    }
+}
+
+/// What is in the messages so far, whatever their IDs: a list that goes on has new ones.
+struct Known {
+    said: HashSet<(String, String)>,
+    calls: HashSet<String>,
+}
+
+impl Known {
+    fn of(records: &[Record]) -> Self {
+        let objects = || records.iter().map(|record| &record.object);
+        Self { said: objects().map(said).collect(), calls: objects().flat_map(call_ids).collect() }
+    }
+
+    /// Whether a message is known: by its calls and results if it has any, else by its text.
+    fn has(&self, object: &Map<String, Value>) -> bool {
+        let mut calls = call_ids(object).into_iter().peekable();
+        if calls.peek().is_some() {
+            return calls.all(|id| self.calls.contains(&id));
+        }
+        self.said.contains(&said(object))
+    }
+}
+
+fn said(object: &Map<String, Value>) -> (String, String) {
+    let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
+    (kind.to_owned(), text_in(object))
+}
+
+fn text_in(object: &Map<String, Value>) -> String {
+    object.get("content").map(text_of).unwrap_or_default()
+}
+
+fn is(object: &Map<String, Value>, kind: &str) -> bool {
+    object.get("type").and_then(Value::as_str) == Some(kind)
+}

@@ -1,0 +1,376 @@
+//! Reads the lines of a session file as JSON objects. Handles compression, invalid text, and torn and foreign lines.
+//!
+//! Must not know a format of sessions.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::{Map, Value};
+
+use super::notes::Notes;
+use base::error::{Error, Result};
+use base::object::Room;
+use files::private;
+use store::{MAX_WINDOW_LOG, max_expanded};
+
+/// A file that begins like this is gzipped (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// A file that begins like this is compressed by zstd (RFC 8878).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// A line that is a JSON object.
+#[derive(Debug)]
+pub(super) struct Line<'a> {
+    /// Counted from 1, blank lines too.
+    pub(super) number: u64,
+    /// Its text if `object` was parsed from it; `None` if the text had to be mended.
+    pub(super) text: Option<&'a str>,
+    /// The object.
+    pub(super) object: Map<String, Value>,
+}
+
+impl Line<'_> {
+    /// The string at a key of the object.
+    pub(super) fn text_at(&self, key: &str) -> Option<&str> {
+        self.object.get(key)?.as_str()
+    }
+
+    /// The object at a key of the object.
+    pub(super) fn object_at(&self, key: &str) -> Option<&Map<String, Value>> {
+        self.object.get(key)?.as_object()
+    }
+
+    /// Whether the object has this key with `true`.
+    pub(super) fn flag(&self, key: &str) -> bool {
+        self.object.get(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+/// The lines of a file.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    /// The lines that are JSON objects, in order.
+    pub(super) found: Vec<Line<'a>>,
+    /// The first line that is not: its number and what is wrong with it.
+    bad: Option<(u64, String)>,
+    /// The line for which there was no room any more.
+    full: Option<u64>,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads the lines; those that are not JSON objects are left out.
+    pub(super) fn parse(text: &'a str, room: &Room, notes: &mut Notes) -> Self {
+        let mut lines = Self { found: Vec::new(), bad: None, full: None };
+        for (number, line) in (1..).zip(text.split('\n')) {
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            let is_taken = room.take(2 * size_of::<Line<'_>>()).is_ok();
+            let object = object_of(line, room);
+            if !is_taken || room.is_full() {
+                lines.full = Some(number);
+                break;
+            }
+            match object {
+                Ok((object, as_given)) => {
+                    if !as_given {
+                        notes.count_at("lines with half a surrogate pair, mended", number);
+                    }
+                    lines.found.push(Line { number, text: as_given.then_some(line), object });
+                }
+                Err(problem) => {
+                    let torn = number > 1 && text.len() == line_end(text, line);
+                    let what = if torn { "torn last line left out" } else { NOT_OBJECTS };
+                    notes.count_at(what, number);
+                    lines.bad.get_or_insert((number, problem));
+                }
+            }
+        }
+        lines
+    }
+
+    /// Reads the whole text as one object, whatever its lines; `None` if it does not begin as one, or if its first line is one.
+    ///
+    /// # Errors
+    /// The line to look at and what is wrong with it.
+    pub(super) fn document(
+        &self,
+        text: &'a str,
+        room: &Room,
+        notes: &mut Notes,
+    ) -> Option<std::result::Result<Line<'a>, (u64, String)>> {
+        let first = self.bad.as_ref().map(|(number, _)| *number)?;
+        if !text.trim_start().starts_with('{')
+            || self.found.first().is_some_and(|line| line.number < first)
+        {
+            return None;
+        }
+        Some(match object_of(text, room) {
+            Ok((object, as_given)) => {
+                if !as_given {
+                    notes.count("half surrogate pairs, mended");
+                }
+                Ok(Line { number: first, text: None, object })
+            }
+            Err(problem) => {
+                let error = serde_json::from_str::<Map<String, Value>>(text).err();
+                Err((error.map_or(first, |error| error.line() as u64), problem))
+            }
+        })
+    }
+
+    /// The line for which there was no room any more, and that.
+    pub(super) fn too_much(&self, room: &Room) -> Option<(u64, String)> {
+        self.full.map(|line| (line, too_much(room)))
+    }
+
+    /// Why the file is not a session file: the line to look at and what is wrong with it.
+    pub(super) fn complaint(self) -> (u64, String) {
+        match (self.found.first(), self.bad) {
+            (Some(line), bad) if bad.as_ref().is_none_or(|(number, _)| line.number < *number) => {
+                (line.number, UNKNOWN.to_owned())
+            }
+            (_, Some(bad)) => bad,
+            (_, None) => (1, "is missing: there is nothing in it".to_owned()),
+        }
+    }
+}
+
+/// What is wrong with an object that no format has.
+pub(super) const UNKNOWN: &str = "belongs to no session format that is known";
+
+const NOT_OBJECTS: &str = "lines that are no JSON object left out";
+
+/// What is wrong where there is no room.
+pub(super) fn too_much(room: &Room) -> String {
+    format!("takes more than {} bytes of memory, with all before it", room.size())
+}
+
+/// The bytes of a file, if it is a regular one.
+///
+/// # Errors
+/// `FILE`.
+pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = private::open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|source| Error::File { act: "read", path: path.to_owned(), source })?;
+    Ok(bytes)
+}
+
+/// The text of a file, decompressed as far as possible. Bytes that are not UTF-8 become U+FFFD.
+///
+/// # Errors
+/// `ARCHIVE_EXPANDS` for one that expands to more than an archive may.
+pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, str>> {
+    let decoder: Option<Box<dyn Read + '_>> = if bytes.starts_with(&GZIP) {
+        Some(Box::new(MultiGzDecoder::new(bytes)))
+    } else if bytes.starts_with(&ZSTD) {
+        zstd::Decoder::new(bytes).ok().map(|mut decoder| {
+            // What it takes is known: an error would be one of reading.
+            let _ = decoder.window_log_max(MAX_WINDOW_LOG);
+            Box::new(decoder) as Box<dyn Read + '_>
+        })
+    } else {
+        None
+    };
+    let bytes = if let Some(decoder) = decoder {
+        let limit = max_expanded(bytes.len() as u64);
+        let mut plain = Vec::new();
+        if decoder.take(limit + 1).read_to_end(&mut plain).is_err() {
+            notes.count("the compressed file is damaged, what comes before is read");
+        }
+        if plain.len() as u64 > limit {
+            let line = memchr::memchr_iter(b'\n', &plain).count() as u64 + 1;
+            return Err(Error::ArchiveExpands { what: "session file", line, limit });
+        }
+        Cow::Owned(plain)
+    } else {
+        Cow::Borrowed(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes))
+    };
+    let lossy = match bytes {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
+            Ok(text) => return Ok(Cow::Owned(text)),
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        }),
+    };
+    if matches!(lossy, Cow::Owned(_)) {
+        notes.count("bytes that are not UTF-8 replaced");
+    }
+    Ok(lossy)
+}
+
+/// Where `line`, a part of `text`, ends in it.
+fn line_end(text: &str, line: &str) -> usize {
+    line.as_ptr() as usize - text.as_ptr() as usize + line.len()
+}
+
+/// Parses an object, such as a line; also returns whether it is unchanged. JavaScript writes lone surrogates, which are not valid text, as
+/// escapes; these become U+FFFD.
+///
+/// # Errors
+/// What is wrong with it; also if there is no room for it, which is full then.
+pub(super) fn object_of(
+    line: &str,
+    room: &Room,
+) -> std::result::Result<(Map<String, Value>, bool), String> {
+    let error = match room.object(line) {
+        Ok(object) => return Ok((object, true)),
+        Err(error) => error,
+    };
+    if room.is_full() {
+        return Err(too_much(room));
+    }
+    let mended = without_lone_surrogates(line);
+    match mended.map(|mended| room.object(&mended)) {
+        Some(Ok(object)) => Ok((object, false)),
+        _ if error.is_data() => Err("is not a JSON object".to_owned()),
+        _ => Err(format!("is not JSON: {}", without_place(&error))),
+    }
+}
+
+/// The line with escapes of lone surrogates replaced. `None` if it has none.
+fn without_lone_surrogates(line: &str) -> Option<String> {
+    let mut mended = String::with_capacity(line.len());
+    let mut rest = line;
+    let mut changed = false;
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at..];
+        let (length, replaced) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, false),
+            (Some(0xd800..=0xdfff), _) => (6, true),
+            // A backslash and the character it escapes, which may be another backslash.
+            _ => (1 + escape[1..].chars().next().map_or(0, char::len_utf8), false),
+        };
+        mended.push_str(&rest[..at]);
+        mended.push_str(if replaced { "\\ufffd" } else { &escape[..length] });
+        changed |= replaced;
+        rest = &escape[length..];
+    }
+    mended.push_str(rest);
+    changed.then_some(mended)
+}
+
+/// The UTF-16 unit of an escape `\uXXXX` at the start of a text.
+fn unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+/// The error without the line and column in the one line that was read.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room() -> Room {
+        Room::for_file(0)
+    }
+
+    #[test]
+    fn many_small_values_are_read_only_as_long_as_there_is_room() {
+        let text = format!("{{}}\n{{\"a\":[{}0]}}\n", "{\"a\":1},".repeat(10_000));
+        let room = Room::of(100_000);
+        let lines = Lines::parse(&text, &room, &mut Notes::default());
+        assert_eq!(lines.found.len(), 1);
+        let (line, problem) = lines.too_much(&room).unwrap();
+        assert_eq!(line, 2);
+        assert!(problem.contains("more than 100000 bytes of memory"), "{problem}");
+        let room = Room::of(100_000);
+        let text = "{}\n".repeat(10_000);
+        let lines = Lines::parse(&text, &room, &mut Notes::default());
+        assert!(lines.found.len() < 1_000 && lines.too_much(&room).is_some());
+    }
+
+    #[test]
+    fn what_expands_without_end_is_refused_where_it_is_too_much() {
+        use std::io::Write as _;
+        let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        bomb.write_all(&vec![b'x'; 1 << 20]).unwrap();
+        let member = bomb.finish().unwrap();
+        let frame = zstd::encode_all(&vec![b'x'; 1 << 20][..], 1).unwrap();
+        for part in [member, frame] {
+            let error = text_of(&part.repeat(2_000), &mut Notes::default()).unwrap_err();
+            assert_eq!(error.code(), "ARCHIVE_EXPANDS");
+            assert!(error.to_string().contains("session file"), "{error}");
+        }
+    }
+
+    fn notes_of(text: &str) -> (usize, Vec<String>) {
+        let mut notes = Notes::default();
+        let found = Lines::parse(text, &room(), &mut notes).found.len();
+        (found, notes.into_lines())
+    }
+
+    #[test]
+    fn blank_lines_are_passed_over_and_counted_in_the_numbers() {
+        let mut notes = Notes::default();
+        let lines = Lines::parse("\n{\"a\":1}\r\n\n{\"b\":2}", &room(), &mut notes);
+        let numbers: Vec<u64> = lines.found.iter().map(|line| line.number).collect();
+        assert_eq!(numbers, [2, 4]);
+    }
+
+    #[test]
+    fn a_bad_line_is_distinguished_from_a_torn_one() {
+        assert_eq!(
+            notes_of("{}\n{\"a\":\n[1]\n{\"b\""),
+            (
+                1,
+                vec![
+                    "lines that are no JSON object left out: 2 (first at line 2)".to_owned(),
+                    "torn last line left out: 1 (line 4)".to_owned(),
+                ]
+            )
+        );
+        let ended = "lines that are no JSON object left out: 1 (line 2)".to_owned();
+        assert_eq!(notes_of("{}\n{\"b\"\n"), (1, vec![ended]));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_does_not_lose_the_line() {
+        let mut notes = Notes::default();
+        let text = r#"{"a":"x\ud83dy \ud83d\ude00 \\ud83d","b":"\udc00"}"#;
+        let lines = Lines::parse(text, &room(), &mut notes);
+        assert_eq!(lines.found[0].text_at("a"), Some("x\u{fffd}y 😀 \\ud83d"));
+        assert_eq!(lines.found[0].text_at("b"), Some("\u{fffd}"));
+        assert_eq!(lines.found[0].text, None);
+    }
+
+    #[test]
+    fn an_object_over_several_lines_is_a_document() {
+        let document = |text: &str| {
+            let mut notes = Notes::default();
+            let lines = Lines::parse(text, &room(), &mut notes);
+            let found = lines.document(text, &room(), &mut notes);
+            found.map(|found| found.map(|line| line.object.len()))
+        };
+        assert_eq!(document("\n{\n \"a\": 1,\n \"b\": {}\n}\n"), Some(Ok(2)));
+        let eof = "is not JSON: EOF while parsing an object".to_owned();
+        assert_eq!(document("{\n \"a\": 1,\n \"b\": {}\n"), Some(Err((4, eof))));
+        let comma = "is not JSON: expected `,` or `}`".to_owned();
+        assert_eq!(document("{\n \"a\": 1\n \"b\": 2\n}"), Some(Err((3, comma))));
+        assert_eq!(document("{\"a\":1}\n{\"b\""), None, "the first line is an object");
+        assert_eq!(document("a,b\n"), None);
+        assert_eq!(document(""), None);
+    }
+
+    #[test]
+    fn what_is_no_json_is_named() {
+        for (text, expected) in [
+            ("", (1, "is missing: there is nothing in it")),
+            ("\n# notes\n", (2, "is not JSON: expected value")),
+            ("[1]\n", (1, "is not a JSON object")),
+            ("{\"a\":1}\nx", (1, "belongs to no session format that is known")),
+            ("x\n{\"a\":1}", (1, "is not JSON: expected value")),
+        ] {
+            let (line, problem) = Lines::parse(text, &room(), &mut Notes::default()).complaint();
+            assert_eq!((line, problem.as_str()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Replays: transcripts through a session, measured. Those of `tests/common/recordings.rs` where they are there.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use base::object::{AsOf, ObjectId};
+use config::Prices;
+use config::{Layout, Settings};
+use context::tokens::Counter;
+use flate2::read::MultiGzDecoder;
+use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
+use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
+use replay::options::Replaying;
+use replay::play::play;
+use replay::report::FileReport;
+use replay::run::replay;
+use replay::transcript::Transcript;
+use serde_json::{Value, json};
+use store::Store;
+
+fn replaying(layout: Option<Layout>) -> Replaying {
+    Replaying {
+        layout,
+        prices: Prices::preset("anthropic").unwrap(),
+        window_tokens: None,
+        counter: Counter::Characters,
+        host_tokens: FIXED_TOKENS,
+        overhead_tokens: OVERHEAD_TOKENS,
+        settings: Settings::default(),
+        dump: None,
+        snapshots: None,
+    }
+}
+
+fn recordings() -> Option<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(crate::data::find("transcripts")?).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    Some(files)
+}
+
+fn replayed(file: &Path, layout: Option<Layout>) -> FileReport {
+    replay(&Transcript::read(file).unwrap(), &replaying(layout)).unwrap()
+}
+
+#[test]
+fn recorded_sessions_cost_less_and_the_plain_host_costs_what_it_costs() {
+    let Some(files) = recordings() else { return };
+    for file in files.iter().step_by(6) {
+        let ours = replayed(file, Some(Layout::Log));
+        let plain = replayed(file, None);
+        assert!(ours.calls > 0 && ours.bill.ratio < 1.1, "{}: {:?}", ours.name, ours.bill);
+        assert_eq!(plain.bill.ours.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
+        assert_eq!(ours.bill.plain.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
+        assert_eq!((plain.faults.raw, plain.plain_faults.raw), (0, 0), "{}", plain.name);
+    }
+}
+
+#[test]
+fn the_ledger_of_a_session_that_is_played_says_what_its_requests_cost() {
+    let Some(files) = recordings() else { return };
+    let close = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
+    for file in files.iter().step_by(6) {
+        for (prices, window_tokens) in [("anthropic", None), ("openai", Some(200_000))] {
+            let prices = Prices::preset(prices).unwrap();
+            let replaying = Replaying { prices, window_tokens, ..replaying(Some(Layout::Log)) };
+            let transcript = Transcript::read(file).unwrap();
+            let report = replay(&transcript, &replaying).unwrap();
+            let live = play(
+                &transcript,
+                &replaying.playing(Layout::Log, OVERHEAD_TOKENS),
+                &mut |_| Ok(()),
+            )
+            .unwrap();
+            let bill = live.state().bill();
+            let ours: f64 = report.series.iter().map(|call| call.ours.cost).sum();
+            let plain: f64 = report.series.iter().map(|call| call.plain.cost).sum();
+            let said = (bill.our_account().cost, bill.plain_account().cost);
+            assert!(close(said.0, ours), "{} ours: {} is {ours}", report.name, said.0);
+            assert!(close(said.1, plain), "{} plain: {} is {plain}", report.name, said.1);
+        }
+    }
+}
+
+/// A line that is long enough to be needed.
+fn line(name: &str) -> String {
+    format!("{name} is a line that can be needed later on")
+}
+
+fn user(text: &str, time: i64) -> String {
+    json!({ "role": "user", "content": text, "timestamp": time }).to_string()
+}
+
+fn step(call: usize, tool: &str, args: &Value, output: &str) -> [String; 2] {
+    let time = 10 + call;
+    let id = format!("c{call}");
+    let asked = json!({ "type": "toolCall", "id": id, "name": tool, "arguments": args });
+    let shown = json!([{ "type": "text", "text": output }]);
+    [
+        json!({ "role": "assistant", "content": [asked], "timestamp": time }).to_string(),
+        json!({ "role": "toolResult", "toolCallId": id, "toolName": tool, "content": shown, "isError": false, "timestamp": time })
+            .to_string(),
+    ]
+}
+
+/// A transcript named `made`.
+fn transcript(messages: &[String]) -> Transcript {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.jsonl");
+    let header = json!({ "session": { "id": "made" } }).to_string();
+    std::fs::write(&path, format!("{header}\n{}\n", messages.join("\n"))).unwrap();
+    Transcript::read(&path).unwrap()
+}
+
+/// The requests that a dump holds, as lists of messages.
+fn dumped(folder: &Path) -> Vec<Vec<Value>> {
+    let file = std::fs::File::open(folder.join("made.jsonl.gz")).unwrap();
+    let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
+    let calls = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let numbered = calls.enumerate().map(|(number, call)| {
+        assert_eq!(call["call"], number);
+        assert_eq!(call.as_object().unwrap().len(), 2, "{call}");
+        call["messages"].as_array().unwrap().clone()
+    });
+    numbered.collect()
+}
+
+#[test]
+fn a_dump_has_one_line_for_each_answer_with_the_messages_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut messages = vec![user("Go on.", 1)];
+    messages.extend(step(1, "read", &json!({ "path": "a" }), "one"));
+    messages.extend(step(2, "read", &json!({ "path": "b" }), "two"));
+    messages.push(json!({ "role": "assistant", "content": "done" }).to_string());
+    messages.push(user("Thanks.", 5));
+    for layout in [None, Some(Layout::Log)] {
+        let dump = folder.path().join(format!("{layout:?}/new"));
+        let replaying = Replaying { dump: Some(dump.clone()), ..replaying(layout) };
+        let report = replay(&transcript(&messages), &replaying).unwrap();
+        let given: Vec<Value> =
+            messages.iter().map(|json| serde_json::from_str(json).unwrap()).collect();
+        assert_eq!(dumped(&dump), [&given[..1], &given[..3], &given[..5]], "{layout:?}");
+        assert_eq!((report.calls, report.series.len()), (3, 3));
+    }
+}
+
+#[test]
+fn a_needed_line_that_a_preview_left_out_is_a_fault_of_ours_alone() {
+    let long = |name: &str| {
+        let rows = (0..4_000).map(|row| format!("{row} of {name}, some words to fill it\n"));
+        rows.collect::<String>()
+    };
+    let middle = line("the middle");
+    let output = format!("{}{middle}\n{}", long("first"), long("last"));
+    let mut messages = vec![user("Go on.", 1)];
+    messages.extend(step(1, "bash", &json!({ "command": "make" }), &output));
+    messages.extend(step(2, "bash", &json!({ "command": "ls" }), "short"));
+    messages.push(json!({ "role": "assistant", "content": middle }).to_string());
+    let report = replay(&transcript(&messages), &replaying(Some(Layout::Log))).unwrap();
+    let faults: Vec<_> = report.series.iter().map(|call| call.ours.fault.clone()).collect();
+    let fault = faults[2].clone().unwrap();
+    assert_eq!((&faults[0], &faults[1]), (&None, &None));
+    assert_eq!((fault.lines, fault.strict, fault.own_words), (1, true, false));
+    assert_eq!(fault.sources, [2]);
+    let charge = report.series[2].ours.tokens * 0.1 + 1.25 * 2_060.0;
+    assert!((fault.cost - charge).abs() < 1e-6, "{fault:?}");
+    assert_eq!((report.faults.raw, report.plain_faults.raw), (1, 0));
+}
+
+/// A transcript with the content of its results in another shape.
+fn with_results(messages: &[String], shape: &dyn Fn(&str) -> Value) -> Transcript {
+    let reshaped = messages.iter().map(|json| {
+        let mut message: Value = serde_json::from_str(json).unwrap();
+        if message["role"] == "toolResult" {
+            message["content"] = shape(message["content"][0]["text"].as_str().unwrap());
+        }
+        message.to_string()
+    });
+    transcript(&reshaped.collect::<Vec<_>>())
+}
+
+#[test]
+fn a_session_costs_the_same_whatever_the_shape_of_its_results() {
+    let block = |text: &str| json!({ "type": "text", "text": text });
+    let output = |step: usize| {
+        let rows = (0..60 + 17 * (step % 7)).map(|row| format!("{row} of {step}: {}", line("it")));
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    let mut messages = vec![user("Go on.", 1)];
+    for number in 0..40 {
+        messages.extend(step(number, "look_up", &json!({ "n": number }), &output(number)));
+    }
+    messages.push(json!({ "role": "assistant", "content": "done" }).to_string());
+    let report = |shape: &dyn Fn(&str) -> Value| {
+        replay(&with_results(&messages, shape), &replaying(Some(Layout::Log))).unwrap()
+    };
+    let one = report(&|text| json!([block(text)]));
+    assert!(one.epochs.len() > 1 && one.bill.ratio < 0.8, "{:?}", one.bill);
+    for other in [
+        report(&|text| json!(text)),
+        report(&|text| json!([{ "annotations": {}, "type": "text", "text": text }])),
+    ] {
+        assert_eq!((other.bill, other.epochs), (one.bill, one.epochs.clone()));
+    }
+    // Two blocks have no line feed between them, which is a character less.
+    let two = report(&|text| {
+        let (first, rest) = text.split_once('\n').unwrap();
+        json!([block(first), block(rest)])
+    });
+    assert!((two.bill.ratio - one.bill.ratio).abs() < 0.001, "{:?} {:?}", two.bill, one.bill);
+    assert_eq!(two.faults.raw, one.faults.raw);
+}
+
+#[test]
+fn both_sides_keep_to_the_window_and_the_host_compacts_where_we_cannot_fold() {
+    // Nothing can be collapsed in what the user says.
+    let mut messages = Vec::new();
+    for turn in 0..20 {
+        messages.push(user(&format!("{turn} {}", "word ".repeat(8_000)), turn));
+        let answer = json!({ "role": "assistant", "content": "ok", "timestamp": turn });
+        messages.push(answer.to_string());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let dump = Some(folder.path().to_owned());
+    let replaying =
+        Replaying { window_tokens: Some(100_000), dump, ..replaying(Some(Layout::Log)) };
+    let report = replay(&transcript(&messages), &replaying).unwrap();
+    let limit = 100_000.0 - 16_384.0;
+    assert!(report.peak_window.ours <= limit && report.peak_window.plain <= limit, "{report:?}");
+    assert!(report.peak_window.ours > limit - 11_000.0, "it is used: {:?}", report.peak_window);
+    // At the turns 8, 14 and 20: 2 turns are kept each time.
+    assert_eq!((report.compactions, report.plain_compactions), (3, 3));
+    let compacted = report.series.iter().position(|call| call.ours.compaction > 0.0).unwrap();
+    let call = &dumped(folder.path())[compacted];
+    assert_eq!(call.len(), 4, "the summary and two turns");
+    assert!(
+        call[0]["content"][0]["text"].as_str().unwrap().len() == 7_996 && call[3]["role"] == "user"
+    );
+}
+
+#[test]
+fn the_plain_host_alone_keeps_to_the_window() {
+    let mut messages = Vec::new();
+    for turn in 0..20 {
+        messages.push(user(&format!("{turn} {}", "word ".repeat(8_000)), turn));
+        messages.push(json!({ "role": "assistant", "content": "ok" }).to_string());
+    }
+    let replaying = Replaying { window_tokens: Some(100_000), ..replaying(None) };
+    let report = replay(&transcript(&messages), &replaying).unwrap();
+    assert_eq!((report.compactions, report.plain_compactions), (3, 3));
+    assert!((report.bill.ratio - 1.0).abs() < 1e-4, "{:?}", report.bill);
+}
+
+#[test]
+fn a_replay_reads_no_file_of_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    let text = format!("{}\n{}", line("first"), line("second"));
+    std::fs::write(&file, &text).unwrap();
+    let messages =
+        [vec![user("Go on.", 1)], step(1, "read", &json!({ "path": file }), &text).to_vec()]
+            .concat();
+    let store = Store::open(":memory:").unwrap();
+    let options = OpenSession {
+        harness: "test".into(),
+        host_session: "s".into(),
+        cwd: folder.path().into(),
+        parent: None,
+        settings: Settings::default(),
+        filesystem_id: "fs".into(),
+        counter: Counter::Characters,
+        files: Files::Elsewhere,
+        images: false,
+        confined: None,
+    };
+    let mut live = LiveSession::open(store.clone(), options).unwrap();
+    let send = |live: &mut LiveSession, skip: usize, to: usize| {
+        let fresh = format!("[{}]", messages[skip..to].join(","));
+        let since = Some(live.state().calls()).filter(|calls| *calls > 0);
+        let list = HostList { since, skip, messages: &fresh };
+        match live.transform(&list, &CallInfo::default()).unwrap() {
+            Transformed::Edits { edits, notices, .. } => (edits, notices),
+            Transformed::Resend => panic!("the session asked for the whole list"),
+        }
+    };
+    send(&mut live, 0, 1);
+    send(&mut live, 1, 3);
+    std::fs::write(&file, "something else").unwrap();
+    let (edits, notices) = send(&mut live, 3, 3);
+    assert_eq!((edits.as_str(), notices.len()), ("[]", 0));
+    let shown = store.get(&ObjectId::new("c1"), AsOf::Latest).unwrap().unwrap();
+    assert_eq!(store.content(&shown).unwrap().as_deref(), Some(text.as_str()), "its own text");
+    let file = live.state().index().entries().iter().find(|entry| entry.id != shown.envelope.id);
+    let known = store.get(&file.unwrap().id, AsOf::Latest).unwrap().unwrap();
+    assert_eq!(store.content(&known).unwrap(), None);
+    assert_eq!(known.fields["no_content"], "not_read");
+}

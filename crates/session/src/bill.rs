@@ -1,0 +1,392 @@
+//! The ledger of a session: what its calls cost, and what they would have cost the plain host. Plain data and its fold.
+//!
+//! `context` works out what a call costs before it is recorded; the ledger only adds up. The unit of cost is the price of one
+//! uncached input token of the call's model. Sums run from the session's first call; a fork goes on from its parent's sums.
+//! Must not decide anything.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::Serialize;
+
+use super::call_bill::{CallBill, Side};
+use super::call_note::{PlainCompaction, PriceNote};
+use super::dollars::{self, Dollars};
+use super::event::Rewrite;
+use super::record::CallRecord;
+use super::report::{ReportKind, Reported};
+use base::object::Hash;
+
+/// Number of newest reports from which the provider's way of counting is estimated.
+const RECENT_REPORTS: usize = 5;
+/// Plausible factors between a provider's count and ours. Beyond these, a report cannot be about the whole input.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
+
+/// Sums of one side: ours or the plain host's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Account {
+    /// Tokens sent.
+    pub sent: u64,
+    /// Tokens read from the cache.
+    pub cached: u64,
+    /// All other input tokens.
+    pub written: u64,
+    /// Cost.
+    pub cost: f64,
+}
+
+impl From<Side> for Account {
+    fn from(side: Side) -> Self {
+        let Side { cached, written, cost, .. } = side;
+        Self { sent: side.total(), cached, written, cost }
+    }
+}
+
+impl Account {
+    fn add(&mut self, side: &Side) {
+        self.sent += side.total();
+        self.cached += side.cached;
+        self.written += side.written;
+        self.cost += side.cost;
+    }
+}
+
+/// Sums of what providers reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportedSums {
+    /// Calls with a report.
+    pub calls: u64,
+    /// Tokens neither read from the cache nor written to it.
+    pub input: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_write: u64,
+    /// Tokens of output.
+    pub output: u64,
+    /// Cost of the input.
+    pub cost: f64,
+    /// Our estimate for the same calls.
+    pub estimated_cost: f64,
+}
+
+/// Requests that kept a cache alive.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Warming {
+    /// Number of requests.
+    pub requests: u64,
+    /// Their cost.
+    pub ours: f64,
+    /// What they would have cost the plain host, whose request is larger.
+    pub plain: f64,
+}
+
+/// An epoch in the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EpochBill {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Why it started.
+    pub reason: String,
+    /// Number of the call that it started with.
+    pub call: u64,
+    /// Tokens that it freed, in the provider's count.
+    pub freed: u64,
+    /// Cost of the rewrite that started it.
+    pub cost: f64,
+    /// What the freed tokens would have cost since then, minus `cost`; negative until the epoch has paid off.
+    pub saved: f64,
+    /// `saved` in US dollars, as far as prices are known; `None` if none is.
+    pub saved_dollars: Option<f64>,
+    /// Whether savings are still credited: no longer once the host rewrote its list.
+    stands: bool,
+}
+
+impl EpochBill {
+    fn save(&mut self, cost: f64, rate: Option<f64>) {
+        self.saved += cost;
+        if let Some(rate) = rate {
+            *self.saved_dollars.get_or_insert(0.0) += cost * rate;
+        }
+    }
+}
+
+/// What the next call needs to know about the newest one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LastCall {
+    /// Its number.
+    pub number: u64,
+    /// Its model.
+    pub model: Option<String>,
+    /// `content_hash` of its system prompt.
+    pub prompt: Option<Hash>,
+    /// Length of the host's list.
+    pub host_messages: u64,
+    /// Its bill.
+    pub bill: CallBill,
+}
+
+/// The ledger of a session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Bill {
+    calls: u64,
+    ours: Account,
+    plain: Account,
+    overhead: f64,
+    warming: Warming,
+    faults: (u64, f64),
+    extra_calls: u64,
+    reported: ReportedSums,
+    dollars: Dollars,
+    epochs: Vec<EpochBill>,
+    prices: Option<PriceNote>,
+    last: Option<LastCall>,
+    compaction: Option<PlainCompaction>,
+    compactions: u64,
+    known_reports: BTreeSet<String>,
+    /// By model: counted and reported tokens of the newest calls with a report.
+    recent: BTreeMap<String, VecDeque<(u64, u64)>>,
+}
+
+impl Bill {
+    /// Calls billed; those that went out with the host's own messages are not.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Our cost so far: all requests including our overhead, cache warming and faults.
+    pub fn ours(&self) -> f64 {
+        self.ours.cost + self.warming.ours + self.faults.1
+    }
+
+    /// What the plain host's requests would have cost so far, cache warming included.
+    pub fn plain(&self) -> f64 {
+        self.plain.cost + self.warming.plain
+    }
+
+    /// The part of [`Self::ours`] that our tools and guidance cost.
+    pub fn overhead(&self) -> f64 {
+        self.overhead
+    }
+
+    /// [`Self::ours`] divided by [`Self::plain`]; `None` before the first call.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.plain() > 0.0).then(|| self.ours() / self.plain())
+    }
+
+    /// Sums of our requests, without warming and faults.
+    pub fn our_account(&self) -> Account {
+        self.ours
+    }
+
+    /// Sums of the plain host's requests, without warming.
+    pub fn plain_account(&self) -> Account {
+        self.plain
+    }
+
+    /// Requests that kept the cache alive.
+    pub fn warming(&self) -> Warming {
+        self.warming
+    }
+
+    /// Number of faults, and their cost.
+    pub fn faults(&self) -> (u64, f64) {
+        self.faults
+    }
+
+    /// Whether the model has ever needed absent content: there was a fault, or a call made only to use our own tools.
+    pub fn has_missed(&self) -> bool {
+        self.faults.0 + self.extra_calls > 0
+    }
+
+    /// What providers reported.
+    pub fn reported(&self) -> ReportedSums {
+        self.reported
+    }
+
+    /// The same sums in US dollars; `None` if no call's price is known.
+    pub fn dollars(&self) -> Option<Dollars> {
+        Some(self.dollars).filter(|dollars| dollars.calls > 0)
+    }
+
+    /// The epochs that started, in order.
+    pub fn epochs(&self) -> &[EpochBill] {
+        &self.epochs
+    }
+
+    /// Prices of the newest call.
+    pub fn prices(&self) -> Option<&PriceNote> {
+        self.prices.as_ref()
+    }
+
+    /// The newest call.
+    pub fn last(&self) -> Option<&LastCall> {
+        self.last.as_ref()
+    }
+
+    /// The plain host's compaction that is in effect.
+    pub fn compaction(&self) -> Option<PlainCompaction> {
+        self.compaction
+    }
+
+    /// How often the plain host would have compacted.
+    pub fn compactions(&self) -> u64 {
+        self.compactions
+    }
+
+    /// Whether a report with this ID is already counted.
+    pub fn knows_report(&self, id: &str) -> bool {
+        self.known_reports.contains(id)
+    }
+
+    /// The provider's token count for a model divided by ours: the median over the newest calls with a report, 1 before the
+    /// first.
+    pub fn factor(&self, model: Option<&str>) -> f64 {
+        let Some(recent) = self.recent.get(model.unwrap_or_default()) else { return 1.0 };
+        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+        let mut ratios: Vec<f64> = recent
+            .iter()
+            .map(|(counted, reported)| *reported as f64 / (*counted).max(1) as f64)
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        let middle = ratios.len() / 2;
+        ratios.get(middle).map_or(1.0, |ratio| ratio.clamp(*FACTORS.start(), *FACTORS.end()))
+    }
+
+    pub(super) fn epoch_started(&mut self, number: u32, reason: &str, call: u64) {
+        let reason = reason.to_owned();
+        let (freed, cost, saved, saved_dollars) = (0, 0.0, 0.0, None);
+        let stands = true;
+        self.epochs.push(EpochBill {
+            number,
+            reason,
+            call,
+            freed,
+            cost,
+            saved,
+            saved_dollars,
+            stands,
+        });
+    }
+
+    pub(super) fn rewritten(&mut self, how: Rewrite, chat_len: u64) {
+        let stays = |compaction: &PlainCompaction| match how {
+            Rewrite::Branch => compaction.from < chat_len,
+            Rewrite::Edited => true,
+            Rewrite::Compaction | Rewrite::Rearranged => false,
+        };
+        self.compaction = self.compaction.filter(stays);
+        if how != Rewrite::Edited {
+            for epoch in &mut self.epochs {
+                epoch.stands = false;
+            }
+        }
+    }
+
+    /// `host_messages`: length of the host's list.
+    pub(super) fn called(&mut self, record: &CallRecord, host_messages: u64) {
+        let Some(note) = &record.bill else {
+            self.last = None;
+            return;
+        };
+        if let Some(before) = &self.prices {
+            self.dollars.missed(note.fault_cost, before);
+        }
+        if let Some(prices) = &note.prices {
+            self.prices = Some(prices.clone());
+        }
+        // The first note of a session has prices.
+        let Some(prices) = &self.prices else { return };
+        let before = self.last.as_ref().map(|last| &last.bill);
+        let bill = CallBill::new(note, record, before, prices, self.compaction);
+        self.calls += 1;
+        self.ours.add(&bill.ours);
+        self.plain.add(&bill.plain);
+        self.overhead += bill.overhead_cost;
+        self.dollars.called(&bill, prices);
+        self.faults.0 += note.faults;
+        self.faults.1 += note.fault_cost;
+        self.extra_calls += u64::from(note.extra);
+        if note.compacted.is_some() {
+            self.compaction = note.compacted;
+            self.compactions += 1;
+        }
+        let rate = dollars::rate(prices);
+        self.credit_epochs(record.number, &bill, rate);
+        self.last = Some(LastCall {
+            number: record.number,
+            model: record.model.clone(),
+            prompt: record.system_prompt.clone(),
+            host_messages,
+            bill,
+        });
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn credit_epochs(&mut self, call: u64, bill: &CallBill, rate: Option<f64>) {
+        if let Some(epoch) = self.epochs.last_mut().filter(|epoch| epoch.call == call) {
+            epoch.freed = bill.freed;
+            epoch.cost = bill.rewrite_cost;
+            epoch.save(-bill.rewrite_cost, rate);
+        }
+        for epoch in self.epochs.iter_mut().filter(|epoch| epoch.stands) {
+            epoch.save(epoch.freed as f64 * bill.carry, rate);
+        }
+    }
+
+    pub(super) fn reported_usage(&mut self, reported: &Reported) {
+        self.known_reports.extend(reported.id.clone());
+        let cost = self.cost_reported(reported);
+        if reported.kind == ReportKind::CacheWarm {
+            let plain = cost * self.plain_by_ours();
+            self.warming.requests += 1;
+            self.warming.ours += cost;
+            self.warming.plain += plain;
+            if let Some(prices) = &self.prices {
+                self.dollars.warmed(cost, plain, prices);
+            }
+            return;
+        }
+        self.reported.calls += 1;
+        self.reported.input += reported.input;
+        self.reported.cache_read += reported.cache_read;
+        self.reported.cache_write += reported.cache_write;
+        self.reported.output += reported.output;
+        self.reported.cost += cost;
+        self.add_reported_dollars(reported, cost);
+        let Some(last) = self.last.as_ref().filter(|last| reported.call == Some(last.number))
+        else {
+            return;
+        };
+        self.reported.estimated_cost += last.bill.ours.cost;
+        let counted = last.bill.counted();
+        let model = last.model.clone().unwrap_or_default();
+        let recent = self.recent.entry(model).or_default();
+        recent.push_back((counted, reported.total()));
+        if recent.len() > RECENT_REPORTS {
+            recent.pop_front();
+        }
+    }
+
+    fn add_reported_dollars(&mut self, reported: &Reported, cost: f64) {
+        let Some(prices) = &self.prices else { return };
+        let last = self.last.as_ref().filter(|last| reported.call == Some(last.number));
+        self.dollars.reported(cost, last.map_or(0.0, |last| last.bill.ours.cost), prices);
+    }
+
+    /// Cost of a reported input at the prices of the newest call; 0 before the first call.
+    fn cost_reported(&self, reported: &Reported) -> f64 {
+        let Reported { input, cache_read, cache_write, .. } = *reported;
+        let prices = self.prices.as_ref().map(|note| &note.prices);
+        prices.map_or(0.0, |prices| prices.cost_reported(input, cache_read, cache_write))
+    }
+
+    /// Size of the plain host's newest request divided by ours: the plain host would have had to keep its own cache alive.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    fn plain_by_ours(&self) -> f64 {
+        self.last.as_ref().map_or(1.0, |last| {
+            last.bill.plain.total() as f64 / last.bill.ours.total().max(1) as f64
+        })
+    }
+}

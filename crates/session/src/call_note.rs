@@ -1,0 +1,91 @@
+//! What the record of a call says about its bill, as it is stored. Plain data.
+//!
+//! A note holds only what does not follow from the calls before it; `call_bill` works out the rest.
+
+use serde::{Deserialize, Serialize};
+
+use super::{is_false, is_zero};
+use config::Prices;
+
+/// Prices and where they come from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PriceNote {
+    /// A preset's name, `own`, or `model`.
+    pub name: String,
+    /// The figures.
+    pub prices: Prices,
+    /// US dollars for a million uncached input tokens, if the host knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd_per_million: Option<f64>,
+}
+
+/// What the record of a call says about its bill. A missing field means: as in the previous call, or none. Tokens are in our
+/// own count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallNote {
+    /// The prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<PriceNote>,
+    /// Tokens of system prompt and tools, ours included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<u64>,
+    /// The part of `fixed` that is ours: tools and guidance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<u64>,
+    /// Whether no cache was alive: of no request of the session with the same model, system prompt and tools. In records of
+    /// earlier releases: not that of the previous request.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cold: bool,
+    /// The provider's token count divided by ours, if that is not 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
+    /// Tokens at the front of our messages that equal the previous request's; missing if all of its messages do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<u64>,
+    /// The same for the plain host's messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_shared: Option<u64>,
+    /// Tokens at the front of our messages that a cache held; missing if that follows from `cold` and `shared`, as where the
+    /// previous request was the one that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+    /// The same for the plain host's messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_cached: Option<u64>,
+    /// The compaction that the plain host would have made for this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<PlainCompaction>,
+    /// If an epoch began: tokens that the previous request's messages have now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<u64>,
+    /// If an epoch began and no cache held all of the previous request: tokens that the messages have now which one held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_cached: Option<u64>,
+    /// Whether the plain host would not make this call: since the previous call, the model used only our own tools.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub extra: bool,
+    /// Tokens in the host's list that the plain host would not have: calls of our own tools, and their results.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own: u64,
+    /// Faults noticed since the previous call.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub faults: u64,
+    /// What they cost.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub fault_cost: f64,
+}
+
+/// A compaction of the plain host's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlainCompaction {
+    /// Position in the chat of the first message that it keeps.
+    pub from: u64,
+    /// Tokens of all messages in the window before that position.
+    pub dropped: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_free(cost: &f64) -> bool {
+    *cost == 0.0
+}

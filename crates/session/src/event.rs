@@ -1,0 +1,440 @@
+//! The events of a session, as they are stored: observed facts and decisions. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::excerpt::Piece;
+use super::lines::{LineMap, LineRange};
+use super::message::{Cut, MessageKey, MessageKind, Shows};
+use super::record::{CallRecord, FailedCall, PayloadRecord};
+use super::report::Reported;
+use super::sets::ActiveView;
+use super::{is_false, is_zero};
+use base::object::FileStamp;
+use base::object::{Hash, ObjectId, Timestamp};
+
+/// One thing that happened to a session. Events are stored in the order in which they happened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The session was opened: first, resumed, or forked from another.
+    Opened(Opened),
+    /// From here on the session is confined, see [`Opened::confined`], or no longer.
+    Confined {
+        /// Whether it is.
+        confined: bool,
+    },
+    /// A file became known, or got a new version.
+    File(FileEvent),
+    /// A file was moved: its handle, its places in the sets and its showings pass from the old object to the new one. The
+    /// event of the file at its new path follows.
+    Moved {
+        /// The object at the old path. It leaves the session index; if it is met again, it is a different file.
+        from: ObjectId,
+        /// The object at the new path.
+        to: ObjectId,
+        /// `content_hash` of the new object's version, if its text equals that of the old object's latest known version.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        same: Option<Hash>,
+    },
+    /// A file is out of reach: it can no longer be read, but is not known to be deleted. What was known of it stays valid.
+    Orphaned {
+        /// The file.
+        object: ObjectId,
+        /// The operating system's reason.
+        reason: String,
+    },
+    /// A file that was out of reach can be read again.
+    Resumed {
+        /// The file.
+        object: ObjectId,
+    },
+    /// The answer to a failed `edit` told the model about a version of a file, so no note has to repeat it.
+    Told {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+    },
+    /// The links in a version of a file were followed. The files found come right before this event, as [`Event::File`].
+    Linked {
+        /// The file that contains the links.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// Tokens of the metadata lines of the files found.
+        tokens: u64,
+    },
+    /// A tool call got an object. Its result is in the message that follows, if there is one.
+    Toolcall {
+        /// The object.
+        object: ObjectId,
+        /// Tool name.
+        tool: String,
+        /// Whether the call succeeded.
+        ok: bool,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// What its result shows, if not its own text: the lines of a file for a `read`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shows: Option<Shows>,
+        /// What it asked for, in a few words, such as the first words of a command; empty if `shows` already says it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        brief: String,
+    },
+    /// A run of messages of the chat became an object that can be activated.
+    Segment {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// Position of the first message.
+        first: u64,
+        /// Position of the last message.
+        last: u64,
+        /// Whether the host compacted these messages away.
+        #[serde(default, skip_serializing_if = "is_false")]
+        compacted: bool,
+    },
+    /// A message was appended to the chat and to the window.
+    Message {
+        /// Identity.
+        key: MessageKey,
+        /// Hash of its JSON.
+        digest: Hash,
+        /// What it is.
+        kind: MessageKind,
+        /// Its tokens.
+        tokens: u64,
+        /// Whether its text must not be stored.
+        #[serde(default, skip_serializing_if = "is_false")]
+        withheld: bool,
+        /// Whether the host sends it itself, as it is, while its turn runs.
+        #[serde(default, skip_serializing_if = "is_false")]
+        kept: bool,
+    },
+    /// A host that sends the results of a running turn itself was told, before the message came in, how to show one.
+    Shown(ShownResult),
+    /// A turn that the host says has ended well is stored.
+    TurnCommitted {
+        /// The host's key of the turn.
+        key: String,
+    },
+    /// The session goes on with what another one left, which precedes this event. The window is empty.
+    Continued {
+        /// What the model is to be told of it, in a message that stays.
+        text: String,
+    },
+    /// The text of a known message changed, for example because another extension redacted it.
+    Edited {
+        /// Position in the chat.
+        at: u64,
+        /// Hash of its JSON now.
+        digest: Hash,
+        /// What it is now.
+        kind: MessageKind,
+        /// Its tokens now.
+        tokens: u64,
+        /// Whether its text now must not be stored.
+        #[serde(default, skip_serializing_if = "is_false")]
+        withheld: bool,
+    },
+    /// The host's list no longer continues the window.
+    Rewritten {
+        /// How.
+        how: Rewrite,
+        /// Number of messages that stay at the front of the chat.
+        chat_len: u64,
+        /// The window from now on, as runs of positions, both ends included.
+        window: Vec<(u64, u64)>,
+    },
+    /// An object was activated, and maybe pinned.
+    Activated {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// How much of it.
+        view: ActiveView,
+        /// Whether it is pinned too.
+        pin: bool,
+        /// The tool call that asked for it; empty for a person's command.
+        call: String,
+        /// The lines shown in the call's result.
+        ranges: Vec<LineRange>,
+        /// Tokens of the call's result.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        tokens: u64,
+        /// The line above the content, where a person asked and the next message has to carry it (`log`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        heading: Option<String>,
+    },
+    /// An object was deactivated, which unpins it.
+    Deactivated {
+        /// The object.
+        object: ObjectId,
+    },
+    /// An object left the metadata pool: it is indexed only, and inactive, until it is activated or brought back.
+    LeftPool {
+        /// The object.
+        object: ObjectId,
+    },
+    /// An object that was indexed only was brought back into the metadata pool; it stays inactive.
+    EnteredPool {
+        /// The object.
+        object: ObjectId,
+    },
+    /// An object was unpinned; it stays active.
+    Unpinned {
+        /// The object.
+        object: ObjectId,
+    },
+    /// An answer of the model repeats lines of earlier outputs that neither the model nor a person had written before.
+    Needed {
+        /// Position of the answer in the chat.
+        at: u64,
+        /// Position of each output, with the number of its lines that the answer repeats.
+        outputs: Vec<(u64, u32)>,
+    },
+    /// How a message is shown from its first request on (`log`).
+    Treated {
+        /// Position in the chat.
+        at: u64,
+        /// How.
+        treatment: Treatment,
+    },
+    /// A note was added to a message, where it is shown until the epoch ends (`log`).
+    Noted {
+        /// Position in the chat.
+        at: u64,
+        /// The text.
+        text: String,
+        /// Whether it holds what a person activated: then nothing of that is due any more.
+        #[serde(default, skip_serializing_if = "is_false")]
+        asked: bool,
+    },
+    /// Memory changed, and the model's system prompt does not hold that yet (`log`).
+    MemoryChanged {
+        /// What changed, for the model. No two changes of a session have the same text.
+        text: String,
+        /// The path of the file that changed, as the agent sees it.
+        file: String,
+        /// The tool call by which the model made the change itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+    },
+    /// The next system prompt holds all changes of memory so far: their notes leave.
+    MemoryRendered,
+    /// A new epoch starts: earlier messages may be shown differently from now on (`log`).
+    Epoch {
+        /// Its number, from 1.
+        number: u32,
+        /// Why it started.
+        reason: String,
+        /// Position of the newest message, whose notes stay; the others go.
+        keep_notes: Option<u64>,
+        /// Notes of messages before this position stay as well: caches hold these messages.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        notes_before: u64,
+        /// The new treatments, by position.
+        treatments: Vec<(u64, Treatment)>,
+        /// What the new reference lines say of their objects besides, by position: nickname and fields as they are now.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        labels: Vec<(u64, String)>,
+        /// Steps that are replaced by one line from now on, for as long as the window holds them unchanged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        folds: Vec<Fold>,
+    },
+    /// A request to the model was assembled.
+    Called(CallRecord),
+    /// A provider reported the usage of a request.
+    Reported(Reported),
+    /// Calls that went out with the host's own messages because something failed, before the next [`Event::Called`].
+    FailedOpen {
+        /// One entry per call.
+        calls: Vec<FailedCall>,
+    },
+    /// The provider's request of a call, as the host showed it right before sending it.
+    Payload(PayloadRecord),
+}
+
+/// A result as a host shows it that sends it itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownResult {
+    /// The provider's ID of the call.
+    pub call: String,
+    /// Position in the chat that its message will have.
+    pub at: u64,
+    /// The toolcall.
+    pub object: ObjectId,
+    /// `content_hash` of its version.
+    pub version: Hash,
+    /// SHA-256 of the text of the result.
+    pub whole: Hash,
+    /// SHA-256 of the text that the host shows.
+    pub shown: Hash,
+    /// If the tool cut the output and the store holds the whole: what it is of the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+    /// How it is shown.
+    pub treatment: Treatment,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Host: `pi`, `openclaw`, ...
+    pub harness: String,
+    /// The host's own session ID.
+    pub host_session: String,
+    /// Canonical path of the working folder; in a sandbox, the path that the agent sees.
+    pub cwd: String,
+    /// When.
+    pub time: Timestamp,
+    /// For a fork: the parent session, whose events precede this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ObjectId>,
+    /// Whether others than the user take part: names then mean what the session itself met, and files of the working folder.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub confined: bool,
+}
+
+/// Why a file became known or got a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The model read it.
+    Read,
+    /// The model changed it with `edit`.
+    Edited,
+    /// The model wrote it with `write`.
+    Written,
+    /// A listing or search showed its path, or a command named it.
+    Found,
+    /// A file whose text the model knows links to it.
+    Linked,
+    /// It changed on disk by other means than `edit` or `write`.
+    Changed,
+    /// It changed on disk, and the model has not been told yet. The check before the next call does that if the file's text
+    /// stands in the window.
+    Checked,
+}
+
+impl Cause {
+    /// Whether the model itself changed the file.
+    pub fn by_model(self) -> bool {
+        matches!(self, Self::Edited | Self::Written)
+    }
+}
+
+/// A file and its version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileEvent {
+    /// The object.
+    pub object: ObjectId,
+    /// Canonical absolute path.
+    pub path: String,
+    /// ID of its filesystem, if that is not the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem_id: Option<String>,
+    /// Absolute path that the agent sees, if a mount makes it differ from `path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_path: Option<String>,
+    /// `content_hash` of the version.
+    pub version: Hash,
+    /// Lines of its text (split on `\n`); `None` without text.
+    pub lines: Option<u64>,
+    /// Why.
+    pub cause: Cause,
+    /// The tool call that read, edited or wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// State of the file on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<FileStamp>,
+    /// How lines moved since the previous version; only if both versions have text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<LineMap>,
+}
+
+/// Why the host's list does not simply continue the previous one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rewrite {
+    /// Another branch of the conversation.
+    Branch,
+    /// The host compacted.
+    Compaction,
+    /// Messages were removed or reordered.
+    Rearranged,
+    /// The text of known messages changed.
+    Edited,
+}
+
+impl Rewrite {
+    /// The word used in messages and events.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Compaction => "compaction",
+            Self::Rearranged => "rearranged",
+            Self::Edited => "edited",
+        }
+    }
+}
+
+/// How a message is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "snake_case")]
+pub enum Treatment {
+    /// As the host gave it.
+    Given,
+    /// A reference line in place of the content.
+    Reference,
+    /// In part: some lines are shown, some are counted, some stand in another message. Earlier releases stored `preview`.
+    #[serde(alias = "preview")]
+    Excerpt {
+        /// All lines of the output, in order.
+        #[serde(flatten, with = "super::excerpt::stored")]
+        pieces: Vec<Piece>,
+    },
+    /// A read of lines, some of which stand in the window already.
+    Reread {
+        /// The requested lines, in order.
+        parts: Vec<Part>,
+    },
+    /// The current text of a file, after the host's own text if that is not text of the file (`edit`, `write`).
+    Current {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+        /// Whether the host's text stays, in front of the lines.
+        after_host: bool,
+        /// Whether its heading counts lines as people do. Earlier releases counted the empty one behind the last line end.
+        #[serde(default, skip_serializing_if = "is_false")]
+        counted: bool,
+    },
+}
+
+/// Adjacent whole steps, replaced by one line at the user message before them (`log`). A fold that covers older folds
+/// replaces them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fold {
+    /// Position of the first message: the answer that starts the first step.
+    pub first: u64,
+    /// Position of the last message: a tool result.
+    pub last: u64,
+    /// The line.
+    pub line: String,
+}
+
+/// One part of a read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The lines.
+    pub range: LineRange,
+    /// Position of the message in which the lines stand; `None` if they are shown here.
+    pub stands_at: Option<u64>,
+}

@@ -1,0 +1,243 @@
+//! The pieces of an output that is shown in part, in the order of its lines, and how they are stored. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::is_false;
+use super::lines::LineRange;
+
+/// Length in characters to which previews of earlier releases cut a line.
+const EARLIER_CHARS: u64 = 400;
+/// Line numbers above this count from the end. Earlier releases stored previews without the number of lines.
+const FROM_END: u64 = u64::MAX / 2;
+
+/// A run of lines of an output that is shown in part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Piece {
+    /// Lines that are shown.
+    Shown {
+        /// The lines.
+        shown: LineRange,
+        /// Longer lines are cut to this many characters, half at each end; `None`: lines are not cut.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chars: Option<u64>,
+    },
+    /// Lines that are left out and counted.
+    Between {
+        /// The lines.
+        between: LineRange,
+    },
+    /// Lines that stand verbatim in another message of the window.
+    Standing {
+        /// The lines.
+        standing: LineRange,
+        /// Position of that message.
+        at: u64,
+        /// Number of the first of them there: a line of the file or output that the message shows.
+        first: u64,
+        /// Whether the line in their place quotes the first of them that says something. Earlier releases named numbers alone.
+        #[serde(default, skip_serializing_if = "is_false")]
+        quoted: bool,
+    },
+}
+
+impl Piece {
+    /// The lines of the output.
+    pub fn lines(&self) -> LineRange {
+        match self {
+            Self::Shown { shown: lines, .. }
+            | Self::Between { between: lines }
+            | Self::Standing { standing: lines, .. } => *lines,
+        }
+    }
+
+    /// Where the lines stand: the position of the message, and the lines of the object that it shows.
+    pub fn stands_at(&self) -> Option<(u64, LineRange)> {
+        match self {
+            Self::Standing { standing, at, first, .. } => {
+                let last = (first + standing.len()).saturating_sub(1);
+                Some((*at, LineRange { first: *first, last }))
+            }
+            Self::Shown { .. } | Self::Between { .. } => None,
+        }
+    }
+}
+
+/// The lines that are shown uncut, to which other messages may refer.
+pub fn uncut_lines(pieces: &[Piece]) -> impl Iterator<Item = LineRange> {
+    let uncut = pieces.iter().filter(|piece| matches!(piece, Piece::Shown { chars: None, .. }));
+    uncut.map(Piece::lines)
+}
+
+/// Joins adjacent pieces of the same form, and drops empty ones.
+pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::new();
+    for piece in pieces.into_iter().filter(|piece| !piece.lines().is_empty()) {
+        match (joined.last_mut(), &piece) {
+            (
+                Some(Piece::Shown { shown, chars }),
+                Piece::Shown { shown: next, chars: next_chars },
+            ) if shown.last.saturating_add(1) == next.first && chars == next_chars => {
+                shown.last = next.last;
+            }
+            (Some(Piece::Between { between }), Piece::Between { between: next })
+                if between.last.saturating_add(1) == next.first =>
+            {
+                between.last = next.last;
+            }
+            (
+                Some(Piece::Standing { standing, at, first, quoted }),
+                Piece::Standing {
+                    standing: next,
+                    at: next_at,
+                    first: next_first,
+                    quoted: next_quoted,
+                },
+            ) if standing.last.saturating_add(1) == next.first
+                && at == next_at
+                && quoted == next_quoted
+                && *first + standing.len() == *next_first =>
+            {
+                standing.last = next.last;
+            }
+            _ => joined.push(piece),
+        }
+    }
+    joined
+}
+
+/// Replaces line numbers counted from the end, which an earlier release stored, by real ones. `total`: lines of the output.
+pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
+    let known = |line: u64| {
+        if line < FROM_END { line } else { total.saturating_add(1).saturating_sub(u64::MAX - line) }
+    };
+    let is_early = |piece: &Piece| piece.lines().last >= FROM_END;
+    if !pieces.iter().any(is_early) {
+        return;
+    }
+    let mut next = 1;
+    for piece in pieces.iter_mut() {
+        let (Piece::Shown { shown: lines, .. }
+        | Piece::Between { between: lines }
+        | Piece::Standing { standing: lines, .. }) = piece;
+        // The head and tail of a short output may overlap.
+        lines.first = known(lines.first).max(next);
+        lines.last = known(lines.last).min(total);
+        next = next.max(lines.last.saturating_add(1));
+    }
+    *pieces = join_pieces(std::mem::take(pieces));
+}
+
+/// Stored form: the pieces, or the head and tail that an earlier release stored instead.
+pub(super) mod stored {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{EARLIER_CHARS, LineRange, Piece};
+
+    #[derive(Serialize)]
+    struct Pieces<'a> {
+        pieces: &'a [Piece],
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Pieces { pieces: Vec<Piece> },
+        Preview { head: u64, tail: u64 },
+    }
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        pieces: &[Piece],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        Pieces { pieces }.serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Piece>, D::Error> {
+        let chars = Some(EARLIER_CHARS);
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Pieces { pieces } => pieces,
+            Stored::Preview { head, tail } => vec![
+                Piece::Shown { shown: LineRange { first: 1, last: head }, chars },
+                Piece::Between {
+                    between: LineRange { first: head + 1, last: u64::MAX - 1 - tail },
+                },
+                Piece::Shown {
+                    shown: LineRange { first: u64::MAX - tail, last: u64::MAX - 1 },
+                    chars,
+                },
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::{Event, Treatment};
+    use super::super::message::{MessageKey, MessageKind, ResultFact};
+    use super::super::state::Session;
+    use super::*;
+    use base::object::Hash;
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn pieces_are_stored_in_few_bytes_and_read_back() {
+        let pieces = vec![
+            Piece::Shown { shown: range(1, 9), chars: Some(400) },
+            Piece::Between { between: range(10, 80) },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40, quoted: false },
+            Piece::Standing { standing: range(112, 119), at: 7, first: 1, quoted: true },
+            Piece::Shown { shown: range(120, 120), chars: None },
+        ];
+        let treatment = Treatment::Excerpt { pieces };
+        let json = serde_json::to_string(&treatment).unwrap();
+        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"standing":[112,119],"at":7,"first":1,"quoted":true},{"shown":[120,120]}]}"#);
+        assert_eq!(serde_json::from_str::<Treatment>(&json).unwrap(), treatment);
+    }
+
+    #[test]
+    fn previews_of_earlier_releases_become_pieces_that_cover_every_line_once() {
+        for (head, tail, total, expected) in [
+            (2, 3, 1_400, vec![(1, 2), (3, 1_397), (1_398, 1_400)]),
+            (1, 0, 1, vec![(1, 1)]),
+            (0, 4, 10, vec![(1, 6), (7, 10)]),
+            (5, 5, 8, vec![(1, 8)]),
+            (9, 0, 8, vec![(1, 8)]),
+        ] {
+            let json = format!(r#"{{"as":"preview","head":{head},"tail":{tail}}}"#);
+            let Treatment::Excerpt { mut pieces } = serde_json::from_str(&json).unwrap() else {
+                panic!("{json} is an excerpt now")
+            };
+            resolve_early_lines(&mut pieces, total);
+            let lines: Vec<(u64, u64)> = pieces.iter().map(|piece| piece.lines().into()).collect();
+            assert_eq!(lines, expected, "{json} of {total} lines");
+        }
+    }
+
+    #[test]
+    fn a_session_that_an_earlier_release_stored_shows_the_same_lines() {
+        let fact = ResultFact { lines: 1_400, ..ResultFact::for_tests("t") };
+        let message = Event::Message {
+            key: MessageKey { role: "toolResult".into(), timestamp: None, calls: Vec::new() },
+            digest: Hash::of(""),
+            kind: MessageKind::Result(fact),
+            tokens: 9_000,
+            withheld: false,
+            kept: false,
+        };
+        let stored = r#"{"event":"treated","at":0,"treatment":{"as":"preview","head":2,"tail":3}}"#;
+        let session = Session::replay(&[message, serde_json::from_str(stored).unwrap()]);
+        let chars = Some(400);
+        let pieces = vec![
+            Piece::Shown { shown: range(1, 2), chars },
+            Piece::Between { between: range(3, 1_397) },
+            Piece::Shown { shown: range(1_398, 1_400), chars },
+        ];
+        assert_eq!(*session.treatment(0), Treatment::Excerpt { pieces });
+    }
+}

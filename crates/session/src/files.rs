@@ -1,0 +1,207 @@
+//! The versions of each file that a session met: how lines moved between them, which version and path the model knows, and
+//! which files are out of reach.
+
+use std::collections::HashMap;
+
+use super::event::{Cause, FileEvent};
+use super::lines::{LineMap, LineRange};
+use base::object::{Hash, ObjectId};
+
+/// Versions of the files of a session.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Files {
+    by_id: HashMap<ObjectId, Versions>,
+    /// The new object of each moved file, until another file is met at the old path.
+    moved: HashMap<ObjectId, ObjectId>,
+    /// The former objects of each moved file, in the order of the moves.
+    origins: HashMap<ObjectId, Vec<ObjectId>>,
+    /// Files out of reach, with the reason.
+    orphaned: HashMap<ObjectId, String>,
+    /// Files of which the model saw text, in the order in which it first did.
+    seen: Vec<ObjectId>,
+}
+
+#[derive(Debug, Clone)]
+struct Versions {
+    /// In order, each with how lines moved from the previous version.
+    all: Vec<(Hash, Option<LineMap>)>,
+    /// The version that the model was last told about, or made itself.
+    announced: Hash,
+    /// The path under which the model knows the file, if the file was moved since.
+    announced_path: Option<String>,
+    /// The newest version of whose text the model knows anything.
+    seen: Option<Hash>,
+}
+
+impl Files {
+    /// Applies a file event; returns whether it brought a new version.
+    ///
+    /// `stands`: whether text of the file stands in the window. If none does, the model need not be told about a change.
+    pub(super) fn enter(&mut self, event: &FileEvent, stands: bool) -> bool {
+        let known = self.by_id.entry(event.object.clone()).or_insert_with(|| Versions {
+            all: vec![(event.version.clone(), None)],
+            announced: event.version.clone(),
+            announced_path: None,
+            seen: None,
+        });
+        self.moved.remove(&event.object);
+        let changed = known.all.last().is_some_and(|(version, _)| *version != event.version);
+        if changed {
+            known.all.push((event.version.clone(), event.moved.clone()));
+        }
+        // A check of an unchanged file may or may not bring a stamp, depending on the speed of the machine. Nothing may depend
+        // on that.
+        let is_news = changed || event.cause != Cause::Checked;
+        if event.cause.by_model() || event.cause == Cause::Changed || (!stands && is_news) {
+            known.announced = event.version.clone();
+            known.announced_path = None;
+            if event.cause.by_model() || event.cause == Cause::Read || stands {
+                self.see(&event.object, &event.version);
+            }
+        }
+        changed
+    }
+
+    /// Moves everything about a file, known to the model at `path`, to the object at its new path. `same`: its latest known
+    /// version, and the new object's version with the same text.
+    pub(super) fn move_object(
+        &mut self,
+        (from, path): (&ObjectId, &str),
+        to: &ObjectId,
+        same: Option<(&Hash, &Hash)>,
+    ) {
+        self.moved.remove(to);
+        self.moved.insert(from.clone(), to.clone());
+        let mut origins = self.origins.get(from).cloned().unwrap_or_default();
+        origins.push(from.clone());
+        let known = self.origins.entry(to.clone()).or_default();
+        origins.retain(|origin| origin != to && !known.contains(origin));
+        known.extend(origins);
+        self.orphaned.remove(from);
+        self.orphaned.remove(to);
+        let Some(mut versions) = self.by_id.remove(from) else { return };
+        if let Some((was, now)) = same {
+            let all = versions.all.iter_mut().map(|(version, _)| version);
+            all.chain([&mut versions.announced])
+                .chain(&mut versions.seen)
+                .filter(|version| *version == was)
+                .for_each(|version| *version = now.clone());
+        }
+        versions.announced_path.get_or_insert_with(|| path.to_owned());
+        if versions.seen.is_some() {
+            self.seen.retain(|file| file != to);
+        }
+        self.seen.iter_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());
+        if let Some(before) = self.by_id.remove(to) {
+            // Text of the file that was overwritten has no place in the new one.
+            versions.all.splice(0..0, before.all);
+            versions.seen = versions.seen.or(before.seen);
+        }
+        self.by_id.insert(to.clone(), versions);
+    }
+
+    /// The current object of a file that may have been moved.
+    pub(super) fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
+        let mut file = file;
+        // `move_object` never closes a cycle; the bound makes sure that this ends.
+        for _ in 0..=self.moved.len() {
+            match self.moved.get(file) {
+                Some(to) => file = to,
+                None => break,
+            }
+        }
+        file
+    }
+
+    /// The former objects of a moved file, in the order of the moves.
+    pub(super) fn origins(&self, file: &ObjectId) -> &[ObjectId] {
+        self.origins.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether any file was moved.
+    pub(super) fn any_moved(&self) -> bool {
+        !self.origins.is_empty()
+    }
+
+    /// The path under which the model knows a file, if the file was moved since.
+    pub(super) fn announced_path(&self, file: &ObjectId) -> Option<&str> {
+        self.by_id.get(file)?.announced_path.as_deref()
+    }
+
+    /// Marks a file as out of reach.
+    pub(super) fn orphan(&mut self, file: &ObjectId, reason: &str) {
+        self.orphaned.insert(file.clone(), reason.to_owned());
+    }
+
+    /// Marks a file as within reach again.
+    pub(super) fn resume(&mut self, file: &ObjectId) {
+        self.orphaned.remove(file);
+    }
+
+    /// Why a file is out of reach; `None` if it is not.
+    pub(super) fn orphaned(&self, file: &ObjectId) -> Option<&str> {
+        self.orphaned.get(file).map(String::as_str)
+    }
+
+    /// Records that the model was told about a version.
+    pub(super) fn announce(&mut self, file: &ObjectId, version: &Hash) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.announced = version.clone();
+        }
+        self.see(file, version);
+    }
+
+    /// Records that text of a version stands in the window.
+    pub(super) fn show(&mut self, file: &ObjectId, version: &Hash) {
+        let latest = self.by_id.get(file).and_then(|known| known.all.last());
+        if latest.is_some_and(|(latest, _)| latest == version) {
+            self.see(file, version);
+        }
+    }
+
+    fn see(&mut self, file: &ObjectId, version: &Hash) {
+        let Some(known) = self.by_id.get_mut(file) else { return };
+        if known.seen.replace(version.clone()).is_none() {
+            self.seen.push(file.clone());
+        }
+    }
+
+    /// The versions of a file that the session met, oldest first.
+    pub(super) fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
+        self.by_id.get(file).into_iter().flat_map(|known| known.all.iter().map(|(hash, _)| hash))
+    }
+
+    /// Files of which the model saw text, in the order in which it first did.
+    pub(super) fn all_seen(&self) -> &[ObjectId] {
+        &self.seen
+    }
+
+    /// The newest version of which the model saw text, that it made itself, or that it was told about.
+    pub(super) fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.by_id.get(file)?.seen.as_ref()
+    }
+
+    /// The version of a file that the model was last told about, or made itself.
+    pub(super) fn announced(&self, file: &ObjectId) -> Option<&Hash> {
+        self.by_id.get(file).map(|versions| &versions.announced)
+    }
+
+    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located. Objects other than files
+    /// have only one version.
+    pub(super) fn lines_now(
+        &self,
+        object: &ObjectId,
+        version: &Hash,
+        ranges: &[LineRange],
+    ) -> Vec<LineRange> {
+        let Some(versions) = self.by_id.get(object) else { return ranges.to_vec() };
+        let Some(place) = versions.all.iter().rposition(|(known, _)| known == version) else {
+            return Vec::new();
+        };
+        let moves = versions.all[place + 1..].iter().map(|(_, moved)| moved);
+        moves.fold(ranges.to_vec(), |ranges, moved| match moved {
+            Some(map) => ranges.into_iter().filter_map(|range| map.map(range)).collect(),
+            None => Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! The session as a state machine: chat, session index, metadata pool, active and pinned set, handles, treatments.
+//!
+//! Every change is an [`Event`]; the state is the fold of its events and nothing else. A restart that reads the events
+//! again therefore has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format.
+
+mod absence;
+mod bill;
+mod caches;
+mod call_bill;
+mod call_note;
+mod chat;
+mod dollars;
+mod event;
+mod excerpt;
+mod files;
+mod folds;
+mod index;
+mod lines;
+mod links;
+mod matching;
+mod message;
+mod places;
+mod prefixes;
+mod prompted;
+mod record;
+mod report;
+mod sets;
+mod showings;
+mod state;
+
+pub use absence::Amount;
+pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
+pub use caches::{CacheKey, Caches, CallTime, Prefix};
+pub use call_bill::{CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, plain_tokens};
+pub use call_note::{CallNote, PlainCompaction, PriceNote};
+pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
+pub use dollars::Dollars;
+pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, ShownResult, Treatment};
+pub use excerpt::{Piece, join_pieces, uncut_lines};
+pub use folds::Folds;
+pub use index::{IndexEntry, SessionIndex, Subject};
+pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ranges};
+pub use links::Links;
+pub use matching::{HostEntry, HostMatch, match_host_list};
+pub use message::{
+    Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact, Shows,
+    is_own_tool,
+};
+pub use places::{Place, Role};
+pub use prefixes::{PlainList, SentSlots, extended, number_of};
+pub use prompted::PromptedSession;
+pub use record::{
+    CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
+};
+pub use report::{ReportKind, Reported};
+pub use sets::{Active, ActiveView, Known, Sets};
+pub use showings::Showing;
+pub use state::{Asked, Effect, MemoryChange, Requests, Sent, Session};
+
+/// For serde: whether a count says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// For serde: whether a flag says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

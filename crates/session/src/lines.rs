@@ -1,0 +1,317 @@
+//! Line ranges and how they move when a file changes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use base::error::{Error, Result};
+
+/// Lines `first` to `last`, counted from 1, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "(u64, u64)", from = "(u64, u64)")]
+pub struct LineRange {
+    /// First line.
+    pub first: u64,
+    /// Last line.
+    pub last: u64,
+}
+
+impl From<LineRange> for (u64, u64) {
+    fn from(range: LineRange) -> Self {
+        (range.first, range.last)
+    }
+}
+
+impl From<(u64, u64)> for LineRange {
+    fn from((first, last): (u64, u64)) -> Self {
+        Self { first, last }
+    }
+}
+
+impl fmt::Display for LineRange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.first, self.last)
+    }
+}
+
+impl LineRange {
+    /// Number of lines.
+    pub fn len(self) -> u64 {
+        self.last.saturating_add(1).saturating_sub(self.first)
+    }
+
+    /// Whether the range has no line.
+    pub fn is_empty(self) -> bool {
+        self.last < self.first
+    }
+
+    /// The range that lies this many lines further down.
+    #[must_use]
+    pub fn shifted(self, lines: u64) -> Self {
+        Self { first: self.first + lines, last: self.last + lines }
+    }
+
+    /// The lines that are in both ranges.
+    pub fn intersect(self, other: Self) -> Option<Self> {
+        let both = Self { first: self.first.max(other.first), last: self.last.min(other.last) };
+        (!both.is_empty()).then_some(both)
+    }
+
+    /// The lines of `self` that are in none of `others`, in order.
+    pub fn without(self, others: &[Self]) -> Vec<Self> {
+        let mut rest = Vec::new();
+        let mut next = self.first;
+        for other in merge_ranges(others) {
+            let Some(both) = self.intersect(other) else { continue };
+            if both.first > next {
+                rest.push(Self { first: next, last: both.first - 1 });
+            }
+            next = both.last.saturating_add(1);
+        }
+        if next <= self.last {
+            rest.push(Self { first: next, last: self.last });
+        }
+        rest
+    }
+}
+
+/// Lines as people count them. `ends_line`: whether the last of them is the empty one behind a text's last line end.
+pub fn counted(ranges: &[LineRange], ends_line: bool) -> Vec<LineRange> {
+    let mut counted = ranges.to_vec();
+    if let Some(last) = counted.last_mut().filter(|_| ends_line) {
+        last.last -= 1;
+    }
+    let is_only = counted.len() == 1;
+    counted.retain(|range| !range.is_empty());
+    if is_only && counted.is_empty() { ranges.to_vec() } else { counted }
+}
+
+/// Sorts ranges and joins those that overlap or touch.
+pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
+    let mut sorted: Vec<_> = ranges.iter().copied().filter(|range| !range.is_empty()).collect();
+    sorted.sort_unstable();
+    let mut merged: Vec<LineRange> = Vec::with_capacity(sorted.len());
+    for range in sorted {
+        match merged.last_mut() {
+            Some(last) if range.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(range.last);
+            }
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// Parses ranges such as `40-80`, `7` or `1-3,9` for a text with this many `lines`. The result is in order, without overlaps,
+/// and does not reach beyond the text.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for anything else, and for lines beyond the text.
+pub fn parse_ranges(text: &str, lines: u64) -> Result<Vec<LineRange>> {
+    let wrong = |problem: String| Error::argument("lines", problem);
+    let mut ranges = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            return Err(wrong(format!("`{part}` is no line range such as `40-80`")));
+        };
+        if first > last || first > lines {
+            return Err(wrong(format!("`{part}` is outside the text, which has {lines} lines")));
+        }
+        ranges.push(LineRange { first, last: last.min(lines) });
+    }
+    if ranges.is_empty() {
+        return Err(wrong("names no line".to_owned()));
+    }
+    Ok(merge_ranges(&ranges))
+}
+
+/// These lines of a text, each with its `\n`. `ranges`: in order, without overlaps.
+pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
+    let is_wanted =
+        |line: u64| ranges.iter().any(|range| range.first <= line && line <= range.last);
+    let lines = (1..).zip(text.split_inclusive('\n'));
+    lines.filter(|(number, _)| is_wanted(*number)).map(|(_, line)| line).collect()
+}
+
+/// With more changed lines than this, the difference is taken as one block; an exact one would take seconds.
+const MAX_DIFF_LINES: usize = 4_000;
+
+/// How lines moved between two versions of a text: changed blocks as `(old_first, old_len, new_first, new_len)`, from 1.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LineMap(Vec<(u64, u64, u64, u64)>);
+
+impl LineMap {
+    /// Compares two texts by lines (split on `\n`).
+    pub fn between(old: &str, new: &str) -> Self {
+        let old: Vec<&str> = old.split('\n').collect();
+        let new: Vec<&str> = new.split('\n').collect();
+        let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let rest = old.len().min(new.len()) - head;
+        let tail =
+            old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+        let (old_mid, new_mid) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+        if old_mid.is_empty() && new_mid.is_empty() {
+            return Self::default();
+        }
+        if old_mid.len() + new_mid.len() > MAX_DIFF_LINES {
+            return Self(vec![block(head, old_mid.len(), head, new_mid.len())]);
+        }
+        let ops = capture_diff_slices(Algorithm::Myers, old_mid, new_mid);
+        Self(
+            ops.iter()
+                .filter(|op| !matches!(op, DiffOp::Equal { .. }))
+                .map(|op| {
+                    let (old, new) = (op.old_range(), op.new_range());
+                    block(head + old.start, old.len(), head + new.start, new.len())
+                })
+                .collect(),
+        )
+    }
+
+    /// Whether too many lines differ for an exact comparison.
+    pub fn is_coarse(&self) -> bool {
+        let lines = |(_, old, _, new): &(u64, u64, u64, u64)| old + new;
+        self.0.iter().any(|block| lines(block) > MAX_DIFF_LINES as u64)
+    }
+
+    /// Number of lines added and removed.
+    pub fn added_removed(&self) -> (u64, u64) {
+        self.0
+            .iter()
+            .fold((0, 0), |(added, removed), (_, old, _, new)| (added + new, removed + old))
+    }
+
+    /// Where a range of the old text is in the new one; `None` if all its lines are gone.
+    ///
+    /// If the range touches a changed block, the result includes the whole block, since its lines cannot be told apart.
+    pub fn map(&self, range: LineRange) -> Option<LineRange> {
+        let mut first = range.first;
+        let mut last = range.last;
+        for &(old_first, old_len, new_first, new_len) in &self.0 {
+            let old_end = old_first + old_len; // first line after the block
+            if old_end <= range.first {
+                first = (range.first - old_end) + new_first + new_len;
+            } else if old_first < range.first {
+                first = new_first;
+            }
+            if old_end <= range.last {
+                last = (range.last + new_first + new_len) - old_end;
+            } else if old_first <= range.last {
+                last = new_first + new_len - 1;
+            }
+        }
+        let moved = LineRange { first, last };
+        (!moved.is_empty()).then_some(moved)
+    }
+}
+
+fn block(old: usize, old_len: usize, new: usize, new_len: usize) -> (u64, u64, u64, u64) {
+    (old as u64 + 1, old_len as u64, new as u64 + 1, new_len as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn range(first: u64, last: u64) -> LineRange {
+        LineRange { first, last }
+    }
+
+    #[test]
+    fn the_empty_line_behind_the_last_line_end_is_not_counted() {
+        let range = |first, last| LineRange { first, last };
+        for (ranges, ends_line, expected) in [
+            (vec![range(1, 4)], true, vec![range(1, 3)]),
+            (vec![range(1, 4)], false, vec![range(1, 4)]),
+            (vec![range(1, 2), range(4, 4)], true, vec![range(1, 2)]),
+            (vec![range(4, 4)], true, vec![range(4, 4)]),
+            (vec![], true, vec![]),
+        ] {
+            assert_eq!(counted(&ranges, ends_line), expected);
+        }
+    }
+
+    #[test]
+    fn lines_are_read_merged_and_cut() {
+        assert_eq!(parse_ranges("3-5, 4-9,20", 100).unwrap(), [range(3, 9), range(20, 20)]);
+        assert_eq!(parse_ranges("90-500", 100).unwrap(), [range(90, 100)]);
+        for text in ["", "x", "0-4", "9-3", "101", "1-2-3"] {
+            assert_eq!(parse_ranges(text, 100).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+        }
+    }
+
+    #[test]
+    fn cut_lines_keep_their_ends() {
+        let text = "a\nb\r\nc\n";
+        for (ranges, expected) in [
+            (vec![range(1, 4)], text),
+            (vec![range(2, 2)], "b\r\n"),
+            (vec![range(1, 1), range(3, 3)], "a\nc\n"),
+            (vec![range(4, 4)], ""),
+        ] {
+            assert_eq!(cut_ranges(text, &ranges), expected, "{ranges:?}");
+        }
+        assert_eq!(cut_ranges("a\nb", &[range(2, 2)]), "b");
+    }
+
+    #[test]
+    fn without_leaves_the_lines_that_no_other_range_has() {
+        let rest = range(1, 100).without(&[range(20, 30), range(25, 40), range(90, 200)]);
+        assert_eq!(rest, [range(1, 19), range(41, 89)]);
+        assert_eq!(range(5, 6).without(&[range(1, 10)]), []);
+        assert_eq!(range(5, 6).without(&[]), [range(5, 6)]);
+    }
+
+    #[test]
+    fn ranges_move_with_the_lines_before_them() {
+        let map = LineMap::between("a\nb\nc\nd", "x\ny\na\nb\nc\nd");
+        assert_eq!(map.map(range(2, 3)), Some(range(4, 5)));
+        assert_eq!(map.added_removed(), (2, 0));
+    }
+
+    #[test]
+    fn ranges_whose_lines_are_gone_have_no_place() {
+        let map = LineMap::between("a\nb\nc\nd", "a\nd");
+        assert_eq!(map.map(range(2, 3)), None);
+        assert_eq!(map.map(range(1, 3)), Some(range(1, 1)));
+        assert_eq!(map.map(range(4, 4)), Some(range(2, 2)));
+    }
+
+    #[test]
+    fn a_range_that_touches_a_changed_block_includes_all_of_it() {
+        let map = LineMap::between("a\nb\nc\nd", "a\nB1\nB2\nB3\nc\nd");
+        assert_eq!(map.map(range(2, 2)), Some(range(2, 4)));
+        assert_eq!(map.map(range(3, 4)), Some(range(5, 6)));
+    }
+
+    proptest! {
+        #[test]
+        fn unchanged_lines_map_to_themselves(old in prop::collection::vec("[abc]", 1..20), new in prop::collection::vec("[abc]", 1..20)) {
+            let (old_text, new_text) = (old.join("\n"), new.join("\n"));
+            let map = LineMap::between(&old_text, &new_text);
+            let changed: Vec<u64> = map.0.iter().flat_map(|b| b.0..b.0 + b.1).collect();
+            for line in 1..=old.len() as u64 {
+                let place = map.map(range(line, line));
+                if !changed.contains(&line) {
+                    let place = place.expect("an unchanged line stays");
+                    prop_assert_eq!(place.len(), 1);
+                    let text = |lines: &[String], line: u64| lines[usize::try_from(line).unwrap() - 1].clone();
+                    prop_assert_eq!(text(&old, line), text(&new, place.first));
+                }
+            }
+        }
+
+        #[test]
+        fn without_and_intersect_cover_the_range(a in 1u64..30, n in 0u64..30, b in 1u64..30, m in 0u64..30) {
+            let (whole, other) = (range(a, a + n), range(b, b + m));
+            let rest: u64 = whole.without(&[other]).iter().map(|r| r.len()).sum();
+            prop_assert_eq!(rest + whole.intersect(other).map_or(0, LineRange::len), whole.len());
+        }
+    }
+}

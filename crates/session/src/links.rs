@@ -1,0 +1,34 @@
+//! Which files had their links followed, and how many tokens of metadata that brought in.
+
+use std::collections::HashMap;
+
+use base::object::{Hash, ObjectId};
+
+/// The links that a session followed.
+#[derive(Debug, Clone, Default)]
+pub struct Links {
+    followed: HashMap<ObjectId, Hash>,
+    tokens: u64,
+}
+
+impl Links {
+    /// Tokens of the metadata lines of all files that links brought in, as of when they came in.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Whether this version of the file is the one whose links were followed last.
+    pub fn are_followed(&self, file: &ObjectId, version: &Hash) -> bool {
+        self.followed.get(file) == Some(version)
+    }
+
+    /// Forgets a moved file, so that its links are followed again: relative ones now lead elsewhere.
+    pub(super) fn leave(&mut self, file: &ObjectId) {
+        self.followed.remove(file);
+    }
+
+    pub(super) fn follow(&mut self, file: &ObjectId, version: &Hash, tokens: u64) {
+        self.followed.insert(file.clone(), version.clone());
+        self.tokens += tokens;
+    }
+}

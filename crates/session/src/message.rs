@@ -1,0 +1,317 @@
+//! What the session knows of a message: its identity, its kind, and what a tool result shows. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::lines::{LineRange, counted, merge_ranges};
+use super::{is_false, is_zero};
+use base::object::{Hash, ObjectId};
+
+/// Digits of a [`RequestKey`].
+const REQUEST_DIGITS: usize = 16;
+
+/// Identity of a message, apart from its position. The same key at the same position is the same message, whatever its text:
+/// another extension may change or redact it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MessageKey {
+    /// The host's role name.
+    pub role: String,
+    /// The host's time stamp in ms, if it gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<i64>,
+    /// IDs of the tool calls that the message makes, or of the one that it answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+}
+
+/// The kind of a message, as far as it matters to the session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "every second message is a result: boxes would cost more"
+)]
+pub enum MessageKind {
+    /// Typed by a person or sent by rpc. Starts a turn, unless it steers the running one.
+    User,
+    /// An answer of the model. Starts a step.
+    Assistant,
+    /// The result of a tool call.
+    Result(ResultFact),
+    /// Anything else. Passes through untouched.
+    Other,
+}
+
+/// What the session knows of a tool result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultFact {
+    /// Object of the call; `None` for our own tools, whose calls make no object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectId>,
+    /// Tool name.
+    pub tool: String,
+    /// Identifies tool and arguments: equal for identical requests.
+    pub request: RequestKey,
+    /// Whether the call succeeded; for an `activate` of an output, the call whose output it is.
+    pub ok: bool,
+    /// Exit code, if the tool reports one; for an `activate` of an output, that of the call whose output it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i64>,
+    /// Number of lines of its text, split on `\n`; the last line may be empty.
+    pub lines: u64,
+    /// Whether its last line is the empty one behind the last line end of what it shows: nobody counts that. Earlier releases did.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ends_line: bool,
+    /// The last line that says something, cut to 80 characters.
+    pub last: String,
+    /// If the host cut the output and the store holds the whole: what it is of the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+    /// Whether a line can take its place: the store holds its text and the images that leave with it. Earlier releases stored
+    /// false also for a result of several text blocks, a string, or a block with keys that are not known; such a result goes out
+    /// as the host gave it for as long as its session lasts.
+    #[serde(rename = "plain")]
+    pub is_output: bool,
+    /// Tokens of its blocks that stay when a line takes the place of the text; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_tokens: Option<u64>,
+    /// Number of its images that leave with the text: `activate` brings them back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub images: u64,
+    /// Tokens of the call's arguments that a fold line would not show.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub argument_tokens: u64,
+    /// The kind of its text.
+    #[serde(default, skip_serializing_if = "OutputClass::is_other")]
+    pub class: OutputClass,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+/// What the host shows of an output that it cut. The lines of the output are numbered as in the whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// SHA-256 of the whole text, by which the store finds it.
+    pub text: Hash,
+    /// Number of its lines.
+    pub lines: u64,
+    /// As that of the result.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ends_line: bool,
+    /// Number of lines of the whole before the first one shown.
+    pub before: u64,
+    /// The lines of the whole that are shown; `None` if the first of them is shown in part, or the middle is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<LineRange>,
+    /// Where the middle is missing, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+}
+
+impl Cut {
+    /// The lines of the whole that are shown, but for those in which the middle is missing: one line may be all of the output.
+    pub fn ranges(&self) -> Vec<LineRange> {
+        let Some(Gap { above, line, resumes }) = self.gap else {
+            return self.shown.into_iter().collect();
+        };
+        let head = LineRange { first: 1, last: line.saturating_sub(above.saturating_add(1)) };
+        let tail = LineRange { first: resumes.saturating_add(1), last: self.lines };
+        merge_ranges(&[head, tail])
+    }
+
+    /// The numbers of the shown lines.
+    pub fn numbering(&self) -> Numbering {
+        Numbering { before: self.before, gap: self.gap }
+    }
+}
+
+/// Where the middle of an output is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Lines of the host's own above the first line of the output.
+    pub above: u64,
+    /// The line in which the middle is missing, as the host shows it.
+    pub line: u64,
+    /// The line of the whole, shown in part, with which that line ends.
+    pub resumes: u64,
+}
+
+/// How lines that the host shows are numbered in what they are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Numbering {
+    /// Number of lines before the first one.
+    pub before: u64,
+    /// Where the middle is missing, if it is.
+    pub gap: Option<Gap>,
+}
+
+impl Numbering {
+    /// The numbering of lines of which so many stand before the first one.
+    pub fn after(before: u64) -> Self {
+        Self { before, gap: None }
+    }
+
+    /// The lines that a range of the shown ones are. Of the host's own lines the first one is said.
+    pub fn place(self, range: LineRange) -> LineRange {
+        let Some(Gap { above, line, resumes }) = self.gap else {
+            return range.shifted(self.before);
+        };
+        let start = |shown: u64| shown.saturating_sub(above).max(1);
+        let end = |shown: u64| resumes + shown.saturating_sub(line);
+        LineRange {
+            first: if range.first <= line { start(range.first) } else { end(range.first) },
+            last: if range.last < line { start(range.last) } else { end(range.last) },
+        }
+    }
+
+    /// The line that a shown one is.
+    pub fn line(self, shown: u64) -> u64 {
+        self.place(LineRange { first: shown, last: shown }).first
+    }
+}
+
+/// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so they cost disk space, and 64
+/// bits are enough to tell the calls of one session apart. Earlier releases stored all 64 digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String")]
+pub struct RequestKey(String);
+
+impl RequestKey {
+    /// The key of a request, given as canonical JSON.
+    pub fn of(request: impl AsRef<[u8]>) -> Self {
+        Hash::of(request).as_str().to_owned().into()
+    }
+}
+
+impl From<String> for RequestKey {
+    fn from(digits: String) -> Self {
+        Self(digits.chars().take(REQUEST_DIGITS).collect())
+    }
+}
+
+impl ResultFact {
+    /// Whether it is the result of one of our own tools, which the plain host does not have.
+    pub fn is_own(&self) -> bool {
+        is_own_tool(&self.tool)
+    }
+
+    /// The object of which it shows lines, if that is another one than its own call's.
+    pub fn shown_object(&self) -> Option<&ObjectId> {
+        match &self.shows {
+            Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
+            Shows::Own | Shows::Change { .. } => None,
+        }
+    }
+
+    /// Number of lines of its text, of the whole where the host cut it, as people count them.
+    pub fn counted_lines(&self) -> u64 {
+        let (lines, ends_line) = match &self.cut {
+            Some(cut) => (cut.lines, cut.ends_line),
+            None => (self.lines, self.ends_line),
+        };
+        lines - u64::from(ends_line && lines > 1)
+    }
+
+    /// Lines that it shows, as people count them.
+    pub fn counted(&self, ranges: &[LineRange]) -> Vec<LineRange> {
+        counted(ranges, self.ends_line)
+    }
+
+    /// The object whose text it shows: the one above, else its own call's.
+    pub fn text_of(&self) -> Option<&ObjectId> {
+        self.shown_object().or(self.object.as_ref())
+    }
+
+    /// A result of `bash` with an object named `object`, for tests of this crate and of those above it.
+    #[doc(hidden)]
+    pub fn for_tests(object: &str) -> Self {
+        Self {
+            object: Some(ObjectId::new(object)),
+            tool: "bash".into(),
+            request: RequestKey::of(object),
+            ok: true,
+            exit: Some(0),
+            lines: 1,
+            ends_line: false,
+            last: String::new(),
+            cut: None,
+            is_output: true,
+            kept_tokens: None,
+            images: 0,
+            argument_tokens: 0,
+            class: OutputClass::Other,
+            shows: Shows::Own,
+        }
+    }
+}
+
+/// Whether a tool is one of our own. Its calls make no object, and the plain host would not make them.
+pub fn is_own_tool(tool: &str) -> bool {
+    matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
+}
+
+/// The kind of a tool result's text, which tells how likely it is needed again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputClass {
+    /// Lines of a file, whichever tool showed them.
+    Read,
+    /// Names of files.
+    Listing,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl OutputClass {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    fn is_other(&self) -> bool {
+        *self == Self::Other
+    }
+}
+
+/// What a tool result shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "shows", rename_all = "snake_case")]
+pub enum Shows {
+    /// Its own text.
+    Own,
+    /// Lines of a file's version, exactly.
+    File {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        range: LineRange,
+    },
+    /// The report of a change that the model made to a file.
+    Change {
+        /// The file.
+        object: ObjectId,
+    },
+    /// Lines of an activated object.
+    Activated {
+        /// The object.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_key_stored_with_all_digits_equals_a_new_one() {
+        let now = RequestKey::of("ls");
+        let json = serde_json::to_string(&now).unwrap();
+        assert_eq!(json.len(), REQUEST_DIGITS + 2);
+        for stored in [json, serde_json::to_string(&Hash::of("ls")).unwrap()] {
+            assert_eq!(serde_json::from_str::<RequestKey>(&stored).unwrap(), now);
+        }
+        assert_ne!(RequestKey::of("ls -l"), now);
+    }
+}

@@ -1,0 +1,416 @@
+//! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, `asked`
+//! holds what a person activated, `kept` what a host sends itself, `continued` what another session left, `window` works out what
+//! stands at each message, and `requests` what caches hold.
+
+mod asked;
+mod continued;
+mod kept;
+mod memory;
+mod moved;
+mod reading;
+mod requests;
+mod segments;
+mod window;
+
+use std::collections::BTreeMap;
+
+pub use self::asked::Asked;
+use self::continued::Continued;
+use self::kept::Kept;
+pub use self::memory::MemoryChange;
+use self::memory::MemoryChanges;
+pub use self::requests::Requests;
+use super::absence::Absence;
+use super::bill::Bill;
+use super::chat::Chat;
+use super::event::{Cause, Event, FileEvent, Fold, Opened, Rewrite, Treatment};
+use super::excerpt;
+use super::files::Files;
+use super::folds::{Folds, can_carry};
+use super::index::{SessionIndex, Subject};
+use super::lines::LineRange;
+use super::links::Links;
+use super::message::{MessageKind, OutputClass, ResultFact, Shows};
+use super::places::Place;
+use super::record::CallRecord;
+use super::report::ReportKind;
+use super::sets::{ActiveView, Sets};
+use super::showings::Showings;
+use base::object::{Handle, Hash, ObjectId};
+
+/// What a tool call did, recorded when it ran. Its result comes with the host's next list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// It read a version of a file.
+    Read(ObjectId, Hash),
+    /// It changed a file.
+    Changed(ObjectId),
+    /// It activated lines of a version of an object.
+    Activated(ObjectId, Hash, Vec<LineRange>),
+}
+
+/// Size of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Tokens of the messages as sent.
+    pub sent_tokens: u64,
+    /// Tokens of the messages as the host would have sent them.
+    pub plain_tokens: u64,
+    /// Tokens of the model's window, if the host stated it.
+    pub context_window: Option<u64>,
+    /// Whether its layout was `pools`.
+    pub in_pools: bool,
+}
+
+impl Sent {
+    fn of(record: &CallRecord) -> Self {
+        let CallRecord { sent_tokens, plain_tokens, context_window, .. } = *record;
+        Self { sent_tokens, plain_tokens, context_window, in_pools: record.layout == "pools" }
+    }
+}
+
+/// Number of steps after which a need counts as late. What the model needs sooner mostly still stands.
+const LATE_STEPS: u32 = 10;
+
+/// State of a session. Only [`Session::apply`] changes it.
+#[derive(Debug, Clone, Default)]
+pub struct Session {
+    opened: Option<Opened>,
+    is_confined: bool,
+    chat: Chat,
+    index: SessionIndex,
+    sets: Sets,
+    treatments: BTreeMap<u64, Treatment>,
+    /// What reference lines say of their objects besides, by position.
+    labels: BTreeMap<u64, String>,
+    notes: BTreeMap<u64, Vec<String>>,
+    kept: Kept,
+    continued: Continued,
+    folds: Folds,
+    /// The segments that the host compacted away and that are not in its list again.
+    compacted: Vec<Handle>,
+    showings: Showings,
+    edited: BTreeMap<ObjectId, u32>,
+    files: Files,
+    links: Links,
+    /// Tokens that tools of ours have answered since the newest call.
+    coming_tokens: u64,
+    effects: Vec<(String, Effect)>,
+    asked: Vec<Asked>,
+    memory: MemoryChanges,
+    late_needs: u64,
+    absence: Absence,
+    places: Vec<Place>,
+    own_tokens: u64,
+    epoch: u32,
+    calls: u64,
+    sent: Option<Sent>,
+    bill: Bill,
+    requests: Requests,
+}
+
+impl Session {
+    /// Folds events into a state.
+    pub fn replay<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut session = Self::default();
+        for event in events {
+            session.apply(event);
+        }
+        session
+    }
+
+    /// Applies one event.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Opened(opened) => self.open(opened),
+            Event::Confined { confined } => self.is_confined = *confined,
+            Event::File(file) => self.file(file),
+            Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
+            Event::Orphaned { object, reason } => self.files.orphan(object, reason),
+            Event::Resumed { object } => self.files.resume(object),
+            Event::Told { object, version } => self.files.announce(object, version),
+            Event::Linked { object, version, tokens } => {
+                self.links.follow(object, version, *tokens);
+            }
+            Event::Toolcall { object, tool, ok, version, shows, brief } => {
+                let (tool, ok, version) = (tool.clone(), *ok, version.clone());
+                let (shows, brief) = (shows.clone(), brief.clone());
+                self.index.enter(object, Subject::Toolcall { tool, ok, version, shows, brief });
+                self.sets.discover(object);
+            }
+            Event::Segment { object, version, first, last, compacted } => {
+                self.enter_segment(object, version, (*first, *last), *compacted);
+            }
+            Event::Message { key, digest, kind, tokens, withheld, kept } => {
+                let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
+                let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
+                self.kept.note(at, *kept);
+                self.own_tokens += self.own_tokens_of(at);
+                self.pack(at);
+                self.request_answered(at);
+                self.use_effect(at);
+                self.enter_result(at);
+            }
+            Event::Continued { text } => self.continue_with(text),
+            Event::Shown(shown) => self.kept.show(shown),
+            Event::TurnCommitted { key } => self.kept.commit(key),
+            Event::Edited { at, digest, kind, tokens, withheld } => {
+                self.edit_message(*at, digest, kind, *tokens, *withheld);
+            }
+            Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
+            Event::Activated { object, version, view, pin, call, ranges, tokens, .. } => {
+                self.coming_tokens += tokens;
+                self.count_return(|fact| fact.text_of() == Some(object));
+                self.sets.activate(object, view.clone(), self.chat.turn());
+                if *pin {
+                    self.sets.pin(object);
+                }
+                let effect = Effect::Activated(object.clone(), version.clone(), ranges.clone());
+                self.effects.push((call.clone(), effect));
+                self.asked.extend(Asked::of(event));
+            }
+            Event::Deactivated { object } => self.sets.deactivate(object),
+            Event::LeftPool { object } => self.sets.leave_pool(object),
+            Event::EnteredPool { object } => self.sets.enter_pool(object),
+            Event::Unpinned { object } => self.sets.unpin(object),
+            Event::Needed { at, outputs } => self.need(*at, outputs),
+            Event::Treated { at, treatment } => self.treat(*at, treatment),
+            Event::Noted { at, text, asked } => {
+                self.notes.entry(*at).or_default().push(text.clone());
+                self.asked.retain(|_| !asked);
+            }
+            Event::MemoryChanged { text, file, call } => {
+                self.remember_change(text, file, call.as_ref());
+            }
+            Event::MemoryRendered => self.memory.rendered(&mut self.notes),
+            Event::Epoch {
+                number,
+                reason,
+                keep_notes,
+                notes_before,
+                treatments,
+                labels,
+                folds,
+            } => {
+                self.epoch = *number;
+                self.absence.epoch_began();
+                self.bill.epoch_started(*number, reason, self.calls + 1);
+                self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
+                self.fold(folds);
+                for (at, treatment) in treatments {
+                    self.treat(*at, treatment);
+                }
+                self.labels.extend(labels.iter().cloned());
+            }
+            Event::Called(record) => {
+                self.calls = record.number;
+                self.effects.clear();
+                self.memory.called();
+                self.coming_tokens = 0;
+                self.absence.called();
+                self.bill.called(record, self.chat.window().len() as u64);
+                self.request_sent(record);
+                self.sent = Some(Sent::of(record));
+            }
+            Event::Reported(reported) => {
+                self.bill.reported_usage(reported);
+                if reported.kind == ReportKind::CacheWarm && reported.time.is_some() {
+                    self.requests.touched(reported.time);
+                }
+            }
+            Event::FailedOpen { calls } => self.calls += calls.len() as u64,
+            Event::Payload(_) => {}
+        }
+    }
+
+    fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
+        let (text, file, call) = (text.to_owned(), file.to_owned(), call.cloned());
+        self.memory.changed(MemoryChange { text, file, call });
+    }
+
+    fn edit_message(
+        &mut self,
+        at: u64,
+        digest: &Hash,
+        kind: &MessageKind,
+        tokens: u64,
+        withheld: bool,
+    ) {
+        self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
+        self.request_edited(at);
+        self.treatments.remove(&at);
+        self.labels.remove(&at);
+        self.show(at);
+        if self.chat.get(at).is_some_and(|message| !can_carry(message)) {
+            let gone = self.folds.drop_carried(at);
+            gone.iter().flat_map(|fold| fold.first..=fold.last).for_each(|at| self.show(at));
+        }
+    }
+
+    fn file(&mut self, file: &FileEvent) {
+        let subject = Subject::File {
+            path: file.path.clone(),
+            filesystem_id: file.filesystem_id.clone(),
+            agent_path: file.agent_path.clone(),
+            version: file.version.clone(),
+            lines: file.lines,
+            stamp: file.stamp,
+        };
+        // When a stamp becomes trustworthy depends on the speed of the machine. What the model sees must not.
+        let brings_nothing = matches!(file.cause, Cause::Changed | Cause::Checked)
+            && self.index.get(&file.object).is_some_and(|known| {
+                matches!(&known.subject, Subject::File { version, .. } if *version == file.version)
+            });
+        self.index.enter(&file.object, subject);
+        if !brings_nothing {
+            self.sets.discover(&file.object);
+        }
+        let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
+        let changed = self.files.enter(file, !standing.is_empty());
+        if let Some(call) = &file.call {
+            let object = file.object.clone();
+            let effect = if file.cause.by_model() {
+                Effect::Changed(object)
+            } else {
+                Effect::Read(object, file.version.clone())
+            };
+            self.effects.push((call.clone(), effect));
+        }
+        if file.cause.by_model() {
+            let step = self.chat.messages().last().map_or(0, |message| message.step);
+            self.edited.insert(file.object.clone(), step);
+        }
+        if changed {
+            self.sets.move_lines(&file.object, file.moved.as_ref());
+            for at in standing {
+                self.show(at);
+            }
+        }
+    }
+
+    /// Removes the effect that a result shows, so that no other result claims it.
+    fn use_effect(&mut self, at: u64) {
+        let Some(message) = self.chat.get(at) else { return };
+        let (Some(call), MessageKind::Result(fact)) = (message.key.calls.first(), &message.kind)
+        else {
+            return;
+        };
+        let is_shown = |effect: &Effect| match (effect, &fact.shows) {
+            (Effect::Read(file, read), Shows::File { object, version, .. }) => {
+                file == object && read == version
+            }
+            (Effect::Changed(file), Shows::Change { object }) => file == object,
+            (
+                Effect::Activated(activated, of, lines),
+                Shows::Activated { object, version, ranges },
+            ) => activated == object && of == version && lines == ranges,
+            _ => false,
+        };
+        let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
+        if let Some(place) = place {
+            self.effects.remove(place);
+        }
+    }
+
+    /// A tool result activates its object and the file that it shows. One without text (an image, or a placeholder) stays in the
+    /// chat as the host gave it and is not activated.
+    fn enter_result(&mut self, at: u64) {
+        let Some(fact) = self.result(at).cloned() else { return };
+        self.note_asked_again(&fact);
+        if let Some(object) = fact.object.as_ref().filter(|_| fact.is_output) {
+            self.sets.activate(object, ActiveView::Whole, self.chat.turn());
+        }
+        if let Shows::File { object, range, .. } = &fact.shows {
+            let whole = matches!(
+                self.index.get(object).map(|entry| &entry.subject),
+                Some(Subject::File { lines: Some(lines), .. }) if range.first <= 1 && range.last >= *lines
+            );
+            let view = if whole { ActiveView::Whole } else { ActiveView::Lines(vec![*range]) };
+            self.sets.activate(object, view, self.chat.turn());
+        }
+        self.show(at);
+    }
+
+    fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
+        let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
+        self.request_cut(how, chat_len, &window);
+        if how == Rewrite::Branch {
+            for at in chat_len..self.chat.len() {
+                if let Some(object) = self.result(at).and_then(|fact| fact.object.clone()) {
+                    self.sets.leave_behind(&object);
+                }
+            }
+        }
+        self.chat.rewrite(chat_len, window.clone());
+        self.index.leave_segments(self.chat.len());
+        self.drop_uncompacted(&window);
+        self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
+        self.bill.rewritten(how, chat_len);
+        self.treatments.retain(|at, _| *at < chat_len);
+        self.labels.retain(|at, _| *at < chat_len);
+        self.notes.retain(|at, _| *at < chat_len);
+        self.kept.go_back(chat_len);
+        self.folds.drop_broken(&self.chat);
+        self.showings.clear();
+        self.absence.forget();
+        self.own_tokens = window.iter().map(|at| self.own_tokens_of(*at)).sum();
+        for at in window {
+            self.show(at);
+        }
+    }
+
+    fn treat(&mut self, at: u64, treatment: &Treatment) {
+        let mut treatment = treatment.clone();
+        if let Treatment::Excerpt { pieces } = &mut treatment {
+            excerpt::resolve_early_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
+        }
+        self.labels.remove(&at);
+        if treatment == Treatment::Given {
+            self.treatments.remove(&at);
+        } else {
+            self.treatments.insert(at, treatment);
+        }
+        self.show(at);
+    }
+
+    fn need(&mut self, at: u64, outputs: &[(u64, u32)]) {
+        let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
+        let now = step_of(at);
+        let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
+        self.late_needs += late.count() as u64;
+        for (output, _) in outputs {
+            self.absence.needed(*output);
+        }
+    }
+
+    /// Counts a late need where a result shows again what had left the window: text of the same file, or what the same request
+    /// shows of files. Other commands are run again for what they say now.
+    fn note_asked_again(&mut self, fact: &ResultFact) {
+        match &fact.shows {
+            Shows::File { object, .. } => self.count_return(|gone| gone.text_of() == Some(object)),
+            Shows::Own if fact.class != OutputClass::Other => {
+                self.count_return(|gone| gone.request == fact.request);
+            }
+            Shows::Own | Shows::Change { .. } | Shows::Activated { .. } => {}
+        }
+    }
+
+    /// Counts a late need if one of these results had left the window.
+    fn count_return(&mut self, is_it: impl Fn(&ResultFact) -> bool) {
+        self.late_needs += u64::from(self.returns(is_it));
+    }
+
+    /// Whether one of these results left the window and is late to be needed.
+    fn returns(&self, is_it: impl Fn(&ResultFact) -> bool) -> bool {
+        let now = self.chat.step();
+        let is_late = |at: u64| self.chat.get(at).is_some_and(|m| now > m.step + LATE_STEPS);
+        self.absence.places().any(|at| is_late(at) && self.result(at).is_some_and(&is_it))
+    }
+
+    fn fold(&mut self, folds: &[Fold]) {
+        for fold in folds {
+            self.folds.enter(fold, &self.chat);
+            (fold.first..=fold.last).for_each(|at| self.show(at));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Changes of memory that the model has to hear of until its system prompt holds them (`log`). Must not know pages.
+
+use std::collections::BTreeMap;
+
+use super::Session;
+use crate::message::MessageKind;
+
+/// A change of memory, in words for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryChange {
+    /// What changed. No two changes of a session have the same text.
+    pub text: String,
+    /// The path of the file that changed.
+    pub file: String,
+    /// The tool call by which the model made the change itself: while it stands, the model knows.
+    pub call: Option<String>,
+}
+
+/// The changes since the system prompt was rendered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MemoryChanges {
+    changes: Vec<MemoryChange>,
+    /// Positions of messages whose notes of changes left since the last call.
+    dropped: Vec<u64>,
+}
+
+impl MemoryChanges {
+    pub(super) fn changed(&mut self, change: MemoryChange) {
+        self.changes.push(change);
+    }
+
+    /// The system prompt holds all of them from now on: their notes leave.
+    pub(super) fn rendered(&mut self, notes: &mut BTreeMap<u64, Vec<String>>) {
+        let changes = std::mem::take(&mut self.changes);
+        notes.retain(|at, texts| {
+            let before = texts.len();
+            texts.retain(|text| !changes.iter().any(|change| change.text == *text));
+            if texts.len() < before {
+                self.dropped.push(*at);
+            }
+            !texts.is_empty()
+        });
+    }
+
+    pub(super) fn called(&mut self) {
+        self.dropped.clear();
+    }
+}
+
+impl Session {
+    /// Number of changes of memory that the system prompt does not hold.
+    pub fn memory_changes(&self) -> usize {
+        self.memory.changes.len()
+    }
+
+    /// Texts of the changes of memory that neither the system prompt holds nor any message that stands.
+    pub fn due_memory(&self) -> Vec<String> {
+        let due = self.memory.changes.iter().filter(|change| !self.is_told(change));
+        due.map(|change| change.text.clone()).collect()
+    }
+
+    /// Positions of messages that carried notes of changes at the last call and carry them no longer.
+    pub fn dropped_memory(&self) -> &[u64] {
+        &self.memory.dropped
+    }
+
+    /// Whether something that stands tells of a change: a note, the model's own call, or the file itself, whose changes are told anyway.
+    fn is_told(&self, change: &MemoryChange) -> bool {
+        let stands = |at: u64| self.chat.window().contains(&at) && !self.is_hidden(at);
+        let is_noted = || {
+            let mut carriers = self.notes.iter().filter(|(_, texts)| texts.contains(&change.text));
+            carriers.any(|(at, _)| stands(*at))
+        };
+        let file_stands = || {
+            let of_file = |path: &str| !path.is_empty() && path == change.file;
+            let mut files =
+                self.index.entries().iter().filter(|entry| of_file(entry.subject.agent_path()));
+            files.any(|entry| self.showings(&entry.id).next().is_some())
+        };
+        let call_stands = || {
+            let Some(call) = &change.call else { return false };
+            self.shown_window().any(|(_, message)| {
+                matches!(message.kind, MessageKind::Result(_))
+                    && message.key.calls.first() == Some(call)
+            })
+        };
+        is_noted() || call_stands() || file_stands()
+    }
+}

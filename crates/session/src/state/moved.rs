@@ -1,0 +1,63 @@
+//! A moved file goes on as another object: everything that the state holds about the old one passes to the new one.
+
+use std::collections::BTreeSet;
+
+use super::{Effect, Session};
+use crate::event::Treatment;
+use crate::index::Subject;
+use crate::message::Shows;
+use base::object::{Hash, ObjectId};
+
+impl Session {
+    /// Replaces `from` by `to` everywhere in the state. `same`: the version of `to` whose text equals that of the latest known
+    /// version of `from`.
+    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
+        let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
+        let path = subject.agent_path().to_owned();
+        let Subject::File { version, .. } = subject else { return };
+        let same = same.map(|now| (&version, now));
+        let go_on = |object: &mut ObjectId, of: Option<&mut Hash>| {
+            if object != from {
+                return;
+            }
+            *object = to.clone();
+            if let (Some(of), Some((was, now))) = (of, same)
+                && of == was
+            {
+                *of = now.clone();
+            }
+        };
+        self.chat.all_shows().chain(self.index.all_shows()).for_each(|shows| match shows {
+            Shows::File { object, version, .. } | Shows::Activated { object, version, .. } => {
+                go_on(object, Some(version));
+            }
+            Shows::Change { object } => go_on(object, None),
+            Shows::Own => {}
+        });
+        for treatment in self.treatments.values_mut() {
+            if let Treatment::Current { object, version, .. } = treatment {
+                go_on(object, Some(version));
+            }
+        }
+        for (_, effect) in &mut self.effects {
+            match effect {
+                Effect::Read(object, version) | Effect::Activated(object, version, _) => {
+                    go_on(object, Some(version));
+                }
+                Effect::Changed(object) => go_on(object, None),
+            }
+        }
+        if let Some(step) = self.edited.remove(from) {
+            let known = self.edited.entry(to.clone()).or_insert(step);
+            *known = step.max(*known);
+        }
+        self.files.move_object((from, &path), to, same);
+        self.index.move_object(from, to, same.map(|(_, now)| now));
+        self.sets.move_object(from, to);
+        self.links.leave(from);
+        let shown = self.showings.of(from).chain(self.showings.of(to)).map(|showing| showing.at);
+        for at in shown.collect::<BTreeSet<u64>>() {
+            self.show(at);
+        }
+    }
+}

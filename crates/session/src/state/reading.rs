@@ -1,0 +1,354 @@
+//! Accessors of a session's state. Must not change it.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::Asked;
+use super::{Effect, Sent, Session};
+use crate::absence::Amount;
+use crate::event::{Fold, Opened, Treatment};
+use crate::folds::{self, Folds};
+use crate::index::{IndexEntry, SessionIndex, Subject};
+use crate::lines::LineRange;
+use crate::links::Links;
+use crate::message::{MessageKind, ResultFact, Shows};
+use crate::places::Place;
+use crate::sets::{Active, Sets};
+use crate::showings::Showing;
+use crate::{Bill, Chat, ChatMessage};
+use base::object::{Handle, Hash, ObjectId};
+
+impl Session {
+    /// Where the session comes from; `None` before the first event.
+    pub fn opened(&self) -> Option<&Opened> {
+        self.opened.as_ref()
+    }
+
+    /// Whether names mean only what the session met: others than the user take part.
+    pub fn is_confined(&self) -> bool {
+        self.is_confined
+    }
+
+    /// The chat.
+    pub fn chat(&self) -> &Chat {
+        &self.chat
+    }
+
+    /// The session index.
+    pub fn index(&self) -> &SessionIndex {
+        &self.index
+    }
+
+    /// Pool, active and pinned set.
+    pub fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    /// Number of the epoch, from 0.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Number of calls so far.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Size of the newest call.
+    pub fn sent(&self) -> Option<Sent> {
+        self.sent
+    }
+
+    /// Tokens that our own tools have answered since the newest call; they stand in the next request.
+    pub fn coming_tokens(&self) -> u64 {
+        self.coming_tokens
+    }
+
+    /// What a person activated since the last message that could carry it.
+    pub fn asked(&self) -> &[Asked] {
+        &self.asked
+    }
+
+    /// The ledger: what the calls cost, and what they would have cost the plain host.
+    pub fn bill(&self) -> &Bill {
+        &self.bill
+    }
+
+    /// Faults since the newest call.
+    pub fn faults(&self) -> Amount {
+        self.absence.faults()
+    }
+
+    /// Tokens in the window that the plain host would not have: calls of our own tools, and their results.
+    pub fn own_tokens(&self) -> u64 {
+        self.own_tokens
+    }
+
+    /// Whether the plain host would not make the coming call: since the previous one, the model used only our own tools.
+    pub fn is_extra_call(&self) -> bool {
+        let mut results =
+            self.window().rev().map(|(at, _)| self.result(at)).take_while(Option::is_some);
+        let newest = results.next().flatten();
+        newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
+    }
+
+    /// The packed record of the message at a position of the chat.
+    pub fn place(&self, at: u64) -> Place {
+        let place = usize::try_from(at).ok().and_then(|at| self.places.get(at));
+        place.copied().unwrap_or_default()
+    }
+
+    /// Whether a fold hides the message of the window at a position of the chat. Faster than asking the folds.
+    pub fn is_hidden(&self, at: u64) -> bool {
+        self.place(at).hidden
+    }
+
+    /// The newest message of the window that is a person's, the model's or a tool's, with its position: hosts and their extensions
+    /// put messages of their own behind it.
+    pub fn newest_said(&self) -> Option<(u64, &ChatMessage)> {
+        self.window().rev().find(|(_, message)| !matches!(message.kind, MessageKind::Other))
+    }
+
+    /// Positions of the messages that carry notes.
+    pub fn noted(&self) -> impl Iterator<Item = u64> {
+        self.notes.keys().copied()
+    }
+
+    /// How a message is shown.
+    pub fn treatment(&self, at: u64) -> &Treatment {
+        self.treatments.get(&at).unwrap_or(&Treatment::Given)
+    }
+
+    /// What the reference line of the message at a position says of its object besides; empty if nothing.
+    pub fn label(&self, at: u64) -> &str {
+        self.labels.get(&at).map_or("", String::as_str)
+    }
+
+    /// Notes shown in a message.
+    pub fn notes(&self, at: u64) -> &[String] {
+        self.notes.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Handle of an object in this session.
+    pub fn handle(&self, id: &ObjectId) -> Option<Handle> {
+        self.index.get(id).map(|entry| entry.handle)
+    }
+
+    /// What a tool call asked for, in a few words; empty if that is not known or if what it shows already says it.
+    pub fn brief(&self, toolcall: &ObjectId) -> &str {
+        match self.index.get(toolcall).map(|entry| &entry.subject) {
+            Some(Subject::Toolcall { brief, .. }) => brief,
+            _ => "",
+        }
+    }
+
+    /// Late needs per step so far, smoothed: how often the model took lines from an output more than 10 steps old, or asked again
+    /// for what had left the window by then.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    pub fn late_needs(&self) -> f64 {
+        (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
+    }
+
+    /// The tool result at a position of the chat.
+    pub fn result(&self, at: u64) -> Option<&ResultFact> {
+        match &self.chat.get(at)?.kind {
+            MessageKind::Result(fact) => Some(fact),
+            _ => None,
+        }
+    }
+
+    /// What is known of the newest result whose call has this object.
+    pub fn fact_of(&self, toolcall: &ObjectId) -> Option<&ResultFact> {
+        let newest_first = self.chat.messages().iter().rev();
+        let mut facts = newest_first.filter_map(|message| match &message.kind {
+            MessageKind::Result(fact) => Some(fact),
+            _ => None,
+        });
+        facts.find(|fact| fact.object.as_ref() == Some(toolcall))
+    }
+
+    /// The window's messages with their positions.
+    pub fn window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
+        self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
+    }
+
+    /// The messages that the model has not answered yet, the newest first, with their positions.
+    pub fn unanswered(&self) -> impl Iterator<Item = (u64, &ChatMessage)> {
+        let newest = self.window().rev();
+        newest.take_while(|(_, message)| !matches!(message.kind, MessageKind::Assistant))
+    }
+
+    /// The window's messages with their positions, without the folded ones.
+    pub fn shown_window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
+        self.window().filter(|(at, _)| !self.is_hidden(*at))
+    }
+
+    /// The folded steps.
+    pub fn folds(&self) -> &Folds {
+        &self.folds
+    }
+
+    /// The segments that the host compacted away, in the order of the chat.
+    pub fn compacted(&self) -> impl Iterator<Item = &IndexEntry> {
+        self.compacted.iter().filter_map(|handle| self.index.by_handle(*handle))
+    }
+
+    /// Position of the user message that can carry the line for steps beginning at a position.
+    pub fn carrier(&self, first: u64) -> Option<u64> {
+        folds::carrier(&self.chat, first)
+    }
+
+    /// The state as it would be with these folds added.
+    pub fn with_folds(&self, folds: &[Fold]) -> Cow<'_, Self> {
+        let mut session = Cow::Borrowed(self);
+        if !folds.is_empty() {
+            session.to_mut().fold(folds);
+        }
+        session
+    }
+
+    /// What stands of an object in the window, in the order of the messages.
+    pub fn showings<'a>(
+        &'a self,
+        object: &ObjectId,
+    ) -> impl DoubleEndedIterator<Item = &'a Showing> + use<'a> {
+        self.showings.of(object)
+    }
+
+    /// Everything that stands in the window apart from results' own texts.
+    pub fn all_showings(&self) -> impl Iterator<Item = &Showing> {
+        self.showings.all()
+    }
+
+    /// The active set of the layout `log`: objects whose content stands in the window, in the order in which it does.
+    pub fn shown_objects(&self) -> Vec<&ObjectId> {
+        let window = self.chat.window().iter().copied();
+        let standing = window.filter(|at| self.place(*at).stands && !self.is_hidden(*at));
+        let own = standing.filter_map(|at| {
+            let fact = self.result(at).filter(|fact| fact.shows == Shows::Own)?;
+            fact.object.as_ref()
+        });
+        let shown = self.all_showings().map(|showing| &showing.object);
+        let mut met = HashSet::new();
+        own.chain(shown).filter(|id| met.insert(*id)).collect()
+    }
+
+    /// A path as the model sees it in `log`: relative to the working folder if it lies inside. `path`: the agent's path, see
+    /// [`Subject::agent_path`].
+    pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
+        let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
+        let inside = path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        inside.filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(path)
+    }
+
+    /// The files that the model changed, each with the step in which it last did.
+    pub fn edited_files(&self) -> impl Iterator<Item = (&ObjectId, u32)> {
+        self.edited.iter().map(|(file, step)| (file, *step))
+    }
+
+    /// The active set of the layout `pools`: the newest `per_turn` tool calls of each of the last `turns` turns, the current
+    /// one included, and all active files and pinned objects.
+    pub fn active_by_window(&self, per_turn: u64, turns: u64) -> Vec<&Active> {
+        let oldest = (u64::from(self.chat.turn()) + 1).saturating_sub(turns);
+        let mut in_turn: HashMap<u32, u64> = HashMap::new();
+        let mut kept: Vec<&Active> = self
+            .sets
+            .active()
+            .rev()
+            .filter(|active| {
+                let is_toolcall = matches!(
+                    self.index.get(&active.id).map(|entry| &entry.subject),
+                    Some(Subject::Toolcall { .. })
+                );
+                if !is_toolcall || self.sets.is_pinned(&active.id) {
+                    return true;
+                }
+                let count = in_turn.entry(active.turn).or_default();
+                *count += 1;
+                *count <= per_turn && u64::from(active.turn) >= oldest
+            })
+            .collect();
+        kept.reverse();
+        kept
+    }
+
+    /// The links that were followed.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Files with text that are active or that the model changed: ID, path and latest version, in order of entry.
+    pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
+        self.index.entries().iter().filter_map(|entry| match &entry.subject {
+            Subject::File { path, version, lines: Some(_), .. }
+                if self.index.is_shown(entry)
+                    && (self.sets.is_active(&entry.id) || self.edited.contains_key(&entry.id)) =>
+            {
+                Some((&entry.id, path.as_str(), version))
+            }
+            _ => None,
+        })
+    }
+
+    /// What the tool calls with this ID did since the last request, in order. Local servers reuse IDs.
+    pub fn effects<'a>(&'a self, call: &'a str) -> impl Iterator<Item = &'a Effect> {
+        self.effects.iter().filter(move |(id, _)| id == call).map(|(_, effect)| effect)
+    }
+
+    /// The version of a file that the model was last told about, or made itself.
+    pub fn announced(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.announced(file)
+    }
+
+    /// The current object of a file that may have been moved. It is the file itself if it was not moved, or if another file
+    /// was met at the old path.
+    pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
+        self.files.current(file)
+    }
+
+    /// The former objects of a moved file, in the order of the moves. Their versions count as versions of the file.
+    pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
+        self.files.origins(file)
+    }
+
+    /// Whether any file was moved since the session began.
+    pub fn has_moved_files(&self) -> bool {
+        self.files.any_moved()
+    }
+
+    /// The path under which the model knows a moved file, until it is told about the move; `None` for other files.
+    pub fn announced_path(&self, file: &ObjectId) -> Option<&str> {
+        self.files.announced_path(file)
+    }
+
+    /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is not.
+    pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
+        self.files.orphaned(file)
+    }
+
+    /// The newest version of a file of which the model saw text, that it made itself, or that it was told about. Unlike
+    /// The versions of a file that the session met, oldest first; none of anything else.
+    pub fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
+        self.files.versions(file)
+    }
+
+    /// [`Self::announced`], changes do not count while nothing of the file stands.
+    pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+        self.files.seen(file)
+    }
+
+    /// Files of which the model saw text, in the order in which it first did.
+    pub fn seen_files(&self) -> &[ObjectId] {
+        self.files.all_seen()
+    }
+
+    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located.
+    pub fn lines_now(
+        &self,
+        object: &ObjectId,
+        version: &Hash,
+        ranges: &[LineRange],
+    ) -> Vec<LineRange> {
+        self.files.lines_now(object, version, ranges)
+    }
+}

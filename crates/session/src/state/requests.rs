@@ -1,0 +1,109 @@
+//! The newest request of each side, and what caches hold of all requests, kept up to date by events.
+
+use super::Session;
+use crate::caches::{CacheKey, Caches, CallTime};
+use crate::event::Rewrite;
+use crate::message::MessageKind;
+use crate::prefixes::{PlainList, SentSlots};
+use crate::record::CallRecord;
+
+/// The requests of a session as caches see them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Requests {
+    slots: SentSlots,
+    list: PlainList,
+    ours: Caches,
+    plain: Caches,
+    /// Whether the newest call has no answer yet.
+    is_open: bool,
+}
+
+impl Requests {
+    /// The slots of our newest request.
+    pub fn slots(&self) -> &SentSlots {
+        &self.slots
+    }
+
+    /// The plain host's newest request.
+    pub fn list(&self) -> &PlainList {
+        &self.list
+    }
+
+    /// What caches hold of our requests.
+    pub fn ours(&self) -> &Caches {
+        &self.ours
+    }
+
+    /// What they would hold of the plain host's.
+    pub fn plain(&self) -> &Caches {
+        &self.plain
+    }
+
+    /// The cache of the newest request was used at this time.
+    pub(super) fn touched(&mut self, time: Option<i64>) {
+        self.ours.touched(time);
+        self.plain.touched(time);
+    }
+}
+
+impl Session {
+    /// The requests as caches see them.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
+    /// Time stamp of the newest message that has one, in ms since 1970.
+    pub fn newest_time(&self) -> Option<i64> {
+        self.window().rev().find_map(|(_, message)| message.key.timestamp)
+    }
+
+    /// A request went out; the ledger has its prices.
+    pub(super) fn request_sent(&mut self, record: &CallRecord) {
+        let lifetime_seconds = self.bill.prices().and_then(|note| note.prices.lifetime_seconds);
+        let now = CallTime { time: self.newest_time(), lifetime_seconds };
+        let key =
+            CacheKey { model: record.model.as_deref(), prompt: record.system_prompt.as_ref() };
+        let Requests { slots, list, ours, plain, is_open } = &mut self.requests;
+        slots.apply(&record.edits, &self.chat);
+        ours.sent(key, now, slots.prefixes());
+        *is_open = true;
+        if record.bill.as_ref().is_some_and(|note| note.extra) {
+            // The plain host makes no such call. Without it, it would have made its next one so much sooner.
+            plain.touched(now.time);
+            return;
+        }
+        list.apply(&self.chat, self.bill.compaction(), record.number);
+        plain.sent(key, now, list.prefixes());
+    }
+
+    /// A message joined the chat.
+    pub(super) fn request_answered(&mut self, at: u64) {
+        let message = self.chat.get(at);
+        let answer = message.filter(|message| matches!(message.kind, MessageKind::Assistant));
+        if let Some(answer) = answer.filter(|_| self.requests.is_open) {
+            let time = answer.key.timestamp;
+            self.requests.touched(time);
+            self.requests.is_open = false;
+        }
+    }
+
+    /// The text of a message of the chat changed.
+    pub(super) fn request_edited(&mut self, at: u64) {
+        self.requests.slots.edited(at);
+        let index = self.chat.window().iter().position(|known| *known == at);
+        let is_volatile = self.chat.get(at).is_some_and(crate::ChatMessage::is_volatile);
+        if let Some(index) = index {
+            self.requests.list.edited(index, is_volatile);
+        }
+    }
+
+    /// The host's list is about to be replaced.
+    pub(super) fn request_cut(&mut self, how: Rewrite, chat_len: u64, window: &[u64]) {
+        if how == Rewrite::Branch {
+            self.requests.slots.cut(chat_len);
+        }
+        let same = self.chat.window().iter().zip(window);
+        let same = same.take_while(|(a, b)| a == b && **a < chat_len).count();
+        self.requests.list.cut(same);
+    }
+}

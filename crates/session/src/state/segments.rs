@@ -1,0 +1,60 @@
+//! Runs of messages of the chat as objects: which there are, and which of them the host compacted away.
+
+use super::Session;
+use crate::index::Subject;
+use base::object::{Hash, ObjectId};
+
+impl Session {
+    /// Positions of the first and the last message of some turns; `None` if the chat has none of them.
+    ///
+    /// `turns`: the first and the last, counted from 1.
+    pub fn messages_of_turns(&self, turns: (u32, u32)) -> Option<(u64, u64)> {
+        let are_of = |turn: u32| (turns.0.max(1)..=turns.1).contains(&turn);
+        let messages = self.chat.messages();
+        let first = messages.iter().position(|message| are_of(message.turn))?;
+        let last = messages.iter().rposition(|message| are_of(message.turn))?;
+        Some((first as u64, last as u64))
+    }
+
+    pub(super) fn enter_segment(
+        &mut self,
+        object: &ObjectId,
+        version: &Hash,
+        (first, last): (u64, u64),
+        compacted: bool,
+    ) {
+        let turn = |at: u64| self.chat.get(at).map_or(0, |message| message.turn);
+        let (turns, version) = ((turn(first), turn(last)), version.clone());
+        self.index.enter(object, Subject::Segment { first, last, turns, version, is_left: false });
+        self.sets.discover(object);
+        let Some(handle) = self.index.get(object).map(|entry| entry.handle) else { return };
+        if compacted {
+            self.compacted.retain(|known| {
+                let inside = self.index.by_handle(*known).and_then(|entry| range(&entry.subject));
+                inside.is_some_and(|(from, to)| from < first || to > last)
+            });
+            self.compacted.push(handle);
+            self.compacted.sort_by_key(|handle| {
+                self.index.by_handle(*handle).and_then(|entry| range(&entry.subject))
+            });
+        }
+    }
+
+    /// Drops from the compacted segments those of which the host's list has messages again.
+    pub(super) fn drop_uncompacted(&mut self, window: &[u64]) {
+        let Self { compacted, index, .. } = self;
+        compacted.retain(|handle| match index.by_handle(*handle).map(|entry| &entry.subject) {
+            Some(Subject::Segment { first, last, is_left: false, .. }) => {
+                !window.iter().any(|at| (first..=last).contains(&at))
+            }
+            _ => false,
+        });
+    }
+}
+
+fn range(subject: &Subject) -> Option<(u64, u64)> {
+    match subject {
+        Subject::Segment { first, last, .. } => Some((*first, *last)),
+        _ => None,
+    }
+}

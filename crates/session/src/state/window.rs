@@ -1,0 +1,99 @@
+//! What stands at each message of the window, and what the decisions need to know of it.
+
+use super::Session;
+use crate::event::Treatment;
+use crate::excerpt::uncut_lines;
+use crate::lines::LineRange;
+use crate::message::{MessageKind, ResultFact, Shows};
+use crate::places::{Place, Role};
+use crate::showings::Showing;
+
+/// An output of at most this many tokens is never absent, since its reference line says about as much.
+const SMALL_TOKENS: u64 = 60;
+
+impl Session {
+    /// What would stand at a message under a treatment.
+    pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
+        let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
+            (Treatment::Current { object, version, ranges, .. }, _)
+            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
+                (object, version, ranges.clone())
+            }
+            (Treatment::Given, Shows::File { object, version, range }) => {
+                (object, version, vec![*range])
+            }
+            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
+                let here = parts.iter().filter(|part| part.stands_at.is_none());
+                (object, version, here.map(|part| part.range).collect())
+            }
+            (Treatment::Excerpt { pieces }, Shows::File { object, version, range }) => {
+                let of_file = |lines: LineRange| lines.shifted(range.first - 1).intersect(*range);
+                (object, version, uncut_lines(pieces).filter_map(of_file).collect())
+            }
+            _ => return None,
+        };
+        if ranges.is_empty() {
+            return None;
+        }
+        let now = self.lines_now(object, version, &ranges);
+        Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
+    }
+
+    /// Works out again what stands at a message.
+    pub(super) fn show(&mut self, at: u64) {
+        let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
+        if let Some(showing) = &showing {
+            self.files.show(&showing.object, &showing.version);
+        }
+        self.showings.set(at, showing);
+        self.absence.update(at, self.absent_tokens(at));
+        self.pack(at);
+    }
+
+    /// Updates the packed record of a message.
+    pub(super) fn pack(&mut self, at: u64) {
+        let (Ok(index), Some(message)) = (usize::try_from(at), self.chat.get(at)) else { return };
+        let role = match &message.kind {
+            MessageKind::User => Role::User,
+            MessageKind::Assistant => Role::Answer,
+            MessageKind::Result(fact) if fact.is_output => Role::Output,
+            MessageKind::Result(_) => Role::Result,
+            MessageKind::Other => Role::Other,
+        };
+        let stands = *self.treatment(at) != Treatment::Reference;
+        let place = Place { step: message.step, role, stands, hidden: self.folds.hide(at) };
+        if index >= self.places.len() {
+            self.places.resize(index + 1, Place::default());
+        }
+        self.places[index] = place;
+    }
+
+    /// Tokens of a message that does not stand in full; `None` if it does, or if nothing of it can be missed.
+    pub(super) fn absent_tokens(&self, at: u64) -> Option<u64> {
+        let message = self.chat.get(at)?;
+        let is_hidden = self.folds.hide(at);
+        let absent = match message.kind {
+            MessageKind::Assistant => is_hidden,
+            MessageKind::Result(_) => {
+                // An excerpt does not count: it is unknown whether the needed lines are among those shown.
+                let collapsed = *self.treatment(at) == Treatment::Reference;
+                (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
+            }
+            MessageKind::User | MessageKind::Other => false,
+        };
+        absent.then_some(message.tokens)
+    }
+
+    /// Tokens of a result of one of our own tools, and of the answer if that made no other call.
+    pub(super) fn own_tokens_of(&self, at: u64) -> u64 {
+        if !self.result(at).is_some_and(ResultFact::is_own) {
+            return 0;
+        }
+        let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
+        let call = at.checked_sub(1).and_then(|before| self.chat.get(before));
+        let alone = call.filter(|call| {
+            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == 1
+        });
+        of(at) + alone.map_or(0, |call| call.tokens)
+    }
+}

@@ -1,0 +1,18 @@
+//! Settings as they are set on this machine: files of a person and of a project, the environment, where the store is, and whether a
+//! project's files count.
+//!
+//! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project, `<project>/.pi/palimpsest.json` overrides them. What
+//! can be set is in `config`. Must not open a store. Read [`load()`] first, then [`TrustBook`].
+
+mod load;
+mod memory;
+mod sources;
+mod store_place;
+mod trust;
+
+pub use load::{SettingSource, load, load_needed};
+pub use memory::load_memory;
+pub use sources::{SettingValue, setting_values};
+use store_place::own_folder;
+pub use store_place::{StorePlace, store_place};
+pub use trust::{Answer, Brought, FACTS_FILE, Standing, TrustBook, held_by_git, look_at_project};

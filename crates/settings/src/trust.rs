@@ -1,0 +1,294 @@
+//! Whether this person trusts what lies in a project: its memory in `.pi/memory` and its settings in `.pi/palimpsest.json`, which come with
+//! a clone and reach the model's prompt. A person says so once for a real path; what their own sessions wrote on this machine needs no
+//! word. Whatever a host thinks of the project does not count.
+//!
+//! The answers are in `trust.json` in the user's own folder, and so is what the program keeps of each project, in a folder of its own.
+//! Must not read what the memory says, nor ask anybody.
+
+mod brought;
+mod repository;
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::brought::{Brought, FACTS_FILE};
+use self::repository::Identity;
+pub use self::repository::held_by_git;
+use super::own_folder;
+use base::error::{Error, Result};
+use base::object::{Hash, Timestamp};
+use files::private::{self, Access, Held, HeldFolder};
+
+/// Name of the file with the answers.
+const TRUST_FILE: &str = "trust.json";
+/// Name of the file, in a project's own folder, with what sessions wrote there.
+const WRITTEN_FILE: &str = "written.jsonl";
+/// Folder of what is kept of projects.
+const KEPT_FOLDER: &str = "memory";
+
+/// Largest `trust.json` and `written.jsonl` that are read.
+const MAX_BYTES: u64 = 4 << 20;
+/// From this size on the older half of `written.jsonl` goes.
+const FULL_BYTES: usize = 256 << 10;
+/// Digits of the hash that names a project's own folder.
+const KEY_CHARS: usize = 16;
+
+/// What a person said of a project, or what takes its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// They trust it.
+    Trusted,
+    /// There is nothing but what their own sessions wrote on this machine.
+    Own,
+    /// They were not asked yet, and there is something.
+    Unknown,
+    /// They trusted what stood at this path, and it belongs to another user or is another repository now.
+    Changed,
+    /// They said no.
+    Denied,
+}
+
+impl Standing {
+    /// Whether the project's memory and settings count.
+    pub fn counts(self) -> bool {
+        matches!(self, Self::Trusted | Self::Own)
+    }
+
+    /// The name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Own => "own",
+            Self::Unknown => "unknown",
+            Self::Changed => "changed",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+/// An answer in `trust.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Whether they trust it.
+    pub trusted: bool,
+    /// When they said so, in RFC 3339.
+    pub at: String,
+    /// What stood there then.
+    #[serde(flatten)]
+    identity: Identity,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Answers {
+    projects: BTreeMap<String, Answer>,
+}
+
+/// What a person's sessions wrote into a file of a project.
+#[derive(Debug, Serialize, Deserialize)]
+struct Written {
+    /// Path below `.pi`, with `/`.
+    file: String,
+    /// SHA-256 of the file's bytes.
+    hash: Hash,
+}
+
+/// The answers of one person, in their own folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustBook {
+    root: PathBuf,
+}
+
+impl TrustBook {
+    /// The answers in `palimpsest/` of the harness's own folder; without one, in the platform's data folder. Looks at nothing.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if there is neither an agent folder nor a home folder.
+    pub fn of(agent_dir: Option<&Path>) -> Result<Self> {
+        Ok(Self { root: own_folder(agent_dir)? })
+    }
+
+    /// The folder in which the program keeps what belongs to a project and must not lie in it: a clone could bring it.
+    ///
+    /// `project`: its real path.
+    pub fn kept_folder(&self, project: &Path) -> PathBuf {
+        let key = Hash::of(project.to_string_lossy().as_bytes());
+        self.root.join(KEPT_FOLDER).join(&key.as_str()[..KEY_CHARS])
+    }
+
+    /// How a project stands, by its real path and by what it has now, which is looked at only where no answer decides.
+    ///
+    /// # Errors
+    /// `NOT_PRIVATE` if others could have written the answers, `FILE` if they cannot be read: then nothing is trusted.
+    pub fn standing(&self, project: &Path, brought: impl FnOnce() -> Brought) -> Result<Standing> {
+        let answers = self.answers()?;
+        let Some(answer) = answers.projects.get(&key(project)) else {
+            return Ok(self.without_an_answer(project, &brought()));
+        };
+        Ok(match (answer.trusted, answer.identity.is_still(project)) {
+            (true, true) => Standing::Trusted,
+            (false, true) => Standing::Denied,
+            (trusted, false) => match self.without_an_answer(project, &brought()) {
+                Standing::Unknown if trusted => Standing::Changed,
+                standing => standing,
+            },
+        })
+    }
+
+    fn without_an_answer(&self, project: &Path, brought: &Brought) -> Standing {
+        let is_own = brought.is_empty() || {
+            let written = self.written(project);
+            brought.files().all(|(file, hash)| {
+                hash.is_some_and(|hash| {
+                    written.iter().any(|one| one.file == file && one.hash == *hash)
+                })
+            })
+        };
+        if is_own { Standing::Own } else { Standing::Unknown }
+    }
+
+    /// Remembers what a person says of a project; `None`: that they said nothing. Returns its real path.
+    ///
+    /// # Errors
+    /// `FILE` if there is no such folder, or the answer cannot be written; `NOT_PRIVATE`.
+    pub fn answer(&self, project: &Path, trusted: Option<bool>, now: Timestamp) -> Result<PathBuf> {
+        let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
+        // An answer may be taken back of a project that is gone.
+        let real = match source::canonicalize(project) {
+            Err(error) if trusted.is_none() && error.kind() == ErrorKind::NotFound => {
+                source::canonical_path(project)
+            }
+            found => found.map_err(failed)?,
+        };
+        private::create_folder(&self.root).map_err(|source| self.failed("create", source))?;
+        let held = self.held()?.ok_or_else(|| self.failed("open", ErrorKind::NotFound.into()))?;
+        let lock =
+            held.open_to_append("trust.lock").map_err(|source| self.failed("lock", source))?;
+        let lock = lock.into_std();
+        lock.lock().map_err(|source| self.failed("lock", source))?;
+        let mut answers = self.answers()?;
+        match trusted {
+            Some(trusted) => {
+                let identity = Identity::of(&real);
+                let answer = Answer { trusted, at: now.to_string(), identity };
+                answers.projects.insert(key(&real), answer);
+            }
+            None => drop(answers.projects.remove(&key(&real))),
+        }
+        let text = serde_json::to_string_pretty(&answers)
+            .map_err(|error| Error::internal(format!("the answers: {error}")))?;
+        held.write(TRUST_FILE, format!("{text}\n").as_bytes())
+            .map_err(|source| self.failed("write", source))?;
+        Ok(real)
+    }
+
+    /// All answers, by the project's real path.
+    ///
+    /// # Errors
+    /// As [`Self::standing`].
+    pub fn all(&self) -> Result<Vec<(PathBuf, Answer)>> {
+        let projects = self.answers()?.projects;
+        Ok(projects.into_iter().map(|(path, answer)| (PathBuf::from(path), answer)).collect())
+    }
+
+    /// Remembers that a session of this person wrote files of a project, as they are now.
+    ///
+    /// `files`: paths below `.pi`, with `/`, and the bytes' SHA-256. A failure costs a question more.
+    pub fn note_written(&self, project: &Path, files: &[(String, Hash)]) {
+        let known = self.written(project);
+        let is_new = |(file, hash): &&(String, Hash)| {
+            !known.iter().any(|one| one.file == *file && one.hash == *hash)
+        };
+        let new = files
+            .iter()
+            .filter(is_new)
+            .map(|(file, hash)| Written { file: file.clone(), hash: hash.clone() });
+        let new: Vec<Written> = new.collect();
+        if new.is_empty() {
+            return;
+        }
+        let lines = |written: &[Written]| -> String {
+            written.iter().filter_map(|one| Some(serde_json::to_string(one).ok()? + "\n")).collect()
+        };
+        let mut text = lines(&known);
+        if text.len() >= FULL_BYTES {
+            text = lines(&known[known.len() / 2..]);
+        }
+        text += &lines(&new);
+        let folder = self.kept_folder(project);
+        let write = || {
+            private::create_folder(&folder)?;
+            HeldFolder::open(&folder, Access::Private)?.write(WRITTEN_FILE, text.as_bytes())
+        };
+        drop(write());
+    }
+
+    /// Whether a session of this person wrote a file of a project as it is now.
+    pub fn wrote(&self, project: &Path, file: &str, hash: &Hash) -> bool {
+        self.written(project).iter().any(|one| one.file == file && one.hash == *hash)
+    }
+
+    fn written(&self, project: &Path) -> Vec<Written> {
+        let folder = self.kept_folder(project);
+        let read = source::together(move || {
+            HeldFolder::open(&folder, Access::Private)?.read(WRITTEN_FILE, MAX_BYTES)
+        });
+        let Some(Ok(Held::Bytes(bytes))) = read else { return Vec::new() };
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    fn answers(&self) -> Result<Answers> {
+        let asked = self.clone();
+        let read = source::together(move || asked.read_answers());
+        read.unwrap_or_else(|| Err(self.failed("read", source::no_answer())))
+    }
+
+    fn read_answers(&self) -> Result<Answers> {
+        let Some(held) = self.held()? else { return Ok(Answers::default()) };
+        private::check_file(&self.root.join(TRUST_FILE))?;
+        match held.read(TRUST_FILE, MAX_BYTES) {
+            Ok(Held::Missing) => Ok(Answers::default()),
+            Ok(Held::Bytes(bytes)) => serde_json::from_slice(&bytes).map_err(|error| {
+                self.failed("read", std::io::Error::other(format!("it is damaged: {error}")))
+            }),
+            Ok(Held::TooLarge(_)) => Err(self.failed("read", ErrorKind::FileTooLarge.into())),
+            Err(source) => Err(self.failed("read", source)),
+        }
+    }
+
+    fn held(&self) -> Result<Option<HeldFolder>> {
+        private::check_folder(&self.root)?;
+        match HeldFolder::open(&self.root, Access::Private) {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(self.failed("open", source)),
+        }
+    }
+
+    fn failed(&self, act: &'static str, source: std::io::Error) -> Error {
+        Error::File { act, path: self.root.join(TRUST_FILE), source }
+    }
+}
+
+/// A project's real path, how it stands, and what it has.
+///
+/// # Errors
+/// `FILE` if there is no such folder; as [`TrustBook::standing`].
+pub fn look_at_project(book: &TrustBook, project: &Path) -> Result<(PathBuf, Standing, Brought)> {
+    let found = source::canonicalize(project);
+    let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
+    let real = found.map_err(failed)?;
+    let brought = Brought::of(&real);
+    Ok((real.clone(), book.standing(&real, || brought.clone())?, brought))
+}
+
+fn key(project: &Path) -> String {
+    project.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests;

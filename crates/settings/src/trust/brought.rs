@@ -1,0 +1,106 @@
+//! What a project has in `.pi` that would count: Markdown, settings and facts of memory, and settings of Palimpsest. Must not say what any
+//! of it says.
+
+use std::path::Path;
+
+use base::object::Hash;
+use config::{MEMORY_CONFIG_FILE, SETTINGS_FILE};
+use files::private::{Access, Held, HeldFolder};
+
+/// Name of the file with the facts of pages, which git has.
+pub const FACTS_FILE: &str = "page-facts.jsonl";
+
+/// Files and folders that are looked at. What has more has something that nobody of this machine wrote.
+const MAX_FILES: usize = 2_000;
+/// Folders within the memory folder, one in another.
+const MAX_DEPTH: usize = 4;
+/// Largest file that a session could have written.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The files that would count, each by its path below `.pi`, with `/`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brought {
+    /// With the SHA-256 of the bytes; `None`: it is a link, too large, or cannot be read.
+    files: Vec<(String, Option<Hash>)>,
+}
+
+impl Brought {
+    /// Looks at a project by its real path. A disk that does not answer has something that nobody knows.
+    pub fn of(project: &Path) -> Self {
+        let asked = project.to_owned();
+        let found = source::together(move || found_in(&asked));
+        let mut files = found.unwrap_or_else(|| vec![("memory".to_owned(), None)]);
+        files.sort();
+        Self { files }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The files, by their paths below `.pi`.
+    pub fn files(&self) -> impl Iterator<Item = (&str, Option<&Hash>)> {
+        self.files.iter().map(|(file, hash)| (file.as_str(), hash.as_ref()))
+    }
+}
+
+fn found_in(project: &Path) -> Vec<(String, Option<Hash>)> {
+    let mut files = Vec::new();
+    let Ok(project) = HeldFolder::open(project, Access::Shared) else { return files };
+    let Some(pi) = opened(&project, ".pi", ".pi", &mut files) else { return files };
+    note(&pi, SETTINGS_FILE, SETTINGS_FILE, &mut files);
+    let Some(memory) = opened(&pi, "memory", "memory", &mut files) else { return files };
+    let mut open = vec![("memory".to_owned(), memory, 0)];
+    while let Some((within, folder, depth)) = open.pop() {
+        let Ok(entries) = folder.entries(MAX_FILES + 1) else {
+            files.push((within, None));
+            continue;
+        };
+        for (name, kind) in entries {
+            let path = format!("{within}/{name}");
+            let is_at_top = depth == 0 && [MEMORY_CONFIG_FILE, FACTS_FILE].contains(&&*name);
+            if kind.is_dir() {
+                if depth < MAX_DEPTH && !name.starts_with('.') {
+                    let inner = opened(&folder, &name, &path, &mut files);
+                    open.extend(inner.map(|inner| (path, inner, depth + 1)));
+                }
+            } else if is_at_top || (name.to_lowercase().ends_with(".md") && !name.starts_with('.'))
+            {
+                note(&folder, &name, &path, &mut files);
+            }
+            if files.len() + open.len() > MAX_FILES {
+                files.push(("memory".to_owned(), None));
+                return files;
+            }
+        }
+    }
+    files
+}
+
+/// A folder in another; one that cannot be opened is noted as something that nobody knows.
+fn opened(
+    folder: &HeldFolder,
+    name: &str,
+    path: &str,
+    files: &mut Vec<(String, Option<Hash>)>,
+) -> Option<HeldFolder> {
+    match folder.within(name) {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(_) => {
+            files.push((path.to_owned(), None));
+            None
+        }
+    }
+}
+
+/// Notes a file, if it is there.
+fn note(folder: &HeldFolder, name: &str, path: &str, files: &mut Vec<(String, Option<Hash>)>) {
+    let hash = match folder.read(name, MAX_BYTES) {
+        Ok(Held::Missing) => return,
+        Ok(Held::Bytes(bytes)) => Some(Hash::of(&bytes)),
+        Ok(Held::TooLarge(_)) | Err(_) => None,
+    };
+    files.push((path.to_owned(), hash));
+}

@@ -1,0 +1,136 @@
+//! What stands at a project's path, so that another repository, or one of another user, is not taken for the one that was trusted; and
+//! whether git may have a file there. Reads git's own files, and runs nothing. Must not say what follows from them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use source::{FileState, read_file};
+
+/// Largest file of git's that is read.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+const MAX_INDEX_BYTES: u64 = 256 << 20;
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    /// User ID of the folder's owner; 0 where the system has none.
+    owner: u32,
+    /// Where the repository comes from: the URL of its `origin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    /// The folder's inode number; 0 where the system has none.
+    inode: u64,
+}
+
+impl Identity {
+    /// What stands at a real path now.
+    pub(super) fn of(project: &Path) -> Self {
+        let (owner, inode) = source::metadata(project).map_or((0, 0), |found| owner_of(&found));
+        Self { owner, origin: origin_of(project), inode }
+    }
+
+    /// Whether the same stands there. A repository is known by where it comes from, and a folder that comes from nowhere by itself: it may
+    /// become a repository later, and a repository may be cloned anew.
+    pub(super) fn is_still(&self, project: &Path) -> bool {
+        let now = Self::of(project);
+        let is_same = match &self.origin {
+            Some(origin) => now.origin.as_ref() == Some(origin),
+            None => now.inode == self.inode,
+        };
+        is_same && now.owner == self.owner
+    }
+}
+
+#[cfg(unix)]
+fn owner_of(found: &std::fs::Metadata) -> (u32, u64) {
+    use std::os::unix::fs::MetadataExt;
+
+    (found.uid(), found.ino())
+}
+
+#[cfg(not(unix))]
+fn owner_of(_found: &std::fs::Metadata) -> (u32, u64) {
+    (0, 0)
+}
+
+/// Whether git has a file of a project, or may have it: then it is the repository's. `None` where there is no repository: anybody may have
+/// put it there.
+///
+/// `path`: absolute.
+pub fn held_by_git(project: &Path, path: &Path) -> Option<bool> {
+    let (root, git) = repository(project)?;
+    Some(may_hold(&root, &git, path))
+}
+
+fn may_hold(root: &Path, git: &Path, path: &Path) -> bool {
+    let Ok(within) = path.strip_prefix(root) else { return true };
+    let name = within.to_string_lossy().replace('\\', "/").to_lowercase();
+    let index = match read_bytes(&git.join("index"), MAX_INDEX_BYTES) {
+        Found::Bytes(bytes) => bytes,
+        Found::Missing => return false,
+        Found::Unclear => return true,
+    };
+    // Version 4 shortens names, and what other forms leave out stands elsewhere: then it cannot be told.
+    let version = index.get(4..8);
+    let is_plain = index.starts_with(b"DIRC")
+        && (version == Some(&[0, 0, 0, 2]) || version == Some(&[0, 0, 0, 3]));
+    let names_others =
+        ["link\0\0", "sdir\0\0"].iter().any(|part| contains(&index, part.as_bytes()));
+    !is_plain || names_others || contains(&index.to_ascii_lowercase(), name.as_bytes())
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(bytes, part).is_some()
+}
+
+/// The root of the repository that a folder is in, and its git folder.
+fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let root =
+        folder.ancestors().find(|above| source::symlink_metadata(&above.join(".git")).is_ok())?;
+    let git = root.join(".git");
+    match text_of(&git) {
+        // A worktree, or a submodule.
+        Some(text) => Some((root.to_owned(), root.join(text.strip_prefix("gitdir:")?.trim()))),
+        None => Some((root.to_owned(), git)),
+    }
+}
+
+fn origin_of(project: &Path) -> Option<String> {
+    let (_, git) = repository(project)?;
+    let common = text_of(&git.join("commondir")).map(|text| git.join(text.trim()));
+    let config = text_of(&common.unwrap_or(git).join("config"))?;
+    let mut lines =
+        config.lines().map(str::trim).skip_while(|line| *line != "[remote \"origin\"]").skip(1);
+    let of_origin = lines.by_ref().take_while(|line| !line.starts_with('['));
+    of_origin
+        .filter_map(|line| line.split_once('='))
+        .find(|(key, _)| key.trim() == "url")
+        .map(|(_, url)| url.trim().to_owned())
+}
+
+enum Found {
+    Bytes(Vec<u8>),
+    Missing,
+    Unclear,
+}
+
+fn read_bytes(path: &Path, max_bytes: u64) -> Found {
+    match source::symlink_metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,
+        Ok(found) if found.is_file() && found.len() <= max_bytes => {
+            match source::read_bytes(path) {
+                Ok(Some(bytes)) => Found::Bytes(bytes),
+                _ => Found::Unclear,
+            }
+        }
+        _ => Found::Unclear,
+    }
+}
+
+fn text_of(file: &Path) -> Option<String> {
+    match read_file(file, MAX_CONFIG_BYTES).state {
+        FileState::Text { text, .. } => Some(text),
+        _ => None,
+    }
+}

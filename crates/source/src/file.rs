@@ -1,0 +1,437 @@
+//! What is at a path now: a file's text and stamp, or why there is none. [`super::indexing`] decides which version that makes.
+
+use std::fs::{File, FileType};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::looks;
+use super::stamp::{is_fresh, root_depth, stamp_of};
+use base::object::{FileStamp, Hash};
+
+/// How many times to read a file that changes while it is read.
+const ATTEMPTS: u32 = 3;
+
+/// What was found at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// Valid UTF-8, a byte order mark and NUL bytes included.
+    Text {
+        /// SHA-256 of the bytes.
+        source_hash: Hash,
+        /// The bytes as text.
+        text: String,
+    },
+    /// Bytes that are not UTF-8.
+    Binary {
+        /// SHA-256 of the bytes.
+        source_hash: Hash,
+        /// Number of bytes.
+        size: u64,
+    },
+    /// The file is larger than the limit; its bytes were not read.
+    TooLarge {
+        /// Number of bytes.
+        size: u64,
+    },
+    /// Excluded by the setting `exclude`; it was not opened.
+    Excluded {
+        /// Number of bytes.
+        size: u64,
+    },
+    /// Known by path alone: out of reach, or met without looking at it.
+    NotRead,
+    /// Nothing exists there, and the nearest existing folder can be read: the file was deleted or never existed.
+    Missing,
+    /// A folder, FIFO, socket or device; it was not opened.
+    NotAFile,
+    /// It is unclear what exists there; what was known about the file stands.
+    Unreadable {
+        /// The system's reason.
+        reason: String,
+    },
+}
+
+impl FileState {
+    /// The state of a file with these bytes.
+    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+        let (source_hash, size) = (Hash::of(&bytes), bytes.len() as u64);
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text { source_hash, text },
+            Err(_) => Self::Binary { source_hash, size },
+        }
+    }
+}
+
+/// A file's state, and a stamp that shows later whether it is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileReading {
+    /// What was found.
+    pub state: FileState,
+    /// The stamp of exactly what was read. `None` if nothing was opened, or if an equal stamp later would prove
+    /// nothing: the file changed while it was read or within the last 2 s, and could change again unnoticed.
+    pub stamp: Option<FileStamp>,
+}
+
+/// Reads the file at a canonical path. Never reads files larger than `max_bytes`, nor anything but regular files.
+/// Every failure is a state.
+pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
+    let unstamped = |state| FileReading { state, stamp: None };
+    let asked = path.to_owned();
+    let read = looks::together(move || match read_opened(&asked, max_bytes) {
+        Ok(reading) => reading,
+        Err(error) if is_absence(&error) => unstamped(absent(&asked)),
+        Err(error) => unstamped(unreadable(&error)),
+    });
+    read.unwrap_or_else(unanswered)
+}
+
+/// What is known of a file that a look did not answer for.
+pub fn unanswered() -> FileReading {
+    FileReading { state: unreadable(&looks::no_answer()), stamp: None }
+}
+
+/// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn open_file(path: &Path) -> io::Result<Option<File>> {
+    // Opening a FIFO or a device can block or have effects, so the kind is checked first. It is checked again after
+    // opening, because another file may have taken the path in between.
+    if !looks::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let file = looks::open(path, open_without_waiting)?;
+    Ok(file.metadata()?.is_file().then_some(file))
+}
+
+/// The bytes of the regular file at a path; `None` if something else is there, but for a folder.
+///
+/// # Errors
+/// What the system says.
+pub fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let asked = path.to_owned();
+    let read = looks::together(move || {
+        if looks::metadata(&asked)?.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        let Some(mut file) = open_file(&asked)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    });
+    read.unwrap_or_else(|| Err(looks::no_answer()))
+}
+
+/// What kept the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` if it was
+/// read, or if nothing is there.
+pub fn obstacle(path: &Path, found: &FileState) -> Option<String> {
+    match found {
+        FileState::NotAFile => Some(kind_at(path).to_owned()),
+        FileState::Unreadable { reason } => Some(format!("it cannot be read: {reason}")),
+        _ => None,
+    }
+}
+
+/// Looks at an excluded file without opening it.
+pub(super) fn look_at_excluded(path: &Path) -> FileReading {
+    let (state, stamp) = match looks::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            (FileState::Excluded { size: metadata.len() }, stamp_of(&metadata))
+        }
+        Ok(_) => (FileState::NotAFile, None),
+        Err(error) if is_absence(&error) => (absent(path), None),
+        Err(error) => (unreadable(&error), None),
+    };
+    FileReading { state, stamp }
+}
+
+fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
+    let mut attempt = 1;
+    loop {
+        let Some(file) = open_file(path)? else {
+            return Ok(FileReading { state: FileState::NotAFile, stamp: None });
+        };
+        let before = file.metadata()?;
+        let state = read_state(&file, before.len(), max_bytes)?;
+        let stamp = stamp_of(&before);
+        if stamp == stamp_of(&file.metadata()?) {
+            let stamp = stamp.filter(|stamp| !is_fresh(*stamp, SystemTime::now()));
+            let root_depth = stamp.and_then(|_| root_depth(path, &before));
+            let stamp = stamp.map(|stamp| FileStamp { root_depth, ..stamp });
+            return Ok(FileReading { state, stamp });
+        }
+        if attempt == ATTEMPTS {
+            return Ok(FileReading { state, stamp: None });
+        }
+        attempt += 1;
+    }
+}
+
+fn read_state(file: &File, size: u64, max_bytes: u64) -> io::Result<FileState> {
+    if size > max_bytes {
+        return Ok(FileState::TooLarge { size });
+    }
+    // The size may be wrong: the file may grow right now, and files of `/proc` report 0.
+    let mut bytes = Vec::new();
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    let size = bytes.len() as u64;
+    if size > max_bytes {
+        return Ok(FileState::TooLarge { size: file.metadata()?.len().max(size) });
+    }
+    Ok(FileState::of_bytes(bytes))
+}
+
+/// The system's error message as part of a sentence: `permission denied`.
+pub(super) fn in_words(error: &io::Error) -> String {
+    let said = error.to_string();
+    let said = said.split(" (os error").next().unwrap_or(&said);
+    let mut letters = said.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn unreadable(error: &io::Error) -> FileState {
+    FileState::Unreadable { reason: in_words(error) }
+}
+
+/// Whether an error says that nothing is there.
+pub fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Distinguishes a missing file from one that is out of reach: the nearest existing ancestor must be readable.
+pub(super) fn absent(path: &Path) -> FileState {
+    for ancestor in path.ancestors().skip(1) {
+        match looks::metadata(ancestor) {
+            Ok(metadata) if !metadata.is_dir() => return FileState::Missing,
+            Ok(_) => {
+                return match looks::entries(ancestor, 0) {
+                    Ok(_) => FileState::Missing,
+                    Err(error) => unreadable(&error),
+                };
+            }
+            Err(error) if is_absence(&error) => {}
+            Err(error) => return unreadable(&error),
+        }
+    }
+    FileState::Unreadable { reason: "no folder above it exists".to_owned() }
+}
+
+/// What exists instead of a regular file.
+fn kind_at(path: &Path) -> &'static str {
+    let Ok(kind) = looks::metadata(path).map(|metadata| metadata.file_type()) else {
+        return "it is no regular file";
+    };
+    if kind.is_dir() { "it is a folder" } else { special_kind(kind) }
+}
+
+#[cfg(unix)]
+fn special_kind(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+
+    match kind {
+        kind if kind.is_fifo() => "it is a FIFO",
+        kind if kind.is_socket() => "it is a socket",
+        kind if kind.is_block_device() || kind.is_char_device() => "it is a device",
+        _ => "it is no regular file",
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_kind: FileType) -> &'static str {
+    "it is no regular file"
+}
+
+#[cfg(unix)]
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
+}
+
+#[cfg(not(unix))]
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::DEFAULT_MAX_TEXT_BYTES;
+    use std::path::PathBuf;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+    use crate::{is_mounted, stamp};
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        /// Writes a file that was last changed an hour ago.
+        fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+            let path = self.path(name);
+            std::fs::write(&path, bytes).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
+            path
+        }
+    }
+
+    /// The stamp of a file as soon as it can be trusted.
+    fn settled_stamp(path: &Path) -> Option<FileStamp> {
+        let deadline = SystemTime::now() + Duration::from_secs(10);
+        loop {
+            let stamp = read_file(path, DEFAULT_MAX_TEXT_BYTES).stamp;
+            if stamp.is_some() || SystemTime::now() > deadline {
+                return stamp;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn read(path: &Path) -> FileState {
+        read_file(path, DEFAULT_MAX_TEXT_BYTES).state
+    }
+
+    #[test]
+    fn utf_8_is_text_with_byte_order_mark_and_nul() {
+        let folder = Folder::new();
+        for bytes in [&b""[..], b"a\r\n\0b", b"\xef\xbb\xbfx", "☂".as_bytes()] {
+            let path = folder.write("f", bytes);
+            let text = String::from_utf8(bytes.to_vec()).unwrap();
+            assert_eq!(read(&path), FileState::Text { source_hash: Hash::of(bytes), text });
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_binary_and_hashed() {
+        let path = Folder::new();
+        let path = path.write("f", b"a\xff");
+        let expected = FileState::Binary { source_hash: Hash::of(b"a\xff"), size: 2 };
+        assert_eq!(read(&path), expected);
+    }
+
+    #[test]
+    fn the_limit_is_the_largest_size_that_is_read() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"12345");
+        assert!(matches!(read_file(&path, 5).state, FileState::Text { .. }));
+        assert_eq!(read_file(&path, 4).state, FileState::TooLarge { size: 5 });
+        let stamp = settled_stamp(&path);
+        assert!(stamp.is_some());
+        assert_eq!(read_file(&path, 4).stamp, stamp);
+    }
+
+    #[test]
+    fn missing_files_and_folders_are_told_apart() {
+        let folder = Folder::new();
+        let file = folder.write("f", b"");
+        assert_eq!(read(&folder.path("absent")), FileState::Missing);
+        assert_eq!(read(&folder.path("absent/deep")), FileState::Missing);
+        assert_eq!(read(&file.join("under-a-file")), FileState::Missing);
+        assert_eq!(read(&folder.path("")), FileState::NotAFile);
+        assert!(matches!(read(Path::new("nul\0byte")), FileState::Unreadable { .. }));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_are_not_opened_and_files_without_size_are_read() {
+        assert_eq!(read(Path::new("/dev/zero")), FileState::NotAFile);
+        let FileState::Text { text, .. } = read(Path::new("/proc/self/status")) else {
+            panic!("a text was expected")
+        };
+        assert!(text.contains("Pid:"));
+        assert!(matches!(
+            read_file(Path::new("/proc/self/status"), 3).state,
+            FileState::TooLarge { size: 4 }
+        ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn fifos_and_sockets_do_not_block() {
+        let folder = Folder::new();
+        let fifo = folder.path("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        assert_eq!(read(&fifo), FileState::NotAFile);
+        let socket = folder.path("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert_eq!(read(&socket), FileState::NotAFile);
+        assert_eq!(stamp(&fifo), None);
+        // What the check before opening cannot see, a FIFO that takes the path meanwhile, does not wait for a writer.
+        assert!(!open_without_waiting(&fifo).unwrap().metadata().unwrap().is_file());
+    }
+
+    #[test]
+    fn an_equal_stamp_means_an_unchanged_file() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"one");
+        let first = settled_stamp(&path);
+        assert!(first.is_some());
+        assert_eq!(stamp(&path), first);
+        folder.write("f", b"longer");
+        assert_ne!(stamp(&path), first);
+        assert_eq!(stamp(&folder.path("absent")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn another_text_of_the_same_size_and_time_has_another_stamp() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"one");
+        let before = settled_stamp(&path);
+        let modified = path.metadata().unwrap().modified().unwrap();
+        std::fs::write(&path, b"two").unwrap();
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        let after = stamp(&path);
+        assert_eq!(after.map(|stamp| stamp.mtime_ns), before.map(|stamp| stamp.mtime_ns));
+        assert_ne!(after, before);
+    }
+
+    #[test]
+    fn a_file_changed_just_now_gets_no_stamp() {
+        let folder = Folder::new();
+        let path = folder.path("f");
+        std::fs::write(&path, "x").unwrap();
+        assert_eq!(read_file(&path, 10).stamp, None);
+        assert!(stamp(&path).is_some());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_system_that_is_not_where_it_was_is_told_from_a_deleted_file() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"");
+        let found = settled_stamp(&path).unwrap();
+        assert!(found.root_depth.is_some() && is_mounted(&found, &path));
+        let on = |depth| FileStamp { root_depth: Some(depth), ..found };
+        assert_eq!(on(1), found);
+        assert!(
+            is_mounted(&on(1), &path)
+                && is_mounted(&FileStamp { root_depth: None, ..found }, &path)
+        );
+        // `/proc` is a file system of its own; a folder in another one is none.
+        assert!(is_mounted(&on(2), Path::new("/proc/1/gone")));
+        assert!(!is_mounted(&on(3), Path::new("/proc/sys/gone")));
+        let depth = u16::try_from(path.components().count()).unwrap() - 1;
+        assert!(!is_mounted(&on(depth), &path));
+    }
+
+    #[test]
+    fn times_before_1970_are_negative() {
+        let folder = Folder::new();
+        let path = folder.write("f", b"");
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(UNIX_EPOCH - Duration::from_secs(2)).unwrap();
+        assert_eq!(stamp(&path).map(|stamp| stamp.mtime_ns), Some(-2_000_000_000));
+    }
+}

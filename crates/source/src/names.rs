@@ -1,0 +1,57 @@
+//! Finds the objects of a store by name, without a session: by ID, nickname or path.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Namespace, looks};
+use base::error::{Error, Result};
+use base::object::VersionSelector;
+use base::path::absolute_path;
+use store::{Named, Store, Version};
+
+/// How long a disk has to say where a path leads.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a path in a name is relative to.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The filesystems of the paths, as this process sees them.
+    pub files: Namespace,
+    /// Base of relative paths; absolute.
+    pub cwd: PathBuf,
+}
+
+impl Place {
+    /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8 digits. A disk that does not answer
+    /// holds up nobody: then the path is taken as it is written.
+    ///
+    /// # Errors
+    /// As [`Store::find`].
+    pub fn find(&self, store: &Store, name: &str) -> Result<Named> {
+        let _bounded = looks::bounded(LOOK);
+        let file_of =
+            |text: &str| self.files.locate(&absolute_path(text, &self.cwd)).id().map(Some);
+        store.find(name, file_of)
+    }
+
+    /// Reads the version that a name and `at` select; the latest if neither does.
+    ///
+    /// # Errors
+    /// As [`Store::find`] and [`Store::select`]; `INVALID_ARGUMENT` if name and `at` both choose a version.
+    pub fn version(
+        &self,
+        store: &Store,
+        name: &str,
+        at: Option<VersionSelector>,
+    ) -> Result<Version> {
+        let found = self.find(store, name)?;
+        let selector = match (found.version, at) {
+            (version, None) => version,
+            (VersionSelector::Latest, Some(at)) => at,
+            (_, Some(_)) => {
+                return Err(Error::argument("at", format!("is given, and so is that of `{name}`")));
+            }
+        };
+        store.select(&found.id, selector)
+    }
+}

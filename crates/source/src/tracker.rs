@@ -1,0 +1,130 @@
+//! Trackers report when a tracked file changed, was deleted, moved, or went out of reach.
+//!
+//! A tracker watches the folders of its files rather than the files, so that a file survives being replaced. Where
+//! the system cannot watch, it polls. Pending work is a set of files, never a queue of events. Reads no file and
+//! knows no store; that is the job of [`super::Tracking`].
+
+mod barrier;
+#[cfg(test)]
+mod editors;
+mod engine;
+mod event;
+mod folders;
+mod look;
+mod moves;
+mod roster;
+mod round;
+mod signal;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use event::{PollReason, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus, Watching};
+pub use signal::Signal;
+
+use barrier::Barrier;
+use base::error::{Error, Result};
+use engine::Shared;
+use folders::Folders;
+
+/// How long closing waits for the thread.
+const LONGEST_END: Duration = Duration::from_secs(1);
+
+/// Watches files until it is closed or dropped.
+#[derive(Debug)]
+pub struct Tracker {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Tracker {
+    /// Starts a tracker without files.
+    ///
+    /// Calls `on_event` on the tracker's thread, one call at a time; events that happen meanwhile come with the next
+    /// call. `on_event` must not call `settle`.
+    ///
+    /// # Errors
+    /// `FILE` if the system gives no thread. That it does not watch is no error: files are polled, and an event says so.
+    pub fn start(
+        options: TrackerOptions,
+        on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply + Send + 'static,
+    ) -> Result<Self> {
+        let shared = Arc::new(Shared::new(options));
+        let heard = Arc::clone(&shared);
+        let handler = move |event| heard.take(signal::signals(event));
+        let mut folders = Folders::new(&shared.options, handler);
+        // On Linux all folders share one queue; elsewhere files are looked at instead.
+        if cfg!(target_os = "linux")
+            && let Some(barrier) = Barrier::new()
+            && folders.watch_own(barrier.folder())
+        {
+            shared.set_barrier(barrier);
+        }
+        let runs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("palimpsest tracker".to_owned())
+            .spawn(move || engine::run(&runs, folders, on_event))
+            .map_err(|source| Error::File { act: "watch", path: PathBuf::new(), source })?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Tracks files by their canonical paths on this machine. Each is reported once as attached, deleted or orphaned.
+    /// Files that are tracked already stay as they are.
+    pub fn track(&self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.shared.change(|roster, now| {
+            for path in paths {
+                roster.track(&path, now);
+            }
+        });
+    }
+
+    /// Stops tracking files. Ignores unknown paths.
+    pub fn untrack<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) {
+        self.shared.change(|roster, _| {
+            for path in paths {
+                roster.untrack(path);
+            }
+        });
+    }
+
+    /// Takes signals of another watcher, in addition to the tracker's own or instead of it ([`Watching::Reported`]),
+    /// in any order and as often as it likes. After missed signals, report [`Signal::Overflow`].
+    pub fn report(&self, signals: impl IntoIterator<Item = Signal>) {
+        self.shared.take(signals);
+    }
+
+    /// Waits until everything that happened to tracked files before this call was reported and `on_event` has
+    /// returned. Polled files are looked at now. Returns `false` after `timeout`. Waits up to `absence` for a file
+    /// that is gone, and up to `settle` for one that is being written.
+    pub fn settle(&self, timeout: Duration) -> bool {
+        self.shared.settle(timeout)
+    }
+
+    /// The tracker's current state.
+    pub fn status(&self) -> TrackerStatus {
+        self.shared.change(|roster, _| roster.status())
+    }
+
+    /// Stops watching and ends the threads; `on_event` is not called again. Idempotent. A thread that hangs, since a disk does not
+    /// answer, is left to itself after 1 s.
+    pub fn close(&self) {
+        self.shared.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends after the call.
+        if let Some(thread) =
+            thread.filter(|thread| thread.thread().id() != std::thread::current().id())
+            && self.shared.wait_for_end(LONGEST_END)
+        {
+            // A panic of `on_event` was reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Tracker {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

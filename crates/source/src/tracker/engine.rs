@@ -1,0 +1,367 @@
+//! A tracker's thread: waits until something is in doubt, looks at it without holding the lock, and reports what it
+//! found.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::barrier::{self, Barrier};
+use super::folders::Folders;
+use super::look::{Look, Seen, look};
+use super::roster::Roster;
+use super::round::{FolderState, FolderTask, Round, Task};
+use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
+use crate::looks;
+
+/// How long a look at a file may wait.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// State shared by the caller, the watcher's thread and the tracker's own.
+#[derive(Debug)]
+pub(super) struct Shared {
+    started: Instant,
+    pub options: TrackerOptions,
+    state: Mutex<State>,
+    /// Wakes the tracker's thread.
+    wake: Condvar,
+    /// Wakes callers that wait for it.
+    rest: Condvar,
+    barrier: OnceLock<Barrier>,
+}
+
+#[derive(Debug)]
+struct State {
+    roster: Roster,
+    /// When the tracker's thread wakes by itself.
+    sleeps_until: Duration,
+    /// The newest barrier that was reported.
+    barrier: u64,
+    is_closed: bool,
+    /// Whether the thread has ended.
+    is_ended: bool,
+}
+
+impl Shared {
+    pub(super) fn new(options: TrackerOptions) -> Self {
+        let state = State {
+            roster: Roster::new(options.clone()),
+            sleeps_until: Duration::MAX,
+            barrier: 0,
+            is_closed: false,
+            is_ended: false,
+        };
+        Self {
+            started: clock(),
+            options,
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            rest: Condvar::new(),
+            barrier: OnceLock::new(),
+        }
+    }
+
+    /// Sets the barrier's folder, which must be watched.
+    pub(super) fn set_barrier(&self, barrier: Barrier) {
+        // This is set once.
+        let _ = self.barrier.set(barrier);
+    }
+
+    /// `None` where no folder is watched for that.
+    pub(super) fn barrier(&self) -> Option<&Barrier> {
+        self.barrier.get()
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        clock().duration_since(self.started)
+    }
+
+    /// Takes a watcher's signals.
+    pub(super) fn take(&self, signals: impl IntoIterator<Item = Signal>) {
+        let mut state = self.lock();
+        let now = self.now();
+        for signal in signals {
+            match self.barrier_number(&signal) {
+                Some(number) => {
+                    state.barrier = state.barrier.max(number);
+                    self.rest.notify_all();
+                }
+                None => state.roster.take(signal, now),
+            }
+        }
+        self.wake_for(&state);
+    }
+
+    /// Changes the roster and wakes the thread.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Roster, Duration) -> T) -> T {
+        let mut state = self.lock();
+        let result = change(&mut state.roster, self.now());
+        self.wake_for(&state);
+        result
+    }
+
+    /// Waits until everything that happened before was reported; see [`super::Tracker::settle`].
+    pub(super) fn settle(&self, timeout: Duration) -> bool {
+        let deadline = self.now().saturating_add(timeout);
+        // `report` takes the caller's signals before it returns.
+        let is_told = self.options.watching == Watching::Reported || self.pass_barrier(deadline);
+        let below = self.change(|roster, now| {
+            roster.check_untold(!is_told, now);
+            roster.next_number()
+        });
+        self.wait(deadline, |state| state.roster.is_settled_below(below))
+    }
+
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.wake.notify_all();
+        self.rest.notify_all();
+        if let Some(barrier) = self.barrier() {
+            barrier.close();
+        }
+    }
+
+    /// Waits until the thread has ended; returns whether that took no longer than `timeout`.
+    pub(super) fn wait_for_end(&self, timeout: Duration) -> bool {
+        let state = self.lock();
+        let waited = self.rest.wait_timeout_while(state, timeout, |state| !state.is_ended);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_ended
+    }
+
+    fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too long.
+    fn pass_barrier(&self, deadline: Duration) -> bool {
+        let Some(barrier) = self.barrier() else { return false };
+        barrier.pass(|number| self.wait(deadline, |state| state.barrier >= number))
+    }
+
+    fn wait(&self, deadline: Duration, is_done: impl Fn(&State) -> bool) -> bool {
+        let mut state = self.lock();
+        loop {
+            if is_done(&state) {
+                return true;
+            }
+            let left = deadline.saturating_sub(self.now());
+            if left.is_zero() || state.is_closed {
+                return false;
+            }
+            state = self.rest.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn barrier_number(&self, signal: &Signal) -> Option<u64> {
+        let (Signal::Appeared(path) | Signal::Changed(path) | Signal::Written(path)) = signal
+        else {
+            return None;
+        };
+        self.barrier()?.number(path)
+    }
+
+    fn wake_for(&self, state: &State) {
+        if state.roster.soonest() < state.sleeps_until {
+            self.wake.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until there is something to look at; `None` once closed.
+    fn next_round(&self) -> Option<Round> {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            let now = self.now();
+            if let Some(round) = state.roster.take_round(now) {
+                return Some(round);
+            }
+            self.rest.notify_all();
+            let due = state.roster.next_due();
+            state.sleeps_until = due;
+            let left = due.saturating_sub(now);
+            state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            // An awake thread looks by itself.
+            state.sleeps_until = Duration::ZERO;
+        }
+    }
+}
+
+/// Runs until the tracker is closed, calling `on_event` with what it finds.
+pub(super) fn run(
+    shared: &Shared,
+    mut folders: Folders,
+    mut on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
+) {
+    let _ended = Ended(shared);
+    let _bounded = looks::bounded(LOOK);
+    if shared.barrier().is_some() {
+        barrier::remove_leftovers();
+    }
+    while let Some(round) = shared.next_round() {
+        let mut events = check_folders(shared, &mut folders, &round.folders);
+        check_files(shared, round.files, &mut events);
+        check_arrivals(shared, round.arrivals, &mut events);
+        tell(shared, events, &mut on_event);
+        let mut events = Vec::new();
+        shared.change(|roster, now| roster.end_round(now, &mut events));
+        tell(shared, events, &mut on_event);
+    }
+}
+
+/// Says that the thread has ended, however it did.
+struct Ended<'a>(&'a Shared);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_ended = true;
+        self.0.rest.notify_all();
+    }
+}
+
+fn tell(
+    shared: &Shared,
+    events: Vec<TrackerEvent>,
+    on_event: &mut impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
+) {
+    // Who closed a tracker that hung is not told of what it found later.
+    if !events.is_empty() && !shared.is_closed() {
+        let reply = on_event(events);
+        shared.change(|roster, now| roster.obey(&reply, now));
+        if reply.stop {
+            shared.close();
+        }
+    }
+}
+
+fn check_folders(
+    shared: &Shared,
+    folders: &mut Folders,
+    tasks: &[FolderTask],
+) -> Vec<TrackerEvent> {
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    let checked = folders.check(tasks);
+    let before: HashMap<&Path, Option<&FolderState>> =
+        tasks.iter().map(|task| (task.path.as_path(), task.state.as_ref())).collect();
+    let mut polled: HashMap<PollReason, Vec<PathBuf>> = HashMap::new();
+    for (path, state, _) in &checked {
+        let is_new = before.get(path.as_path()).is_some_and(|before| *before != Some(state));
+        if let FolderState::Polled(reason) = state
+            && is_new
+        {
+            polled.entry(reason.clone()).or_default().push(path.clone());
+        }
+    }
+    shared.change(|roster, now| {
+        for (path, state, identity) in checked {
+            roster.folder_checked(&path, (state, identity), now);
+        }
+    });
+    polled.into_iter().map(|(reason, folders)| TrackerEvent::Polling { folders, reason }).collect()
+}
+
+fn check_files(shared: &Shared, tasks: Vec<Task>, events: &mut Vec<TrackerEvent>) {
+    let now = shared.now();
+    let mut near = Near::default();
+    let found: Vec<_> = tasks
+        .into_iter()
+        .map(|task| {
+            let look = look(&task.path, task.opens, task.device);
+            let is_gone = look == Look::Missing && task.is_absence_over(now, &shared.options);
+            let moved = if is_gone { near.find(shared, &task) } else { None };
+            (task, look, moved)
+        })
+        .collect();
+    shared.change(|roster, now| {
+        for (task, look, moved) in found {
+            roster.resolve(task, look, moved, now, events);
+        }
+    });
+}
+
+fn check_arrivals(shared: &Shared, arrivals: Vec<PathBuf>, events: &mut Vec<TrackerEvent>) {
+    let sized: Vec<_> = arrivals
+        .into_iter()
+        .filter_map(|path| match look(&path, false, None) {
+            Look::File(seen) => Some((path, seen.stamp.size)),
+            _ => None,
+        })
+        .collect();
+    if !sized.is_empty() {
+        shared.change(|roster, _| {
+            events.extend(sized.into_iter().filter_map(|(path, size)| roster.appeared(path, size)));
+        });
+    }
+}
+
+/// Files near those that vanished in one round, by inode number.
+#[derive(Default)]
+struct Near {
+    arrivals: Option<HashMap<u64, (PathBuf, Seen)>>,
+    folders: HashMap<PathBuf, HashMap<u64, PathBuf>>,
+}
+
+impl Near {
+    /// Where a missing file is now, as the same file: where it went according to the system, under another name in
+    /// its folder, or at a path that appeared in this burst.
+    fn find(&mut self, shared: &Shared, task: &Task) -> Option<(PathBuf, Seen)> {
+        let was = task.was?;
+        let told = task.destination.as_ref().and_then(|to| match look(to, false, None) {
+            Look::File(seen) if seen.stamp.inode == was.stamp.inode => Some((to.clone(), seen)),
+            _ => None,
+        });
+        if told.is_some() || was.stamp.inode == 0 {
+            return told;
+        }
+        self.beside(&task.path, was).or_else(|| {
+            let arrivals = self.arrivals.get_or_insert_with(|| {
+                let paths = shared.change(|roster, _| roster.arrivals());
+                let seen = paths.into_iter().filter_map(|path| match look(&path, false, None) {
+                    Look::File(seen) => Some((seen.stamp.inode, (path, seen))),
+                    _ => None,
+                });
+                seen.collect()
+            });
+            arrivals.get(&was.stamp.inode).filter(|(_, seen)| seen.is_same_file(was)).cloned()
+        })
+    }
+
+    fn beside(&mut self, path: &Path, was: Seen) -> Option<(PathBuf, Seen)> {
+        let folder = path.parent()?;
+        if !self.folders.contains_key(folder) {
+            self.folders.insert(folder.to_owned(), numbers(folder));
+        }
+        let found = self.folders.get(folder)?.get(&was.stamp.inode)?;
+        match look(found, false, None) {
+            // Inode numbers are reused; the change time distinguishes the files.
+            Look::File(seen) if seen.is_same_file(was) => Some((found.clone(), seen)),
+            _ => None,
+        }
+    }
+}
+
+/// A folder's entries by inode number; empty if it cannot be read.
+#[cfg(unix)]
+fn numbers(folder: &Path) -> HashMap<u64, PathBuf> {
+    use std::os::unix::fs::DirEntryExt;
+
+    let entries = looks::entries(folder, usize::MAX).into_iter().flatten();
+    entries.map(|entry| (entry.ino(), entry.path())).collect()
+}
+
+#[cfg(not(unix))]
+fn numbers(_folder: &Path) -> HashMap<u64, PathBuf> {
+    HashMap::new()
+}
+
+#[expect(clippy::disallowed_methods, reason = "when to look is no decision about what is stored")]
+fn clock() -> Instant {
+    Instant::now()
+}

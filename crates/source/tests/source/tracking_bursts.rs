@@ -1,0 +1,141 @@
+//! Many changes at once: every tracked file ends as it is on disk, and what waits is never more than is tracked.
+//!
+//! The sizes are for a debug build; `PALIMPSEST_BURST=full` makes them 10,000 files and 50,000 changes.
+
+#![expect(clippy::print_stdout, reason = "figures for people")]
+#![expect(clippy::disallowed_methods, reason = "how long it takes is a figure for people")]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::tracked::Tracked;
+use source::TrackingEvent;
+
+fn is_full() -> bool {
+    std::env::var("PALIMPSEST_BURST").is_ok_and(|size| size == "full")
+}
+
+/// Files in folders of 100, tracked.
+fn project(count: usize) -> (Tracked, Vec<String>) {
+    let files = Tracked::new(|_| {});
+    let names: Vec<String> =
+        (0..count).map(|number| format!("part{}/file{number}.txt", number / 100)).collect();
+    for name in &names {
+        files.write(name, "as it was");
+    }
+    files.tracking.track(names.iter().map(|name| files.path(name)));
+    files.settle();
+    assert_eq!(files.told().len(), count);
+    (files, names)
+}
+
+/// How often each outcome was told.
+fn outcomes(files: &Tracked, outcome: &str) -> usize {
+    let is_it = |event: &TrackingEvent| matches!(event, TrackingEvent::Indexed(file) if file.outcome.as_str() == outcome);
+    files.told().iter().filter(|event| is_it(event)).count()
+}
+
+#[test]
+fn after_a_burst_of_changes_every_file_is_as_on_disk() {
+    let (count, changes) = if is_full() { (10_000, 50_000) } else { (1_000, 5_000) };
+    let (files, names) = project(count);
+    let start = Instant::now();
+    for number in 0..changes {
+        // Far apart from change to change; some by renaming, some gone for good.
+        let name = &names[(number * 7_919) % count];
+        match number % 10 {
+            0 if number > changes / 2 => drop(fs::remove_file(files.path(name))),
+            1 | 2 => {
+                files.write("new", &format!("replaced {number}"));
+                fs::rename(files.path("new"), files.path(name)).unwrap();
+            }
+            _ => files.write(name, &format!("change {number}")),
+        }
+    }
+    let written = start.elapsed();
+    files.settle();
+    let settled = start.elapsed().saturating_sub(written);
+    println!("{changes} changes of {count} files in {written:?}, settled after {settled:?} more");
+    assert_eq!(files.stale(names), Vec::<String>::new());
+    let status = files.tracking.status();
+    assert_eq!(status.pending, 0);
+    assert!(status.most_pending <= count, "{status:?}");
+}
+
+#[test]
+fn a_checkout_of_another_branch_is_one_version_of_each_file() {
+    let count = if is_full() { 5_000 } else { 1_000 };
+    let (files, names) = project(count);
+    // As git does it: the old file is removed, the new one made in its place.
+    for name in &names {
+        fs::remove_file(files.path(name)).unwrap();
+        files.write(name, "as on the other branch");
+    }
+    files.settle();
+    assert_eq!(files.stale(names), Vec::<String>::new());
+    // A file may be looked at between its creation and its text, if this process is stopped there for long.
+    let updated = outcomes(&files, "updated");
+    assert!(
+        (count..=count + count / 100).contains(&updated),
+        "{updated} versions of {count} files"
+    );
+}
+
+#[test]
+fn a_checkout_that_removes_folders_and_makes_them_again_ends_as_on_disk() {
+    let (files, names) = project(1_000);
+    for part in 0..10 {
+        fs::remove_dir_all(files.path(&format!("part{part}"))).unwrap();
+    }
+    files.settle();
+    assert_eq!(outcomes(&files, "deleted"), 1_000);
+    for name in &names {
+        files.write(name, "back");
+    }
+    files.settle();
+    assert_eq!(files.stale(names.clone()), Vec::<String>::new());
+    // And they are watched.
+    for name in &names {
+        files.write(name, "changed");
+    }
+    files.settle();
+    assert_eq!(files.stale(names), Vec::<String>::new());
+}
+
+#[test]
+fn files_that_come_and_go_beside_a_tracked_one_cost_it_nothing() {
+    let files = Tracked::new(|_| {});
+    files.track(&[("package.json", "{}"), ("node_modules/.package-lock.json", "{}")]);
+    files.told();
+    for number in 0..if is_full() { 50_000 } else { 1_500 } {
+        files.write(&format!("node_modules/module{number}.js"), "module");
+        if number % 3 == 0 {
+            fs::remove_file(files.path(&format!("node_modules/module{number}.js"))).unwrap();
+        }
+        files.write(&format!("node_modules/deep{}/index.js", number % 50), "module");
+    }
+    files.write("package.json", "{\"a\": 1}");
+    files.settle();
+    assert_eq!(files.words(), ["updated package.json"]);
+    let status = files.tracking.status();
+    assert_eq!(status.files, 2);
+    assert!(status.most_pending <= 2, "{status:?}");
+}
+
+#[test]
+fn a_file_that_is_written_without_end_is_looked_at_all_the_same() {
+    use std::io::Write;
+
+    let files = Tracked::new(|options| options.tracker.settle_at_most = Duration::from_millis(100));
+    files.track(&[("log", "start\n")]);
+    files.told();
+    let mut log = fs::File::options().append(true).open(files.path("log")).unwrap();
+    let start = Instant::now();
+    let mut updates = 0;
+    while updates < 3 {
+        assert!(start.elapsed() < crate::tracked::PATIENCE, "it was not looked at");
+        log.write_all(b"line\n").unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+        updates += outcomes(&files, "updated");
+    }
+}

@@ -1,0 +1,239 @@
+//! Archives: a store, a session or an object as JSON Lines, to carry it from one store to another.
+//!
+//! `docs/archive-format.md` describes the format. An import checks the whole archive before it writes anything, and
+//! never changes what a store holds: it adds versions, or reports those that it left out.
+
+mod changed;
+mod checked;
+mod export;
+mod file;
+mod format;
+mod import;
+mod incoming;
+mod json;
+mod known;
+mod lines;
+mod merge;
+mod nicknames;
+mod of_store;
+mod parting;
+mod prefix;
+mod reader;
+mod redact;
+mod restore;
+mod scope;
+mod secret_rules;
+mod standing;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use base::error::{Error, Result};
+use base::object::{ObjectId, ObjectType, Origin};
+
+pub use lines::{MAX_WINDOW_LOG, max_expanded};
+pub use of_store::{Taking, is_ahead};
+pub use parting::copied_from;
+pub use redact::{Redacted, redact_json, redact_text};
+pub use scope::session_versions;
+
+/// What an archive contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything that the store holds.
+    Everything,
+    /// A session: its document, chat and system prompt with their histories, and the versions of other objects that
+    /// their items and fields refer to. If it is a fork, also the history of the original up to the fork.
+    Session(ObjectId),
+    /// One object with its history.
+    Object(ObjectId),
+}
+
+impl Scope {
+    /// Makes a scope from a session's or an object's ID; everything if neither is given.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if both are given.
+    pub fn of(session: Option<ObjectId>, object: Option<ObjectId>) -> Result<Self> {
+        match (session, object) {
+            (None, None) => Ok(Self::Everything),
+            (Some(id), None) => Ok(Self::Session(id)),
+            (None, Some(id)) => Ok(Self::Object(id)),
+            (Some(_), Some(_)) => {
+                Err(Error::argument("object", "excludes `session`: give one of them"))
+            }
+        }
+    }
+}
+
+/// Options of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// What it holds.
+    pub scope: Scope,
+    /// Whether to replace text that looks like a secret, see [`redact_text`].
+    pub redact: bool,
+    /// Whether to compress it with zstd.
+    pub compress: bool,
+}
+
+impl ExportOptions {
+    /// Whether an archive with this name is compressed by default: names that end in `.zst` are.
+    pub fn compresses(path: &Path) -> bool {
+        path.extension().is_some_and(|ending| ending == "zst")
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Objects.
+    pub objects: u64,
+    /// Versions.
+    pub versions: u64,
+    /// Distinct contents.
+    pub contents: u64,
+    /// Items.
+    pub items: u64,
+    /// Nicknames.
+    pub nicknames: u64,
+    /// Lines.
+    pub lines: u64,
+    /// Bytes of the lines.
+    pub bytes: u64,
+    /// Bytes written, after compression.
+    pub written_bytes: u64,
+    /// Number of replacements by rule; empty without `redact`.
+    pub redactions: BTreeMap<&'static str, u64>,
+}
+
+/// Says of a file's path whether its text must not be stored.
+pub type IsExcluded = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Options of an import.
+#[derive(Clone)]
+pub struct ImportOptions {
+    /// Longest line, in bytes: a line is held in memory while it is checked.
+    pub max_line_bytes: usize,
+    /// Only report what would happen. Default: no.
+    pub dry_run: bool,
+    /// Files whose text is not taken. Default: none.
+    pub is_excluded: IsExcluded,
+    /// Whether all of it is one's own, names included, as when a store moves. Default: no.
+    pub is_own: bool,
+    /// Whether a file that this store saw itself stays as it saw it: what others say of it is stored as earlier versions. Default: no.
+    pub keeps_files: bool,
+}
+
+impl Default for ImportOptions {
+    /// 256 MiB: room for a document of 100 MB with its escapes.
+    fn default() -> Self {
+        Self {
+            max_line_bytes: 256 << 20,
+            dry_run: false,
+            is_excluded: Arc::new(|_| false),
+            is_own: false,
+            keeps_files: false,
+        }
+    }
+}
+
+/// Result of an import.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Whether this is a dry run: then the figures are what would happen.
+    pub dry_run: bool,
+    /// ID of the store that wrote the archive.
+    pub store_id: String,
+    /// Bytes read, uncompressed.
+    pub bytes: u64,
+    /// Versions that the store did not have.
+    pub versions: u64,
+    /// Number of objects that these belong to.
+    pub objects: u64,
+    /// Versions that the store had.
+    pub present: u64,
+    /// Versions that were written again, to be the latest or to belong to another's transaction.
+    pub put_again: u64,
+    /// Nicknames given.
+    pub nicknames: u64,
+    /// Versions that the store had without the text that an earlier archive left out, and has whole now.
+    pub restored: u64,
+    /// Objects that the store had and that have another latest version now, by ID.
+    pub changed: Vec<ChangedLatest>,
+    /// Sessions that went on here in another way than in the archive.
+    pub parted: Vec<PartedSession>,
+    /// Everything that was left out, with the reason, by object.
+    pub left_out: Vec<LeftOut>,
+    /// Number of lines of unknown kinds, by kind; these were skipped.
+    pub unknown_lines: BTreeMap<String, u64>,
+}
+
+/// An object whose latest version is another than before an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedLatest {
+    /// The object.
+    pub id: ObjectId,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Path of a file.
+    pub path: Option<String>,
+    /// Origin of the version that was the latest.
+    pub before: Origin,
+    /// Origin of the version that is the latest now.
+    pub after: Origin,
+}
+
+/// A session of an archive that was imported under an ID of its own, because the store's session of that ID went on in another
+/// way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartedSession {
+    /// The session, in the archive and here.
+    pub id: ObjectId,
+    /// The session under which the archive's is stored.
+    pub stored_as: ObjectId,
+}
+
+/// Part of an archive that was not imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The object.
+    pub id: ObjectId,
+    /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`, `without_items`, `excluded`,
+    /// `parted`, `damaged`, `nickname_taken`, `nickname_mistakable`, `nickname_without_object`.
+    pub reason: &'static str,
+    /// The reason in words.
+    pub detail: String,
+    /// Versions concerned; 0 for a nickname.
+    pub versions: u64,
+}
+
+/// Progress of an export or import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Amount done: versions written, lines checked, or transactions imported.
+    pub done: u64,
+    /// Total amount, if known.
+    pub of: Option<u64>,
+}
+
+/// What is being done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Versions are written to an archive.
+    Exporting,
+    /// Lines of an archive are read and checked.
+    Checking,
+    /// Transactions of an archive are written to the store.
+    Importing,
+    /// Versions are sent to a shared store.
+    Sending,
+    /// Versions are taken from another store.
+    Taking,
+}
+
+/// Called with the progress from time to time. An error stops the work and is returned from it.
+pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> Result<()>;

@@ -1,0 +1,194 @@
+//! The lines of an archive, as `docs/archive-format.md` describes them. Plain data; must not read or write a store.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use base::object::{Hash, ObjectId, Origin, Redaction, TxId};
+
+/// The format's name, in the header.
+pub(super) const FORMAT: &str = "palimpsest-archive";
+
+/// Newest version of the format that this program knows. It changes only if older readers would misread the archive;
+/// they skip new fields and kinds of lines.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+/// First line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub format: String,
+    pub version: u32,
+    pub store_id: String,
+    /// RFC 3339.
+    pub exported_at: String,
+    pub what: ScopeLine,
+    pub redacted: bool,
+}
+
+/// What an archive holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "scope", rename_all = "snake_case")]
+pub(super) enum ScopeLine {
+    Everything,
+    Session { id: ObjectId },
+    Object { id: ObjectId },
+}
+
+/// A content; comes before the first version that has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ContentLine {
+    pub hash: Hash,
+    pub text: String,
+}
+
+/// A version. Lines with the same `tx` were written in one transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct VersionLine {
+    pub tx: i64,
+    pub id: ObjectId,
+    /// An object type; may be unknown to this program.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A source; may be unknown to this program.
+    pub source: Option<Value>,
+    pub identity_hash: Hash,
+    pub origin: Origin,
+    pub source_hash: Option<Hash>,
+    pub content_hash: Hash,
+    pub fields: Map<String, Value>,
+    pub content: Option<Hash>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub additional: BTreeMap<String, Hash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<Redaction>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemsEntry>,
+}
+
+/// The items of a version, relative to the previous line with the same object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ItemsEntry {
+    /// Number of items kept.
+    pub keep: u64,
+    /// Number of item lines that follow the version's line.
+    pub add: u64,
+    /// Running hash of all items.
+    pub hash: Hash,
+}
+
+/// An item of the preceding version line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ItemLine {
+    pub text: String,
+    /// Running hash of the list up to and including this item, as it was first written.
+    pub hash: Hash,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<Hash>,
+}
+
+/// A version of an earlier line that was written to the store again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AgainLine {
+    pub tx: i64,
+    pub id: ObjectId,
+    pub content_hash: Hash,
+    pub origin: OriginKey,
+}
+
+/// An origin without its time, which is not part of the identity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OriginKey {
+    pub store_id: String,
+    pub tx_id: TxId,
+}
+
+/// A nickname of an object of the archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct NicknameLine {
+    pub nickname: String,
+    pub id: ObjectId,
+}
+
+/// Last line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EndLine {
+    /// Number of lines before this one.
+    pub lines: u64,
+    /// SHA-256 of all bytes before this line.
+    pub sha256: Hash,
+}
+
+/// A line that can be written; its kind comes first.
+pub(super) trait Line: Serialize {
+    /// The value of `kind`.
+    const KIND: &'static str;
+}
+
+impl Line for Header {
+    const KIND: &'static str = "header";
+}
+
+impl Line for ContentLine {
+    const KIND: &'static str = "content";
+}
+
+impl Line for VersionLine {
+    const KIND: &'static str = "version";
+}
+
+impl Line for ItemLine {
+    const KIND: &'static str = "item";
+}
+
+impl Line for AgainLine {
+    const KIND: &'static str = "again";
+}
+
+impl Line for NicknameLine {
+    const KIND: &'static str = "nickname";
+}
+
+impl Line for EndLine {
+    const KIND: &'static str = "end";
+}
+
+/// A line with its kind.
+#[derive(Serialize)]
+pub(super) struct Tagged<'a, L> {
+    kind: &'static str,
+    #[serde(flatten)]
+    line: &'a L,
+}
+
+impl<'a, L: Line> Tagged<'a, L> {
+    pub(super) fn new(line: &'a L) -> Self {
+        Self { kind: L::KIND, line }
+    }
+}
+
+/// The kind of a line, without its other fields.
+#[derive(Deserialize)]
+pub(super) struct Kind {
+    pub kind: String,
+}
+
+/// Portable identity of a version: a hash of object ID, `content_hash`, origin store and origin `tx_id`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key([u8; 32]);
+
+impl Key {
+    pub(super) fn new(id: &ObjectId, content_hash: &Hash, store_id: &str, tx_id: TxId) -> Self {
+        let identity = Value::from(vec![
+            Value::from(id.as_str()),
+            Value::from(content_hash.as_str()),
+            Value::from(store_id),
+            Value::from(tx_id.0),
+        ]);
+        Self(Hash::of(identity.to_string()).to_bytes().unwrap_or_default())
+    }
+
+    pub(super) fn of(id: &ObjectId, content_hash: &Hash, origin: &Origin) -> Self {
+        Self::new(id, content_hash, &origin.store_id, origin.tx_id)
+    }
+}

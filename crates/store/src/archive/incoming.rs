@@ -1,0 +1,64 @@
+//! What is merged into a store: versions in the order in which another store has them, wherever their texts are read. Must not know
+//! what the store holds.
+
+use std::collections::HashMap;
+
+use super::format::{Key, VersionLine};
+use crate::Item;
+use base::error::Result;
+use base::object::{Hash, Nickname, ObjectId, ObjectType, Origin};
+
+/// Versions that come from elsewhere. They are known by their index.
+pub(super) trait Incoming {
+    /// The versions, each once.
+    fn entries(&self) -> &[Entry];
+
+    /// The transactions of the store that they come from, in its order.
+    fn transactions(&self) -> &[Vec<Member>];
+
+    /// The latest version of each object in that store.
+    fn latest(&self) -> &HashMap<ObjectId, usize>;
+
+    /// Nicknames that come with them.
+    fn nicknames(&self) -> &[(Nickname, ObjectId)];
+
+    /// A version as an archive has it.
+    fn version(&mut self, version: usize) -> Result<VersionLine>;
+
+    /// The text of a content that one of them names.
+    fn content(&mut self, hash: &Hash) -> Result<String>;
+
+    /// The running hash of a version's list up to and including `position`; `None` if the list is shorter.
+    fn hash_at(&self, version: usize, position: u64) -> Result<Option<Hash>>;
+
+    /// The items of a version from a position on.
+    fn items(&mut self, version: usize, from: u64) -> Result<Vec<Item>>;
+}
+
+/// A version in a transaction: its index, and whether this is its first transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Member {
+    pub version: usize,
+    pub is_new: bool,
+}
+
+/// A version that comes from elsewhere.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub id: ObjectId,
+    /// `None` if this program does not know the type or the source; such a version is not taken.
+    pub kind: Option<ObjectType>,
+    pub identity_hash: Hash,
+    pub content_hash: Hash,
+    pub origin: Origin,
+    pub key: Key,
+    pub is_redacted: bool,
+    /// Whether it holds the text of a file that is excluded here.
+    pub is_excluded: bool,
+    /// Number of its items; `None` if it has no list.
+    pub items: Option<u64>,
+    /// For a session its chat, for a chat its session; see [`super::merge`].
+    pub partner: Option<ObjectId>,
+    /// For a session: the chat's version in the same transaction or before.
+    pub beside: Option<usize>,
+}

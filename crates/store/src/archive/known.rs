@@ -1,0 +1,112 @@
+//! What a merge reads of the store before it plans: about many objects at once where that is quicker, because each question to a shared
+//! store goes over the network. Must not decide what is written.
+
+use super::format::Key;
+use super::merge::Merge;
+use super::standing::{Standing, in_store, session_of};
+use crate::Version;
+use base::error::Result;
+use base::object::{ObjectId, ObjectType};
+
+/// Versions that the store is asked about at once.
+const ASKED_AT_ONCE: usize = 512;
+
+impl Merge<'_> {
+    /// Asks the store about the next transactions at once. Objects come first: what others bring between the two questions is then
+    /// known to be there.
+    pub(super) fn ask_about(&mut self, first: usize) -> Result<()> {
+        let mut versions = Vec::new();
+        self.asked = first;
+        while let Some(members) = self.incoming.transactions().get(self.asked)
+            && versions.len() < ASKED_AT_ONCE
+        {
+            versions.extend(members.iter().filter(|one| one.is_new).map(|one| one.version));
+            self.asked += 1;
+        }
+        let entries = self.incoming.entries();
+        self.load_all(versions.iter().map(|at| entries[*at].id.clone()).collect())?;
+        let entries = self.incoming.entries();
+        let asked: Vec<_> =
+            versions.iter().map(|at| (&entries[*at].id, &entries[*at].origin)).collect();
+        let lacks = self.store.backend().lacks(&asked)?;
+        let lacking = versions.into_iter().zip(lacks).filter(|(_, lacks)| *lacks);
+        self.lacking.extend(lacking.map(|(version, _)| version));
+        Ok(())
+    }
+
+    /// Reads the states of several objects at once, where the store is quicker with that.
+    pub(super) fn load_all(&mut self, mut ids: Vec<ObjectId>) -> Result<()> {
+        ids.sort();
+        ids.dedup();
+        ids.retain(|id| !self.objects.contains_key(id));
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let Some(mut histories) = self.store.backend().histories(&ids)? else { return Ok(()) };
+        for id in ids {
+            let history = histories.remove(&id).unwrap_or_default();
+            self.loaded(&id, &history);
+        }
+        Ok(())
+    }
+
+    /// Drops what others may have changed, of which this object is known to be.
+    pub(super) fn refresh(&mut self, changed: &ObjectId) -> Result<()> {
+        if !self.is_settling {
+            self.begin_anew();
+            return Ok(());
+        }
+        self.objects.remove(changed);
+        self.keep_settled()
+    }
+
+    /// Drops what was read from the store, but for files that stand there as they were left.
+    pub(super) fn keep_settled(&mut self) -> Result<()> {
+        let entries = self.incoming.entries().iter();
+        let files = entries.filter(|entry| entry.kind == Some(ObjectType::File));
+        let mut ids: Vec<ObjectId> = files.map(|entry| entry.id.clone()).collect();
+        ids.sort();
+        ids.dedup();
+        ids.retain(|id| self.objects.contains_key(id));
+        let latest = self.store.backend().latest(&ids)?;
+        let mut objects = std::mem::take(&mut self.objects);
+        self.begin_anew();
+        for (id, (content_hash, origin)) in latest {
+            let key = Key::of(&id, &content_hash, &origin);
+            let known = objects.remove(&id);
+            let is_same = |object: &Standing| object.last.as_ref().is_some_and(|l| l.key == key);
+            if let Some(mut object) = known.filter(is_same) {
+                object.is_put = false;
+                self.objects.insert(id, object);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an object's state from the store, unless it is known.
+    pub(super) fn load(&mut self, id: &ObjectId) -> Result<()> {
+        if self.objects.contains_key(id) {
+            return Ok(());
+        }
+        let history = self.store.history(id)?;
+        self.loaded(id, &history);
+        Ok(())
+    }
+
+    fn loaded(&mut self, id: &ObjectId, history: &[Version]) {
+        let mut standing = Standing::default();
+        if let Some(latest) = history.first() {
+            standing.identity_hash = Some(latest.envelope.identity_hash.clone());
+            standing.latest = Some(latest.tx_id);
+            let keeps = self.keeps_files && latest.envelope.kind == ObjectType::File;
+            let placed = |version: &Version| {
+                in_store(version, keeps && version.origin.store_id == self.store.id())
+            };
+            standing.last = Some(placed(latest));
+            standing.newest = history.iter().map(placed).max_by(|a, b| a.rank.cmp(&b.rank));
+            self.before.entry(id.clone()).or_insert_with(|| latest.origin.clone());
+            standing.session = session_of(latest);
+        }
+        self.objects.insert(id.clone(), standing);
+    }
+}

@@ -1,0 +1,84 @@
+//! Gives the nicknames of an archive, many in a transaction.
+
+use super::LeftOut;
+use super::import::Import;
+use crate::Op;
+use base::error::{Error, Result};
+use base::object::{AsOf, Nickname, ObjectId};
+
+/// Nicknames given in one transaction.
+const AT_ONCE: usize = 1_000;
+
+impl Import<'_> {
+    /// Gives the nicknames that are free to objects that the store has.
+    pub(super) fn give_nicknames(&mut self) -> Result<()> {
+        let all = self.merge.incoming.nicknames().to_vec();
+        for some in all.chunks(AT_ONCE) {
+            let mut free = Vec::new();
+            for (nickname, id) in some {
+                if self.is_free(nickname, id)? {
+                    free.push((nickname, id));
+                }
+            }
+            self.give_all(&free)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a nickname has to be given; what cannot be given, or could be taken for something else, is left out.
+    fn is_free(&mut self, nickname: &Nickname, id: &ObjectId) -> Result<bool> {
+        if self.store.get(id, AsOf::Latest)?.is_none() && !self.is_new(id) {
+            let detail = format!("`{}`: the object was not taken", nickname.as_str());
+            self.leave_out("nickname_without_object", id, detail);
+            return Ok(false);
+        }
+        match self.store.backend().find_nickname(nickname)? {
+            None => match nickname.mistakable().filter(|_| !self.options.is_own) {
+                Some(reason) => {
+                    let detail = format!("`{}`: {reason}", nickname.as_str());
+                    self.leave_out("nickname_mistakable", id, detail);
+                    Ok(false)
+                }
+                None => Ok(true),
+            },
+            Some(owner) if owner == *id => Ok(false),
+            Some(owner) => {
+                let detail = format!("`{}`: the object `{owner}` has it", nickname.as_str());
+                self.leave_out("nickname_taken", id, detail);
+                Ok(false)
+            }
+        }
+    }
+
+    fn give_all(&mut self, free: &[(&Nickname, &ObjectId)]) -> Result<()> {
+        if !self.options.dry_run && !free.is_empty() {
+            let give = |(nickname, id): &(&Nickname, &ObjectId)| Op::Name {
+                nickname: (*nickname).clone(),
+                id: Some((*id).clone()),
+            };
+            let ops: Vec<Op> = free.iter().map(give).collect();
+            match self.store.backend().commit(&ops, self.store.now()) {
+                Ok(_) => {}
+                // Another process gave one of them meanwhile, or had an object forgotten.
+                Err(Error::InvalidNickname { .. } | Error::Forgotten { .. }) if free.len() > 1 => {
+                    return free
+                        .iter()
+                        .try_for_each(|one| self.give_all(std::slice::from_ref(one)));
+                }
+                Err(Error::InvalidNickname { reason, .. }) => {
+                    let (nickname, id) = free[0];
+                    let detail = format!("`{}`: {reason}", nickname.as_str());
+                    self.leave_out("nickname_taken", id, detail);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.report.nicknames += free.len() as u64;
+        Ok(())
+    }
+
+    fn leave_out(&mut self, reason: &'static str, id: &ObjectId, detail: String) {
+        self.report.left_out.push(LeftOut { id: id.clone(), reason, detail, versions: 0 });
+    }
+}

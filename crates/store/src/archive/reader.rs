@@ -1,0 +1,423 @@
+//! Reads an archive to its end and checks all of it, before anything is written. Must not know what the store holds.
+
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{HashMap, HashSet};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::checked::{Archive, Lined, List, envelope};
+use super::format::{
+    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
+    NicknameLine, VersionLine,
+};
+use super::incoming::{Entry, Member};
+use super::lines::Lines;
+use super::{IsExcluded, Progress, Stage};
+use base::error::Result;
+use base::object::item::partner;
+use base::object::{
+    Hash, Nickname, ObjectId, ObjectType, Room, RunningHash, Timestamp, canonical_json,
+    payload_hash,
+};
+
+/// Lines between two reports of progress.
+const REPORT_LINES: u64 = 1_000;
+/// Most kinds of lines that are not known: a later format has a few.
+const MAX_UNKNOWN_KINDS: usize = 100;
+
+/// How far ahead of this machine's clock a version's time may be: clocks differ. A version of a later time would stay the latest
+/// until then, whatever is written meanwhile.
+pub(super) const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
+
+/// Reads and checks a whole archive. `now`: the time of this machine.
+///
+/// # Errors
+/// `MALFORMED_ARCHIVE` with the line; `ARCHIVE_EXPANDS`; `FILE`.
+pub(super) fn read(
+    lines: Lines<'_>,
+    now: Timestamp,
+    is_excluded: &IsExcluded,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<Archive> {
+    Reader::new(lines, now, is_excluded)?.read(progress)
+}
+
+/// An archive that is read and checked line by line.
+struct Reader<'a> {
+    lines: Lines<'a>,
+    /// No version may be later.
+    latest: Timestamp,
+    is_excluded: &'a IsExcluded,
+    archive: Archive,
+    /// The current transaction, and its objects so far.
+    tx: Option<i64>,
+    in_transaction: HashSet<ObjectId>,
+    by_key: HashMap<Key, usize>,
+    /// The latest version of each object so far.
+    standing: HashMap<ObjectId, usize>,
+    /// A version whose item lines are not complete.
+    open: Option<OpenList>,
+}
+
+struct OpenList {
+    version: usize,
+    missing: u64,
+    running: RunningHash,
+    expected: Hash,
+}
+
+impl<'a> Reader<'a> {
+    fn new(mut lines: Lines<'a>, now: Timestamp, is_excluded: &'a IsExcluded) -> Result<Self> {
+        if !lines.advance()? {
+            return Err(lines.malformed("is missing: the archive is empty"));
+        }
+        let header = header(&lines)?;
+        let archive = Archive::new(header)?;
+        Ok(Self {
+            lines,
+            latest: Timestamp(now.0.saturating_add(MAX_AHEAD_MS)),
+            is_excluded,
+            archive,
+            tx: None,
+            in_transaction: HashSet::new(),
+            by_key: HashMap::new(),
+            standing: HashMap::new(),
+            open: None,
+        })
+    }
+
+    fn read(mut self, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Archive> {
+        while self.lines.advance()? {
+            if self.lines.number().is_multiple_of(REPORT_LINES) {
+                progress(Progress { stage: Stage::Checking, done: self.lines.number(), of: None })?;
+            }
+            let Kind { kind } = self.line()?;
+            if self.open.is_some() && ["version", "again", "content", "nickname"].contains(&&*kind)
+            {
+                return Err(self.lines.malformed("stands where an item is due"));
+            }
+            match kind.as_str() {
+                "content" => self.content()?,
+                "version" => self.version()?,
+                "item" => self.item()?,
+                "again" => self.again()?,
+                "nickname" => self.nickname()?,
+                "end" => return self.end(),
+                "header" => return Err(self.lines.malformed("is a second header")),
+                _ => self.unknown(kind)?,
+            }
+        }
+        Err(self.lines.malformed("is missing: the archive is cut off before its last line"))
+    }
+
+    /// Counts a line of a later format.
+    fn unknown(&mut self, kind: String) -> Result<()> {
+        let unknown = &mut self.archive.unknown_lines;
+        if unknown.len() == MAX_UNKNOWN_KINDS && !unknown.contains_key(&kind) {
+            let problem = format!("is of one more unknown kind after {MAX_UNKNOWN_KINDS}");
+            return Err(self.lines.malformed(problem));
+        }
+        *unknown.entry(kind).or_default() += 1;
+        Ok(())
+    }
+
+    fn line<T: DeserializeOwned>(&self) -> Result<T> {
+        let text = self.lines.text()?;
+        serde_json::from_str(text)
+            .map_err(|error| self.lines.malformed(format!("cannot be read: {error}")))
+    }
+
+    fn content(&mut self) -> Result<()> {
+        let ContentLine { hash, text } = self.line()?;
+        if Hash::of(&text) != hash {
+            let found = Hash::of(&text);
+            let problem = format!("has a content that hashes to `{found}`, it says `{hash}`");
+            return Err(self.lines.malformed(problem));
+        }
+        let extent = self.archive.spool.push(self.lines.text()?)?;
+        match self.archive.contents.entry(hash.clone()) {
+            MapEntry::Occupied(_) => Err(self.lines.malformed("has a content of an earlier line")),
+            MapEntry::Vacant(place) => {
+                place.insert(extent);
+                self.archive.recent = Some((hash, text));
+                Ok(())
+            }
+        }
+    }
+
+    fn version(&mut self) -> Result<()> {
+        let line: VersionLine = line_of(&self.lines)?;
+        self.check_hashes(&line)?;
+        let kind = self.check_identity(&line)?;
+        let key = Key::of(&line.id, &line.content_hash, &line.origin);
+        let version = self.archive.versions.len();
+        if self.by_key.insert(key, version).is_some() {
+            return Err(self.lines.malformed("has a version of an earlier line"));
+        }
+        let before = self.standing.get(&line.id).copied();
+        let list = self.list(&line, before)?;
+        self.check_payload(&line)?;
+        self.join(line.tx, &line.id, Member { version, is_new: true })?;
+        let partner = kind.and_then(|kind| partner(kind, &line.fields));
+        let is_excluded = self.is_excluded(&line);
+        let extent = self.archive.spool.push(self.lines.text()?)?;
+        self.archive.versions.push(Entry {
+            id: line.id,
+            kind,
+            identity_hash: line.identity_hash,
+            content_hash: line.content_hash,
+            origin: line.origin,
+            key,
+            is_redacted: line.redacted.is_some(),
+            is_excluded,
+            items: line.items.map(|items| items.keep + items.add),
+            partner,
+            beside: None,
+        });
+        self.archive.places.push(Lined { line: extent, list });
+        Ok(())
+    }
+
+    /// Whether a version holds the text of a file that is excluded here.
+    fn is_excluded(&self, line: &VersionLine) -> bool {
+        let path = line.source.as_ref().and_then(|source| source.get("path")?.as_str());
+        let has_text = line.content.is_some() || !line.additional.is_empty();
+        has_text && line.kind == "file" && path.is_some_and(|path| (self.is_excluded)(path))
+    }
+
+    fn check_hashes(&self, line: &VersionLine) -> Result<()> {
+        let hashes = [&line.identity_hash, &line.content_hash]
+            .into_iter()
+            .chain(&line.source_hash)
+            .chain(line.redacted.iter().map(|redaction| &redaction.found_hash))
+            .chain(line.items.iter().map(|items| &items.hash));
+        for hash in hashes {
+            self.check_hash(hash)?;
+        }
+        if line.origin.store_id.is_empty() {
+            return Err(self.lines.malformed("names no origin"));
+        }
+        if line.origin.time > self.latest {
+            let time = line.origin.time;
+            let problem = format!("has the time `{time}`, over an hour after this machine's");
+            return Err(self.lines.malformed(problem));
+        }
+        Ok(())
+    }
+
+    fn check_hash(&self, hash: &Hash) -> Result<()> {
+        match hash.to_bytes() {
+            Some(_) => Ok(()),
+            None => Err(self.lines.malformed(format!("has `{hash}`, which is no SHA-256"))),
+        }
+    }
+
+    /// The type; `None` if this program does not know it or the source.
+    fn check_identity(&self, line: &VersionLine) -> Result<Option<ObjectType>> {
+        let identity = match &line.source {
+            Some(source) => serde_json::json!({ "type": line.kind, "source": source }),
+            None => serde_json::json!({ "id": line.id, "type": line.kind, "source": null }),
+        };
+        let found = Hash::of(canonical_json(&identity)?);
+        let is_id = line.source.is_none() || line.id.as_str() == found.as_str();
+        if found != line.identity_hash || !is_id {
+            let problem =
+                format!("has an identity that hashes to `{found}`, which it does not say");
+            return Err(self.lines.malformed(problem));
+        }
+        let before = self.standing.get(&line.id).map(|before| &self.archive.versions[*before]);
+        if before.is_some_and(|before| before.identity_hash != found) {
+            return Err(self.lines.malformed("has another identity than a line before"));
+        }
+        let is_known = envelope(line)?.is_some();
+        Ok(ObjectType::parse(&line.kind).filter(|_| is_known))
+    }
+
+    /// Records which list a version continues, and how many items of its own must follow.
+    fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
+        let Some(items) = &line.items else { return Ok(None) };
+        if items.keep.checked_add(items.add).is_none() {
+            return Err(self.lines.malformed("counts more items than there can be"));
+        }
+        let last = items.keep.checked_sub(1);
+        let kept = last.and_then(|last| self.archive.running_hash(before?, last));
+        if last.is_some() && kept.is_none() {
+            return Err(self.lines.malformed("keeps more items than there are"));
+        }
+        let running = kept.map_or_else(RunningHash::default, RunningHash::from_stored);
+        if items.add == 0 && *running.hash() != items.hash {
+            return Err(self.lines.malformed("has another hash of its items than they have"));
+        }
+        if items.add > 0 {
+            self.open = Some(OpenList {
+                version: self.archive.versions.len(),
+                missing: items.add,
+                running,
+                expected: items.hash.clone(),
+            });
+        }
+        Ok(Some(List { base: before, keep: items.keep, add: Vec::new() }))
+    }
+
+    fn check_payload(&mut self, line: &VersionLine) -> Result<()> {
+        for hash in line.content.iter().chain(line.additional.values()) {
+            if !self.archive.contents.contains_key(hash) {
+                let problem = format!("refers to the content `{hash}`, of which no line is before");
+                return Err(self.lines.malformed(problem));
+            }
+        }
+        let content = line.content.as_ref().map(|hash| self.archive.text(hash)).transpose()?;
+        let items = line.items.as_ref().map(|items| &items.hash);
+        let found = payload_hash(&line.fields, content.as_deref(), items, &line.additional)?;
+        let redacted = line.redacted.as_ref().map(|redaction| &redaction.found_hash);
+        let says = redacted.unwrap_or(&line.content_hash);
+        if found == *says {
+            return Ok(());
+        }
+        let problem = format!("has a payload that hashes to `{found}`, it says `{says}`");
+        Err(self.lines.malformed(problem))
+    }
+
+    fn item(&mut self) -> Result<()> {
+        let Some(mut open) = self.open.take() else {
+            return Err(self.lines.malformed("is an item where none is due"));
+        };
+        let ItemLine { text, hash, redacted } = self.line()?;
+        self.check_hash(&hash)?;
+        match &redacted {
+            // Its running hash covers the original text, which the archive lacks.
+            Some(redacted) if Hash::of(&text) == *redacted => {
+                open.running = RunningHash::from_stored(hash.clone());
+            }
+            None if open.running.push(&text) == hash => {}
+            _ => return Err(self.lines.malformed("has an item that is not what its hash says")),
+        }
+        self.archive.spool.push(self.lines.text()?)?;
+        if let Some(list) = &mut self.archive.places[open.version].list {
+            list.add.push(hash.to_bytes().unwrap_or_default());
+        }
+        open.missing -= 1;
+        if open.missing > 0 {
+            self.open = Some(open);
+        } else if open.expected != hash {
+            return Err(self.lines.malformed("is the last item and has not the hash of the list"));
+        }
+        Ok(())
+    }
+
+    fn again(&mut self) -> Result<()> {
+        let AgainLine { tx, id, content_hash, origin } = self.line()?;
+        let key = Key::new(&id, &content_hash, &origin.store_id, origin.tx_id);
+        let Some(version) = self.by_key.get(&key).copied() else {
+            return Err(self.lines.malformed("names a version that no line before has"));
+        };
+        self.join(tx, &id, Member { version, is_new: false })
+    }
+
+    /// Adds a version to its transaction.
+    fn join(&mut self, tx: i64, id: &ObjectId, member: Member) -> Result<()> {
+        if self.tx != Some(tx) {
+            if self.tx.is_some_and(|newest| newest > tx) {
+                return Err(self
+                    .lines
+                    .malformed("is of an earlier transaction than the line before"));
+            }
+            self.close_transaction();
+            self.tx = Some(tx);
+            self.archive.transactions.push(Vec::new());
+        }
+        if !self.in_transaction.insert(id.clone()) {
+            return Err(self
+                .lines
+                .malformed("has an object for the second time in its transaction"));
+        }
+        if let Some(members) = self.archive.transactions.last_mut() {
+            members.push(member);
+        }
+        self.standing.insert(id.clone(), member.version);
+        Ok(())
+    }
+
+    /// Records the chat's version that belongs to each session of the current transaction.
+    fn close_transaction(&mut self) {
+        self.in_transaction.clear();
+        let Some(members) = self.archive.transactions.last() else { return };
+        for member in members.iter().filter(|member| member.is_new) {
+            let entry = &self.archive.versions[member.version];
+            if entry.kind == Some(ObjectType::Session) {
+                let beside = entry.partner.as_ref().and_then(|id| self.standing.get(id)).copied();
+                self.archive.versions[member.version].beside = beside;
+            }
+        }
+    }
+
+    fn nickname(&mut self) -> Result<()> {
+        let NicknameLine { nickname, id } = self.line()?;
+        let nickname = Nickname::parse(&nickname)
+            .map_err(|error| self.lines.malformed(format!("has no nickname: {error}")))?;
+        if !self.standing.contains_key(&id) {
+            return Err(self.lines.malformed("names an object that no line before has"));
+        }
+        self.archive.nicknames.push((nickname, id));
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Archive> {
+        if self.open.is_some() {
+            return Err(self.lines.malformed("stands where an item is due"));
+        }
+        let EndLine { lines, sha256 } = self.line()?;
+        let before = self.lines.number() - 1;
+        if lines != before {
+            return Err(self.lines.malformed(format!("counts {lines} lines, there are {before}")));
+        }
+        let found = self.lines.hash_before();
+        if found != sha256 {
+            let problem = format!("says that the lines before hash to `{sha256}`, it is `{found}`");
+            return Err(self.lines.malformed(problem));
+        }
+        self.close_transaction();
+        self.archive.latest = std::mem::take(&mut self.standing);
+        self.archive.bytes = self.lines.bytes();
+        if self.lines.advance()? {
+            return Err(self.lines.malformed("stands behind the last one"));
+        }
+        Ok(self.archive)
+    }
+}
+
+/// The object that a line is, as long as there is room for it: its values may be many and small.
+fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
+    let text = lines.text()?;
+    let room = Room::for_file(text.len());
+    let object = room.object(text);
+    if room.is_full() {
+        let problem = format!("takes more than {} bytes of memory", room.size());
+        return Err(lines.malformed(problem));
+    }
+    Ok(object)
+}
+
+/// A line that may hold anything in some of its fields.
+fn line_of<T: DeserializeOwned>(lines: &Lines<'_>) -> Result<T> {
+    let line = object(lines)?.and_then(|object| serde_json::from_value(Value::Object(object)));
+    line.map_err(|error| lines.malformed(format!("cannot be read: {error}")))
+}
+
+fn header(lines: &Lines<'_>) -> Result<Header> {
+    let not_ours = || lines.malformed("is no header of an archive");
+    let value = Value::Object(object(lines)?.map_err(|_| not_ours())?);
+    if value["kind"] != "header" || value["format"] != FORMAT {
+        return Err(not_ours());
+    }
+    match value["version"].as_u64() {
+        Some(version) if version > u64::from(FORMAT_VERSION) => {
+            let problem =
+                format!("has format version {version}, this program knows {FORMAT_VERSION}");
+            Err(lines.malformed(problem))
+        }
+        _ => serde_json::from_value(value)
+            .map_err(|error| lines.malformed(format!("cannot be read: {error}"))),
+    }
+}

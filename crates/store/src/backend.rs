@@ -1,0 +1,160 @@
+//! The contract that every backend fulfils. No policy, nothing about a particular backend.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::ops::Range;
+
+use super::{Glance, Item, Op, PlacedItem, Query, Receipt, Upkeep, Version};
+use base::error::{Error, Result};
+use base::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
+
+/// Stores versions of objects and keeps every one: what a file on this machine and a server that many share have in common.
+/// The contract tests run on every implementation.
+///
+/// It addresses whole documents and list elements by ID, without joins or cursors. Calls block; callers run on worker
+/// threads. What only a store of our own can do is in [`Upkeep`].
+pub trait Backend: Debug + Send + Sync {
+    /// Short name for messages: `sqlite`, `memory`.
+    fn name(&self) -> &'static str;
+
+    /// ID of this store, made at its creation; part of a version's portable identity.
+    fn store_id(&self) -> &str;
+
+    /// Applies all operations or none, as one transaction; see [`Self::commit_all`].
+    fn commit(&self, ops: &[Op], now: Timestamp) -> Result<Receipt> {
+        let receipts = self.commit_all(&[ops], now)?;
+        receipts.into_iter().next().ok_or_else(|| Error::internal("a transaction has no receipt"))
+    }
+
+    /// Applies several transactions in order. Each has one `tx_id`, one `system_time` and one receipt. A store with
+    /// [`Self::upkeep`] applies all of them or none, and no reader sees a state between them. A shared store applies each as
+    /// a whole, and stops at the first that is refused.
+    ///
+    /// `now`: the wall clock. If it is earlier than the newest transaction's time, that time is used instead; a shared store
+    /// goes by the clock of its server. Each `tx_id` is greater than the one before, the first at least 1; gaps are
+    /// allowed. The data is durable on return.
+    ///
+    /// # Errors
+    /// `FORGOTTEN` if a put goes to a forgotten object or has a forgotten content; `CONFLICT` with the winner if the
+    /// latest version is not the expected one; `INVALID_ARGUMENT` if one object is put twice, a text has more than
+    /// 256 MiB, a field has more than 100 levels or a name of [`base::object::RESERVED_FIELDS`], an envelope differs
+    /// from that of earlier versions, a hash is malformed, a splice keeps more items than there are, or a nickname
+    /// goes to an unknown object; `INVALID_NICKNAME` if another object has it. The form of all transactions is
+    /// checked first. Puts apply before names, in order; the first failure is reported.
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>>;
+
+    /// Number and time of the newest transaction; zeros on an empty store.
+    fn newest(&self) -> Result<(TxId, Timestamp)>;
+
+    /// A number that is another one once anything was changed since it was asked for last, by whomever. `None` where that is not known
+    /// at once.
+    fn stamp(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Reads the version of `id` visible at `at`. `None` if there is none.
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>>;
+
+    /// Lists versions of `id`, newest first.
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>>;
+
+    /// The newest version of `id` with this `content_hash`. `None` if there is none.
+    fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        let mut versions = self.history(id)?.into_iter();
+        Ok(versions.find(|version| version.content_hash == *content_hash))
+    }
+
+    /// What tells the latest version of `id` from others, at less cost than [`Self::get`]. `None` if there is no such object.
+    fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        let latest = self.get(id, AsOf::Latest)?;
+        Ok(latest.map(|version| Glance { tx_id: version.tx_id, redacted: version.redacted }))
+    }
+
+    /// Reads a content by its hash. `None` if the store does not hold it.
+    fn content(&self, hash: &Hash) -> Result<Option<String>>;
+
+    /// Reads the items of `id` at positions `range` (clipped) as visible at `at`, in order.
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>>;
+
+    /// Reads the items that ever stood at positions `range` of `id`, by position, then transaction.
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>>;
+
+    /// Lists the versions of all objects that were written after transaction `after`, in the order of writing.
+    /// Returns whole transactions, at least one, and stops after the one that reaches `limit` versions.
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>>;
+
+    /// Lists the versions of `id` with this origin, newest first; a version that was put again is listed each time.
+    /// Compares store and transaction, not time.
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        let same = |version: &Version| {
+            version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
+        };
+        Ok(self.history(id)?.into_iter().filter(same).collect())
+    }
+
+    /// The histories of those of several objects that are here, each as [`Self::history`] gives it. `None` where one object after
+    /// another is as quick.
+    fn histories(&self, _ids: &[ObjectId]) -> Result<Option<HashMap<ObjectId, Vec<Version>>>> {
+        Ok(None)
+    }
+
+    /// For each of several versions, whether it is surely not here, so that [`Self::find_origin`] need not be asked. `false` where one
+    /// after another is as quick.
+    fn lacks(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
+        Ok(vec![false; versions.len()])
+    }
+
+    /// Content hashes and origins of the latest versions of several objects. One may be missing: it is asked for by itself.
+    fn latest(&self, _ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+        Ok(HashMap::new())
+    }
+
+    /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most
+    /// `limit`.
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>>;
+
+    /// Lists the versions that came before the latest ones, of all objects of one type in the order of their IDs; an object with one
+    /// version has none.
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>>;
+
+    /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. Fields that no version has
+    /// are no error here; [`super::Store::query`] reports them.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`].
+    fn query(&self, query: &Query) -> Result<Vec<Version>>;
+
+    /// Whether a version of any object, the latest or not, has a value at a path.
+    ///
+    /// # Errors
+    /// `UNKNOWN_FIELD` as [`Query::check`].
+    fn has_field(&self, path: &FieldPath) -> Result<bool>;
+
+    /// Lists existing payload fields, and the members of those that are objects, in order. Meant for hints: it reads
+    /// at most 10,000 versions and stops after about 1,000 fields.
+    fn field_paths(&self) -> Result<Vec<FieldPath>>;
+
+    /// Lists IDs that start with `prefix`, in order; at most `limit`.
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>>;
+
+    /// The object that has a nickname.
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>>;
+
+    /// The nicknames of an object, in order.
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>>;
+
+    /// The upkeep of a store of our own; `None` for one that is shared.
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        None
+    }
+
+    /// Releases files and connections. Later calls fail with `CLOSED`. Idempotent.
+    fn close(&self) -> Result<()>;
+}

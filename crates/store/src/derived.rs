@@ -1,0 +1,143 @@
+//! What was made last of the data of a store that is open for reading, kept until anything in the store changes. Must not know what it is.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::error::Result;
+use base::object::ObjectId;
+
+/// How much is kept: what is looked at, and what that is compared with.
+const MOST: usize = 2;
+
+type Value = Arc<dyn Any + Send + Sync>;
+
+/// What was made, newest last; each with the store's stamp before.
+#[derive(Debug, Default)]
+pub(super) struct Derived(Mutex<Vec<(u64, ObjectId, Value)>>);
+
+impl Derived {
+    /// What `make` makes of an object, or what it made of it before if the store's stamp was the same.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(super) fn find_or_make<T: Any + Send + Sync>(
+        &self,
+        stamp: u64,
+        of: &ObjectId,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        let known = self.find(stamp, of).and_then(|value| value.downcast().ok());
+        if let Some(value) = known {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        self.keep(stamp, of, Arc::clone(&value) as Value);
+        Ok(value)
+    }
+
+    fn find(&self, stamp: u64, of: &ObjectId) -> Option<Value> {
+        self.change(|kept| {
+            kept.retain(|(other, ..)| *other == stamp);
+            let at = kept.iter().position(|(_, id, _)| id == of)?;
+            let found = kept.remove(at);
+            let value = Arc::clone(&found.2);
+            kept.push(found);
+            Some(value)
+        })
+    }
+
+    fn keep(&self, stamp: u64, of: &ObjectId, value: Value) {
+        self.change(|kept| {
+            kept.retain(|(_, id, _)| id != of);
+            kept.push((stamp, of.clone(), value));
+            let surplus = kept.len().saturating_sub(MOST);
+            kept.drain(..surplus);
+        });
+    }
+
+    pub(super) fn clear(&self) {
+        self.change(Vec::clear);
+    }
+
+    fn change<T>(&self, act: impl FnOnce(&mut Vec<(u64, ObjectId, Value)>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::Path;
+
+    use super::*;
+    use crate::{Expected, Store};
+    use base::error::Error;
+    use base::object::{Envelope, ObjectType, Payload};
+
+    /// A store, and another view of it that is open for reading.
+    fn both(folder: &Path) -> (Store, Store) {
+        let path = folder.join("store.sqlite");
+        let path = path.to_str().unwrap();
+        let store = Store::open(path).unwrap();
+        write(&store, "a");
+        (store, Store::open_read_only(path).unwrap())
+    }
+
+    fn write(store: &Store, id: &str) {
+        let envelope = Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap();
+        let payload = Payload { content: Some("text".to_owned()), ..Payload::default() };
+        let mut transaction = store.begin();
+        transaction.put(envelope, &payload, Expected::Any).unwrap();
+        transaction.commit().unwrap();
+    }
+
+    /// What is made of an object: how often anything was before.
+    fn count(store: &Store, times: &Cell<usize>, id: &str) -> usize {
+        let make = || Ok(times.replace(times.get() + 1));
+        *store.derived(&ObjectId::new(id), make).unwrap()
+    }
+
+    #[test]
+    fn is_kept_until_anything_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, viewer) = both(folder.path());
+        let times = Cell::new(0);
+        assert_eq!([0, 0], [(); 2].map(|()| count(&viewer, &times, "a")));
+        write(&store, "b");
+        assert_eq!([1, 1], [(); 2].map(|()| count(&viewer, &times, "a")));
+        assert_eq!(count(&viewer.clone(), &times, "a"), 1, "clones share it");
+    }
+
+    #[test]
+    fn is_not_kept_by_a_store_that_is_open_for_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _viewer) = both(folder.path());
+        let in_memory = Store::open(":memory:").unwrap();
+        let times = Cell::new(0);
+        assert_eq!([0, 1], [(); 2].map(|()| count(&store, &times, "a")));
+        assert_eq!([2, 3], [(); 2].map(|()| count(&in_memory, &times, "a")));
+    }
+
+    #[test]
+    fn is_kept_of_the_two_objects_that_were_asked_for_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_store, viewer) = both(folder.path());
+        let times = Cell::new(0);
+        let counted = ["a", "b", "a", "c", "a", "b"].map(|id| count(&viewer, &times, id));
+        assert_eq!(counted, [0, 1, 0, 2, 0, 3]);
+    }
+
+    #[test]
+    fn what_fails_is_made_again_and_nothing_is_kept_of_a_closed_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_store, viewer) = both(folder.path());
+        let id = ObjectId::new("a");
+        let failed = viewer.derived::<usize>(&id, || Err(Error::internal("no")));
+        assert_eq!(failed.unwrap_err().code(), "INTERNAL");
+        let value = viewer.derived(&id, || Ok(7)).unwrap();
+        assert_eq!((*value, Arc::strong_count(&value)), (7, 2));
+        viewer.close().unwrap();
+        assert_eq!(Arc::strong_count(&value), 1);
+        assert_eq!(viewer.derived(&id, || Ok(8)).unwrap_err().code(), "CLOSED");
+    }
+}

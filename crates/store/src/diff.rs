@@ -1,0 +1,85 @@
+//! The difference between two versions of an object. Compares stored data; must not look at files.
+
+use super::{Store, Version};
+use base::error::{Error, Result};
+use base::object::{AsOf, Envelope, FieldChange, ObjectId, changed_fields, unified_diff};
+
+/// Unchanged lines around each change, by default.
+pub const DEFAULT_DIFF_CONTEXT: usize = 3;
+
+/// The difference between two versions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The earlier version.
+    pub from: Version,
+    /// The later version.
+    pub to: Version,
+    /// Number of lines that only `to` has.
+    pub added: u64,
+    /// Number of lines that only `from` has.
+    pub removed: u64,
+    /// Unified diff of the contents, with headers that name the path, or the object's ID; empty if they are equal. A null content counts as an empty text.
+    pub unified: String,
+    /// Fields that differ, by name.
+    pub fields: Vec<FieldChange>,
+}
+
+impl Store {
+    /// Whether two versions belong to one object, before or after a move.
+    fn is_one_lineage(&self, from: &Version, to: &Version) -> Result<bool> {
+        let [one, other] = [&from.envelope.id, &to.envelope.id];
+        let has_been = |now: &ObjectId, before: &ObjectId| -> Result<bool> {
+            Ok(self.lineage(now)?.iter().any(|version| version.envelope.id == *before))
+        };
+        Ok(one == other || has_been(other, one)? || has_been(one, other)?)
+    }
+
+    /// Compares two versions line by line: their contents, or for documents with items, the items, one per line.
+    ///
+    /// `context`: unchanged lines around each change.
+    ///
+    /// # Errors
+    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions belong to different objects and
+    /// no move connects them.
+    pub fn diff(&self, from: Version, to: Version, context: usize) -> Result<Difference> {
+        let id = &from.envelope.id;
+        if !self.is_one_lineage(&from, &to)? {
+            let problem = format!("is a version of `{}`, not of `{id}`", to.envelope.id);
+            return Err(Error::argument("to", problem));
+        }
+        let (old, new) = (self.document(&from)?, self.document(&to)?);
+        let changes = unified_diff(&old, &new, context);
+        let count = |sign: char| {
+            let lines = changes.split_inclusive('\n');
+            lines.filter(|line| line.starts_with(sign)).count() as u64
+        };
+        let (added, removed) = (count('+'), count('-'));
+        let unified = if changes.is_empty() {
+            changes
+        } else {
+            format!("--- {}\n+++ {}\n{changes}", header(&from), header(&to))
+        };
+        let fields = changed_fields(&from.fields, &to.fields);
+        Ok(Difference { from, to, added, removed, unified, fields })
+    }
+
+    /// A version as one text: its content, or its items, each followed by `\n`.
+    fn document(&self, version: &Version) -> Result<String> {
+        if version.item_count == 0 {
+            return Ok(self.content(version)?.unwrap_or_default());
+        }
+        let at = AsOf::Tx(version.tx_id);
+        let items = self.items(&version.envelope.id, at, 0..version.item_count)?;
+        Ok(items.into_iter().map(|item| item + "\n").collect())
+    }
+}
+
+/// Names a version as `diff` and `patch` name a file: the path, a tab, and what says when. Without a path, the object's ID stands
+/// there.
+fn header(version: &Version) -> String {
+    let Envelope { id, source, .. } = &version.envelope;
+    let path = source.as_ref().and_then(|source| source.path());
+    // One that would end the line or the name says nothing here.
+    let path = path.filter(|path| !path.contains(char::is_control));
+    format!("{}\t@{} {}", path.unwrap_or(id.as_str()), version.tx_id, version.system_time)
+}

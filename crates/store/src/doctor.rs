@@ -1,0 +1,323 @@
+//! Checks that everything in a store is what was written: every hash, every reference, every list. Reads only, as of
+//! one transaction, while others may write. Must not repair anything or know a host's formats.
+
+mod items;
+mod references;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use self::references::References;
+pub use self::report::{Checked, Finding, FindingKind, Report};
+use super::{SqliteBackend, Store, Upkeep, Version};
+use base::error::{Error, Result};
+use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
+
+/// Unreadable transactions that are skipped one by one. After these the steps double, since damaged pages may show
+/// any number as the last transaction.
+const SINGLE_STEPS: u32 = 1_000;
+
+/// Versions, objects or contents read at a time.
+const PAGE: usize = 200;
+
+/// Checks an open store as of its newest transaction, while others may write. Takes time proportional to the size of
+/// the store; keeps one page of it and the versions of one object in memory.
+///
+/// # Errors
+/// `CLOSED`; `UNSUPPORTED` for a shared store. Unreadable data is a finding, not an error.
+pub fn check(store: &Store) -> Result<Report> {
+    let upkeep = store.upkeep("`doctor`")?;
+    let mut report = Report::new(store.path());
+    report.store_id = Some(store.id().to_owned());
+    let mut examination = Examination {
+        store,
+        upkeep,
+        until: TxId(i64::MAX),
+        references: References::new(store),
+        report,
+    };
+    match store.newest() {
+        Ok((newest, _)) => examination.until = newest,
+        Err(error) => examination.add(FindingKind::File, None, None, &error)?,
+    }
+    examination.report.as_of = examination.until;
+    examination.file()?;
+    examination.contents()?;
+    examination.versions()?;
+    for kind in ObjectType::ALL {
+        examination.objects(kind)?;
+    }
+    Ok(examination.report)
+}
+
+/// Checks the store at `path` without changing it. A store too damaged to open gives a report with that one finding.
+///
+/// # Errors
+/// Those of [`SqliteBackend::open_read_only`]; `STORE_CORRUPT` only for a file that does not begin as a database does.
+pub fn check_file(path: &Path) -> Result<Report> {
+    let path = path.to_string_lossy();
+    let store = match Store::open_read_only(&path) {
+        Ok(store) => store,
+        Err(error @ Error::StoreCorrupt { .. }) => {
+            let mut report = Report::new(&path);
+            report.add(Finding::from_error(FindingKind::File, None, None, &error));
+            return Ok(report);
+        }
+        Err(error) => return Err(error),
+    };
+    let report = check(&store)?;
+    store.close()?;
+    Ok(report)
+}
+
+/// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. The next
+/// opening makes a new store. `force` moves it without checking it, whatever it is.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and [`check_file`].
+pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
+    if !force && !check_file(path)?.is_damaged() {
+        let problem =
+            "is a store in which nothing is damaged; it is set aside only if that is forced";
+        return Err(Error::argument("path", problem));
+    }
+    SqliteBackend::set_aside(path)
+}
+
+/// A check in progress.
+struct Examination<'a> {
+    store: &'a Store,
+    upkeep: &'a dyn Upkeep,
+    /// Later transactions are not checked.
+    until: TxId,
+    references: References<'a>,
+    report: Report,
+}
+
+impl Examination<'_> {
+    fn add(
+        &mut self,
+        kind: FindingKind,
+        object: Option<&ObjectId>,
+        tx_id: Option<TxId>,
+        error: &Error,
+    ) -> Result<()> {
+        if let Error::Closed { what } = error {
+            return Err(Error::Closed { what });
+        }
+        self.report.add(Finding::from_error(kind, object, tx_id, error));
+        Ok(())
+    }
+
+    fn say(&mut self, kind: FindingKind, object: &ObjectId, tx_id: Option<TxId>, problem: String) {
+        self.report.add(Finding { kind, object: Some(object.clone()), tx_id, problem });
+    }
+
+    /// Runs the backend's own checks.
+    fn file(&mut self) -> Result<()> {
+        match self.upkeep.check_integrity() {
+            Ok(problems) => {
+                for problem in problems {
+                    let kind = FindingKind::File;
+                    self.report.add(Finding { kind, object: None, tx_id: None, problem });
+                }
+            }
+            Err(error) => self.add(FindingKind::File, None, None, &error)?,
+        }
+        match self.store.lost() {
+            Ok(all) => {
+                for lost in all {
+                    let problem = format!(
+                        "transactions {} to {} of store `{}` had been written and were missing on {}",
+                        lost.from, lost.to, lost.store_id, lost.noticed
+                    );
+                    let (kind, tx_id) = (FindingKind::Lost, Some(lost.to));
+                    self.report.add(Finding { kind, object: None, tx_id, problem });
+                }
+                Ok(())
+            }
+            Err(error) => self.add(FindingKind::File, None, None, &error),
+        }
+    }
+
+    /// Checks every content, including those that no version refers to.
+    fn contents(&mut self) -> Result<()> {
+        let mut after: Option<Hash> = None;
+        loop {
+            let page = match self.upkeep.content_hashes(after.as_ref(), PAGE) {
+                Ok(page) => page,
+                Err(error) => return self.add(FindingKind::Content, None, None, &error),
+            };
+            for hash in &page {
+                self.content(hash)?;
+            }
+            match page.into_iter().next_back() {
+                Some(last) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn content(&mut self, recorded: &Hash) -> Result<()> {
+        let text = match self.store.backend().content(recorded) {
+            Ok(Some(text)) => text,
+            // Removed since it was listed. If a version still needed it, checking that version would show it.
+            Ok(None) => return Ok(()),
+            Err(error) => return self.add(FindingKind::Content, None, None, &error),
+        };
+        let found = Hash::of(&text);
+        if found != *recorded {
+            let what = "content".to_owned();
+            let (found, recorded) = (found.to_string(), recorded.to_string());
+            let error = Error::HashMismatch { what, found, recorded };
+            self.add(FindingKind::Content, None, None, &error)?;
+        }
+        self.report.checked.contents += 1;
+        self.report.checked.content_bytes += text.len() as u64;
+        Ok(())
+    }
+
+    /// Checks every version, in the order of writing.
+    fn versions(&mut self) -> Result<()> {
+        let (mut after, mut limit, mut time) = (TxId(0), PAGE, Timestamp(i64::MIN));
+        let mut unreadable: Option<(TxId, Error)> = None;
+        let mut failures = 0_u32;
+        while after < self.until {
+            let page = match self.store.changes(after, limit) {
+                Ok(page) => page,
+                // Try again in the smallest steps, to find the unreadable transaction.
+                Err(_) if limit > 1 => {
+                    limit = 1;
+                    continue;
+                }
+                Err(error) => {
+                    let first = TxId(after.0.saturating_add(1));
+                    unreadable.get_or_insert((first, error));
+                    let step = 1_i64 << failures.saturating_sub(SINGLE_STEPS).min(62);
+                    after = TxId(after.0.saturating_add(step));
+                    failures += 1;
+                    continue;
+                }
+            };
+            (limit, failures) = (PAGE, 0);
+            self.unreadable(unreadable.take(), after)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.tx_id;
+            for version in &page {
+                if version.tx_id > self.until {
+                    return Ok(());
+                }
+                if version.system_time < time {
+                    let problem = format!("its time {} is before {time}", version.system_time);
+                    self.say(FindingKind::Time, &version.envelope.id, Some(version.tx_id), problem);
+                }
+                time = version.system_time;
+                self.version(version)?;
+            }
+        }
+        self.unreadable(unreadable, after)
+    }
+
+    /// Reports unreadable versions among the transactions up to `last`.
+    fn unreadable(&mut self, first: Option<(TxId, Error)>, last: TxId) -> Result<()> {
+        let Some((first, error)) = first else { return Ok(()) };
+        if matches!(error, Error::Closed { .. }) {
+            return Err(error);
+        }
+        let mut finding = Finding::from_error(FindingKind::Version, None, Some(first), &error);
+        if last > first {
+            finding.problem = format!("{} (among transactions {first} to {last})", finding.problem);
+        }
+        self.report.add(finding);
+        Ok(())
+    }
+
+    fn version(&mut self, version: &Version) -> Result<()> {
+        let (id, tx_id) = (&version.envelope.id, version.tx_id);
+        self.report.checked.versions += 1;
+        if let Err(error) = self.verify(version) {
+            self.add(FindingKind::Version, Some(id), Some(tx_id), &error)?;
+        }
+        if !has_its_identity(version)? {
+            let problem = "its ID, type and source do not hash to its identity".to_owned();
+            self.say(FindingKind::Envelope, id, Some(tx_id), problem);
+        }
+        let dangling = self.references.in_fields(&version.fields)?;
+        self.dangling(id, tx_id, dangling);
+        Ok(())
+    }
+
+    /// Checks a payload by its hash. If it does not match, reads the version again: it may have been forgotten
+    /// meanwhile.
+    fn verify(&self, version: &Version) -> Result<()> {
+        let Err(error) = self.store.verify(version) else { return Ok(()) };
+        match self.store.get(&version.envelope.id, AsOf::Tx(version.tx_id))? {
+            Some(again) if again != *version => self.store.verify(&again),
+            _ => Err(error),
+        }
+    }
+
+    fn dangling(&mut self, id: &ObjectId, tx_id: TxId, dangling: Vec<String>) {
+        self.report.checked.references = self.references.checked();
+        for problem in dangling {
+            self.say(FindingKind::Reference, id, Some(tx_id), problem);
+        }
+    }
+
+    /// Checks every object of one type: its nicknames and its items.
+    fn objects(&mut self, kind: ObjectType) -> Result<()> {
+        let mut after: Option<ObjectId> = None;
+        loop {
+            let page = match self.store.list(kind, after.as_ref(), PAGE) {
+                Ok(page) => page,
+                Err(error) => return self.add(FindingKind::Version, None, None, &error),
+            };
+            for version in &page {
+                self.object(&version.envelope)?;
+            }
+            match page.into_iter().next_back() {
+                Some(last) => after = Some(last.envelope.id),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn object(&mut self, envelope: &Envelope) -> Result<()> {
+        let id = &envelope.id;
+        self.report.checked.objects += 1;
+        let nicknames = match self.store.nicknames(id) {
+            Ok(nicknames) => nicknames,
+            Err(error) => return self.add(FindingKind::Nickname, Some(id), None, &error),
+        };
+        for nickname in nicknames {
+            // A nickname that was given away meanwhile leads elsewhere; only one that leads nowhere is damage.
+            if matches!(self.store.find_nickname(&nickname), Ok(None) | Err(_))
+                && self.store.nicknames(id).is_ok_and(|present| present.contains(&nickname))
+            {
+                let problem = format!("its nickname `{}` does not lead to it", nickname.as_str());
+                self.say(FindingKind::Nickname, id, None, problem);
+            }
+        }
+        if envelope.kind.is_content() {
+            return Ok(());
+        }
+        match self.store.history(id) {
+            Ok(versions) => self.items(id, &versions),
+            Err(error) => self.add(FindingKind::Version, Some(id), None, &error),
+        }
+    }
+}
+
+/// Whether an envelope hashes to its identity. A forgotten object has lost the source that its identity was made
+/// from.
+fn has_its_identity(version: &Version) -> Result<bool> {
+    let forgotten =
+        version.redacted.as_ref().is_some_and(|it| it.reason == RedactionReason::Forgotten);
+    let Envelope { id, kind, source, .. } = &version.envelope;
+    let made = match source {
+        Some(source) => Envelope::sourced(*kind, source.clone())?,
+        None if forgotten => return Ok(true),
+        None => Envelope::unsourced(id.clone(), *kind)?,
+    };
+    Ok(made == version.envelope)
+}

@@ -1,0 +1,173 @@
+//! The report of a check: what was checked, what is wrong and what to do about it. Must not read a store.
+
+use serde::Serialize;
+
+use base::error::Error;
+use base::object::{ObjectId, TxId};
+
+/// Most findings that a report lists; the rest is counted.
+const LISTED: usize = 200;
+
+/// What was checked, and what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The file, or the backend's name in colons.
+    pub path: String,
+    /// ID of the store; `None` if the file cannot be opened.
+    pub store_id: Option<String>,
+    /// The transaction as of which everything was checked.
+    pub as_of: TxId,
+    /// What was checked.
+    pub checked: Checked,
+    /// What is wrong, in the order of discovery; at most 200.
+    pub findings: Vec<Finding>,
+    /// Number of findings that are not listed.
+    pub more_findings: u64,
+}
+
+/// Counts of what was checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Objects: envelope, nicknames.
+    pub objects: u64,
+    /// Versions: payload hash, order in time.
+    pub versions: u64,
+    /// Distinct contents: hash.
+    pub contents: u64,
+    /// UTF-8 bytes of these.
+    pub content_bytes: u64,
+    /// Items of chats and sessions: running hash, place.
+    pub items: u64,
+    /// UTF-8 bytes of these.
+    pub item_bytes: u64,
+    /// Pinned references in fields and items: whether the store holds the version.
+    pub references: u64,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What kind of thing.
+    pub kind: FindingKind,
+    /// The object concerned, if any.
+    pub object: Option<ObjectId>,
+    /// The transaction of the version concerned, if any.
+    pub tx_id: Option<TxId>,
+    /// What is wrong, in words.
+    pub problem: String,
+}
+
+/// Kinds of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// The file cannot be opened or its pages, indexes or rows are damaged.
+    File,
+    /// A content is missing or does not match its hash.
+    Content,
+    /// A version cannot be read, or its payload does not match its hash.
+    Version,
+    /// An envelope does not match its identity hash.
+    Envelope,
+    /// Items are missing or do not match their running hashes.
+    Items,
+    /// A nickname leads nowhere.
+    Nickname,
+    /// A transaction is earlier than the one before it.
+    Time,
+    /// Acknowledged transactions are missing; the rest may be whole.
+    Lost,
+    /// A pinned reference leads to a version that the store lacks.
+    Reference,
+}
+
+impl FindingKind {
+    /// Stable name in snake case, for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Content => "content",
+            Self::Version => "version",
+            Self::Envelope => "envelope",
+            Self::Items => "items",
+            Self::Nickname => "nickname",
+            Self::Time => "time",
+            Self::Lost => "lost",
+            Self::Reference => "reference",
+        }
+    }
+
+    /// Whether it is damage: the file differs from what was written. Otherwise something is absent that may never
+    /// have been there.
+    pub fn is_damage(self) -> bool {
+        !matches!(self, Self::Lost | Self::Reference)
+    }
+
+    /// What to do about it.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::File => {
+                "export what can still be read, then run `palimpsest doctor --set-aside`: the file is kept under another \
+                 name (`sqlite3 FILE .recover` may get more out of it) and a new store starts; look to the disk"
+            }
+            Self::Content | Self::Version | Self::Items => {
+                "import it again from an archive or another machine's store; everything else can still be used"
+            }
+            Self::Envelope | Self::Nickname | Self::Time => {
+                "the rest can still be used; export it and import it into a new store"
+            }
+            Self::Lost => {
+                "nothing can bring it back but an archive or a copy of the file; its numbers are not used again"
+            }
+            Self::Reference => {
+                "import what it refers to, if another store holds it; else nothing needs to be done"
+            }
+        }
+    }
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_healthy(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Whether any finding is damage.
+    pub fn is_damaged(&self) -> bool {
+        self.findings.iter().any(|finding| finding.kind.is_damage())
+    }
+
+    pub(super) fn new(path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            store_id: None,
+            as_of: TxId(0),
+            checked: Checked::default(),
+            findings: Vec::new(),
+            more_findings: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, finding: Finding) {
+        if self.findings.len() < LISTED {
+            self.findings.push(finding);
+        } else {
+            self.more_findings += 1;
+        }
+    }
+}
+
+impl Finding {
+    /// An error as a finding.
+    pub(super) fn from_error(
+        kind: FindingKind,
+        object: Option<&ObjectId>,
+        tx_id: Option<TxId>,
+        error: &Error,
+    ) -> Self {
+        // SQLite's own message is the cause.
+        let cause = std::error::Error::source(error);
+        let problem = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+        Self { kind, object: object.cloned(), tx_id, problem }
+    }
+}

@@ -1,0 +1,153 @@
+//! Forgetting: removes the text of an object or a session from the store, call records included, and keeps it from
+//! being stored again. This is the only way to remove stored text, and runs only on a person's command.
+//!
+//! Which text is removed:
+//! - From the forgotten objects: contents, additional contents, fields, nicknames, source, and all items. Hashes and
+//!   times stay.
+//! - From documents that refer to them (events and chats of their sessions, calls on a file): their lines, replaced
+//!   by `[forgotten]`.
+//! - From files that only the forgotten session knows: the text. Reading such a file stores it again, as for any
+//!   file.
+//! - From everything else: nothing, but the report lists what still holds lines. With `everywhere` the lines are
+//!   removed there too.
+//!
+//! The lines of an object are the distinct trimmed lines of its contents and items with at least 12 characters, and
+//! each content as a whole with at least 4. These count as common and stay, unless they contain something that looks
+//! like a key:
+//! - lines that three other objects hold, apart from copies (`import os`); a copy is a text that shares half of its
+//!   own lines, or half of those to be forgotten;
+//! - lines that occur only in fields (arguments), if any other object holds them;
+//! - paths of files that stay; when a session is forgotten, also lines of files and system prompts that stay.
+
+mod lines;
+mod plan;
+mod scan;
+mod targets;
+
+use self::plan::Plan;
+use super::{Expected, Garbage, Store};
+use base::error::{Error, Result};
+use base::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
+
+/// How often to plan again if somebody writes in between.
+const TRIES: usize = 5;
+
+/// Options of forgetting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForgetOptions {
+    /// Only report what would happen. Default: yes.
+    pub dry_run: bool,
+    /// Also remove the lines from unrelated objects and sessions. Default: no.
+    pub everywhere: bool,
+}
+
+impl Default for ForgetOptions {
+    fn default() -> Self {
+        Self { dry_run: true, everywhere: false }
+    }
+}
+
+/// What was forgotten, or in a dry run, what would be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ForgetReport {
+    /// Whether this is a dry run.
+    pub dry_run: bool,
+    /// The objects forgotten.
+    pub objects: Vec<ObjectId>,
+    /// Their versions.
+    pub versions: u64,
+    /// Their items.
+    pub items: u64,
+    /// Their contents that nothing else refers to.
+    pub contents: u64,
+    /// UTF-8 bytes of these contents, the items and the fields.
+    pub text_bytes: u64,
+    /// Files that only the session knew: their texts and fields are removed too, but reading them stores them again.
+    pub emptied: Vec<ObjectId>,
+    /// Objects of the session that stay because others know them.
+    pub kept: Vec<ObjectId>,
+    /// Objects in which lines are replaced by `[forgotten]`.
+    pub rewritten: Vec<Holder>,
+    /// Objects that still hold lines afterwards, most lines first.
+    pub holders: Vec<Holder>,
+    /// Number of distinct lines removed.
+    pub lines: u64,
+    /// Number of distinct lines that stay because they are common.
+    pub common_lines: u64,
+    /// Sessions concerned. The host's own files still hold their text.
+    pub hosts: Vec<HostSession>,
+    /// What was dropped from the files afterwards; `None` in a dry run.
+    pub collected: Option<Garbage>,
+}
+
+/// An object that holds some of the lines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holder {
+    /// The object.
+    pub object: ObjectId,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Its chat or session, if it has one.
+    pub session: Option<ObjectId>,
+    /// Versions that hold lines in content, additional contents or fields.
+    pub versions: u64,
+    /// Items that hold lines.
+    pub items: u64,
+    /// Number of distinct lines.
+    pub lines: u64,
+    /// Share of all lines to be removed, from 0 to 1.
+    pub share: f64,
+}
+
+/// A session by its host's name for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostSession {
+    /// Host: `pi`, `openclaw`, ...
+    pub harness: String,
+    /// The host's own session ID.
+    pub host_session: String,
+}
+
+impl Store {
+    /// Forgets an object. For a session or chat: the session with its chat, system prompt and tool calls, and the
+    /// texts of files that only it knows; such files may be stored again. Afterwards no byte of the store's files
+    /// yields the text, unless the report lists holders or says that a reader kept the log. In that case [`Self::gc`]
+    /// finishes the work.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`; `CONFLICT` if others keep writing; `NO_SPACE` if the file cannot be rewritten: the text is then
+    /// unreachable but still on disk, until [`Self::gc`] succeeds.
+    pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
+        let mut conflict = None;
+        for _ in 0..TRIES {
+            let (newest, _) = self.backend().newest()?;
+            let Plan { mut report, replacements, banned, emptied } =
+                Plan::make(self, target, options)?;
+            if options.dry_run {
+                return Ok(report);
+            }
+            match self.upkeep("`forget`")?.replace(&replacements, &banned, newest) {
+                Err(error @ Error::Conflict { .. }) => conflict = Some(error),
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.put_unread(emptied)?;
+                    report.collected = Some(self.upkeep("`gc`")?.collect()?);
+                    return Ok(report);
+                }
+            }
+        }
+        Err(conflict.unwrap_or_else(|| Error::internal("nothing was tried")))
+    }
+
+    /// Gives files a version without content, so that the next put differs from it and is stored.
+    fn put_unread(&self, files: Vec<Envelope>) -> Result<()> {
+        let mut transaction = self.begin();
+        for file in files {
+            let path = file.source.as_ref().and_then(Source::path).unwrap_or_default();
+            let mut fields = file_fields(path, None);
+            fields.insert("no_content".into(), "not_read".into());
+            transaction.put(file, &Payload { fields, ..Payload::default() }, Expected::Any)?;
+        }
+        if transaction.is_empty() { Ok(()) } else { transaction.commit().map(drop) }
+    }
+}

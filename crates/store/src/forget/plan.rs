@@ -1,0 +1,334 @@
+//! Plans what forgetting changes, completely, before anything is changed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::lines::{Collector, Lines, MARK};
+use super::scan::{Held, Scan, each_item, reference, session_of};
+use super::targets::Targets;
+use super::{ForgetOptions, ForgetReport, Holder, HostSession};
+use crate::{Item, PlacedItem, Replacement, Store, Version};
+use base::error::Result;
+use base::object::{
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
+};
+
+/// Number of other objects from which on a line counts as common.
+const COMMON_FROM: usize = 3;
+
+/// Contents shorter than this may be stored again: they occur anywhere.
+const BANNED_CHARS: usize = 32;
+
+pub(super) struct Plan {
+    pub(super) report: ForgetReport,
+    pub(super) replacements: Vec<Replacement>,
+    /// Contents that must not be stored again.
+    pub(super) banned: Vec<Hash>,
+    /// Files that lose their texts and may be read again.
+    pub(super) emptied: Vec<Envelope>,
+}
+
+impl Plan {
+    pub(super) fn make(store: &Store, target: &ObjectId, options: ForgetOptions) -> Result<Self> {
+        let targets = Targets::of(store, target, options.everywhere)?;
+        let mut gone = Gone::default();
+        for id in &targets.ids {
+            gone.add(store, id)?;
+            gone.replacements.push(Replacement::Forgotten { id: id.clone() });
+        }
+        for file in &targets.emptied {
+            gone.add(store, &file.id)?;
+        }
+        let lines = Lines::new(std::mem::take(&mut gone.lines))?;
+        let emptied = targets.emptied.iter().map(|file| &file.id);
+        let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
+        let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
+        let (held, paths) = Scan::new(store, &lines, &ids, &contents).run()?;
+        let own = if targets.is_session { HashSet::new() } else { own(&held) };
+        let goes = goes(&lines, &held, &own, &paths, targets.is_session);
+        let count = |wanted: bool| goes.iter().filter(|goes| **goes == wanted).count() as u64;
+        let mut report = ForgetReport {
+            dry_run: options.dry_run,
+            versions: gone.versions,
+            items: gone.items,
+            text_bytes: gone.text_bytes,
+            emptied: emptied.cloned().collect(),
+            objects: targets.ids,
+            kept: targets.kept,
+            lines: count(true),
+            common_lines: count(false),
+            ..ForgetReport::default()
+        };
+        let replacements = std::mem::take(&mut gone.replacements);
+        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements };
+        let mut shared = HashSet::new();
+        for held in &held {
+            let is_own = own.contains(&held.id);
+            let holder = rest.holder(held);
+            let rewritten = (is_own || options.everywhere) && rest.rewrite(held, is_own)?;
+            if is_own || rewritten {
+                gone.sessions.extend(held.session.clone());
+            }
+            if rewritten {
+                report.rewritten.extend(holder);
+            } else {
+                shared.extend(&held.contents);
+                report.holders.extend(holder);
+            }
+        }
+        report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
+        report.hosts = host_sessions(store, &gone.sessions)?;
+        let contents = gone.contents_of_nobody_else(&shared, &mut report);
+        // The session itself is refused from now on, but its texts may return from elsewhere, such as a file that is
+        // read.
+        let banned = if targets.is_session { Vec::new() } else { contents };
+        let (replacements, emptied) = (rest.replacements, targets.emptied);
+        Ok(Self { report, replacements, banned, emptied })
+    }
+}
+
+/// Objects that are removed as a whole.
+#[derive(Default)]
+struct Gone {
+    lines: Collector,
+    /// Contents with their bytes and characters.
+    contents: BTreeMap<Hash, (u64, usize)>,
+    sessions: BTreeSet<ObjectId>,
+    versions: u64,
+    items: u64,
+    text_bytes: u64,
+    replacements: Vec<Replacement>,
+}
+
+impl Gone {
+    fn add(&mut self, store: &Store, id: &ObjectId) -> Result<()> {
+        let versions = store.history(id)?;
+        for version in &versions {
+            self.add_version(store, version)?;
+            self.add_words(store, version)?;
+        }
+        each_item(store, &versions, |placed| {
+            self.add_item(id, placed);
+            Ok(())
+        })?;
+        self.sessions.extend(versions.first().and_then(session_of));
+        Ok(())
+    }
+
+    fn add_version(&mut self, store: &Store, version: &Version) -> Result<()> {
+        for hash in version.content.iter().chain(version.additional.values()) {
+            if !self.contents.contains_key(hash) {
+                let text = store.backend().content(hash)?.unwrap_or_default();
+                self.lines.add_text(&text);
+                self.contents.insert(hash.clone(), (text.len() as u64, text.chars().count()));
+            }
+        }
+        self.lines.add_fields(&version.fields);
+        match &version.envelope.source {
+            Some(Source::Filesystem { path, .. }) => self.lines.add_text(path),
+            Some(Source::Other(other)) => self.lines.add_fields(other.fields()),
+            None => {}
+        }
+        self.versions += 1;
+        self.text_bytes += Value::Object(version.fields.clone()).to_string().len() as u64;
+        let nothing = Payload { source_hash: version.source_hash.clone(), ..Payload::default() };
+        self.replacements.push(replacement(version, &nothing)?);
+        Ok(())
+    }
+
+    /// Adds the lines of the messages that a chat segment names. The chat keeps the messages, without these lines.
+    fn add_words(&mut self, store: &Store, version: &Version) -> Result<()> {
+        let position = |name: &str| version.fields.get(name).and_then(Value::as_u64);
+        let ends = position("first_message").zip(position("last_message"));
+        let is_segment = version.envelope.kind == ObjectType::ChatSegment;
+        let Some((first, last)) = ends.filter(|_| is_segment) else { return Ok(()) };
+        let (chat, at) = (reference(version, "chat_ref"), AsOf::Tx(version.tx_id));
+        let Some(chat) = chat else { return Ok(()) };
+        if store.get(&chat, at)?.is_some() {
+            for item in store.items(&chat, at, first..last.saturating_add(1))? {
+                self.lines.add_item(&item);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_item(&mut self, id: &ObjectId, placed: PlacedItem) {
+        self.lines.add_item(&placed.item.text);
+        self.items += 1;
+        self.text_bytes += placed.item.text.len() as u64;
+        // Written as a JSON string, since readers expect JSON.
+        let text = Value::from(MARK).to_string();
+        self.replacements.push(item_replacement(id, placed, text));
+    }
+
+    /// Counts the contents that nothing else refers to, and returns those long enough to be recognised.
+    fn contents_of_nobody_else(
+        self,
+        shared: &HashSet<&Hash>,
+        report: &mut ForgetReport,
+    ) -> Vec<Hash> {
+        let mut banned = Vec::new();
+        for (hash, (bytes, chars)) in self.contents {
+            if shared.contains(&hash) {
+                continue;
+            }
+            report.contents += 1;
+            report.text_bytes += bytes;
+            if chars >= BANNED_CHARS {
+                banned.push(hash);
+            }
+        }
+        banned
+    }
+}
+
+/// Documents about the forgotten objects: those that refer to them, and for a session's document also its other half.
+fn own(held: &[Held]) -> HashSet<ObjectId> {
+    let refer = held.iter().filter(|held| held.refers);
+    refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()
+}
+
+/// Which lines to remove, by number.
+fn goes(
+    lines: &Lines,
+    held: &[Held],
+    own: &HashSet<ObjectId>,
+    paths: &BTreeSet<usize>,
+    is_session: bool,
+) -> Vec<bool> {
+    let mut objects: HashMap<usize, usize> = HashMap::new();
+    let mut stays = paths.clone();
+    for held in held.iter().filter(|held| !own.contains(&held.id)) {
+        let others_text = matches!(held.kind, ObjectType::File | ObjectType::SystemPrompt);
+        if is_session && others_text {
+            stays.extend(&held.whole);
+        }
+        // A session's events repeat its chat's text, and the chat is counted already.
+        if !held.is_copy && held.kind != ObjectType::Session {
+            held.whole.iter().for_each(|line| *objects.entry(*line).or_default() += 1);
+        }
+    }
+    let goes = |line: usize| {
+        let common_from = if lines.is_of_text(line) { COMMON_FROM } else { 1 };
+        let common = objects.get(&line).is_some_and(|objects| *objects >= common_from);
+        !stays.contains(&line) && (!common || lines.looks_like_key(line))
+    };
+    (0..lines.count()).map(goes).collect()
+}
+
+/// Objects that stay, without the lines to be removed.
+struct Rest<'a> {
+    store: &'a Store,
+    lines: &'a Lines,
+    goes: &'a [bool],
+    replacements: Vec<Replacement>,
+}
+
+impl Rest<'_> {
+    fn holder(&self, held: &Held) -> Option<Holder> {
+        let goes = |line: &&usize| self.goes.get(**line).copied().unwrap_or_default();
+        let lines = held.inside.iter().filter(goes).count();
+        let all = self.goes.iter().filter(|goes| **goes).count();
+        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+        (lines > 0).then(|| Holder {
+            object: held.id.clone(),
+            kind: held.kind,
+            session: held.session.clone(),
+            versions: held.versions.len() as u64,
+            items: held.items.len() as u64,
+            lines: lines as u64,
+            share: lines as f64 / all as f64,
+        })
+    }
+
+    /// Removes the lines from an object; returns whether it held any.
+    fn rewrite(&mut self, held: &Held, is_own: bool) -> Result<bool> {
+        let before = self.replacements.len();
+        for tx_id in &held.versions {
+            let version = self.store.require(&held.id, AsOf::Tx(*tx_id))?;
+            self.rewrite_version(&version, is_own)?;
+        }
+        let places: HashSet<_> = held.items.iter().copied().collect();
+        let ends = held.items.iter().map(|(position, _)| *position);
+        let (Some(first), Some(last)) = (ends.clone().min(), ends.max()) else {
+            return Ok(self.replacements.len() > before);
+        };
+        for placed in self.store.backend().placed_items(&held.id, first..last + 1)? {
+            let holds = places.contains(&(placed.position, placed.from));
+            let text = holds
+                .then(|| self.lines.replaced_item(&placed.item.text, self.goes, is_own))
+                .flatten();
+            if let Some(text) = text {
+                self.replacements.push(item_replacement(&held.id, placed, text));
+            }
+        }
+        Ok(self.replacements.len() > before)
+    }
+
+    fn rewrite_version(&mut self, version: &Version, is_own: bool) -> Result<()> {
+        let replaced = |text: &str| self.lines.replaced(text, self.goes, is_own);
+        let mut payload = self.store.payload(version)?;
+        let content = payload.content.as_deref().and_then(replaced);
+        let mut changed = content.is_some();
+        payload.content = content.or(payload.content);
+        for text in payload.additional.values_mut() {
+            if let Some(without) = self.lines.replaced(text, self.goes, is_own) {
+                *text = without;
+                changed = true;
+            }
+        }
+        let mut fields = Value::Object(std::mem::take(&mut payload.fields));
+        changed |= self.lines.replace_json(&mut fields, self.goes, is_own);
+        if let Value::Object(fields) = fields {
+            payload.fields = fields;
+        }
+        if changed {
+            self.replacements.push(replacement(version, &payload)?);
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the payload of a version.
+fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
+    let hashed = |text: &String| (Hash::of(text), text.clone());
+    let found_hash = payload.content_hash(version.items_hash.as_ref())?;
+    Ok(Replacement::Version {
+        id: version.envelope.id.clone(),
+        tx_id: version.tx_id,
+        fields: Map::clone(&payload.fields),
+        content: payload.content.as_ref().map(hashed),
+        additional: payload
+            .additional
+            .iter()
+            .map(|(name, text)| (name.clone(), hashed(text)))
+            .collect(),
+        redacted: Some(Redaction { reason: RedactionReason::Forgotten, found_hash }),
+    })
+}
+
+/// Replaces the text of an item; its running hash stays.
+fn item_replacement(id: &ObjectId, placed: PlacedItem, text: String) -> Replacement {
+    let PlacedItem { position, from, item, .. } = placed;
+    let redacted = Some(Hash::of(&text));
+    let item = Item { text, running_hash: item.running_hash, redacted };
+    Replacement::Item { id: id.clone(), position, from, item }
+}
+
+/// The hosts' names for the sessions of these chats and sessions.
+fn host_sessions(store: &Store, documents: &BTreeSet<ObjectId>) -> Result<Vec<HostSession>> {
+    let mut hosts = BTreeSet::new();
+    for id in documents {
+        let Some(mut version) = store.get(id, AsOf::Latest)? else { continue };
+        if let Some(session) = reference(&version, "session_ref") {
+            let Some(found) = store.get(&session, AsOf::Latest)? else { continue };
+            version = found;
+        }
+        let field = |name: &str| version.fields.get(name)?.as_str().map(str::to_owned);
+        if let (Some(harness), Some(host_session)) = (field("harness"), field("host_session")) {
+            hosts.insert(HostSession { harness, host_session });
+        }
+    }
+    Ok(hosts.into_iter().collect())
+}

@@ -1,0 +1,123 @@
+//! Selects the objects to forget: one object, or everything that belongs to one session only. Changes nothing.
+
+use std::collections::{BTreeSet, HashSet};
+
+use aho_corasick::AhoCorasick;
+use serde_json::Value;
+
+use super::scan::{each_item, each_object, reference};
+use crate::{Store, Version};
+use base::error::{Error, Result};
+use base::object::{AsOf, Envelope, ObjectId, ObjectType};
+
+/// The objects to forget, and those of a session that stay because others know them.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    pub(super) ids: Vec<ObjectId>,
+    pub(super) kept: Vec<ObjectId>,
+    /// Files that only the session knew: they lose their texts, and may be read again.
+    pub(super) emptied: Vec<Envelope>,
+    pub(super) is_session: bool,
+}
+
+impl Targets {
+    /// The targets for an object; a chat stands for its session.
+    pub(super) fn of(store: &Store, target: &ObjectId, everywhere: bool) -> Result<Self> {
+        let mut version = store.require(target, AsOf::Latest)?;
+        if version.envelope.kind == ObjectType::Chat
+            && let Some(session) = reference(&version, "session_ref")
+            && let Some(found) = store.get(&session, AsOf::Latest)?
+        {
+            version = found;
+        }
+        let mut targets = Self { ids: vec![version.envelope.id.clone()], ..Self::default() };
+        if version.envelope.kind == ObjectType::Session {
+            targets.is_session = true;
+            targets.add_session(store, &version, everywhere)?;
+        }
+        Ok(targets)
+    }
+
+    fn add_session(&mut self, store: &Store, session: &Version, everywhere: bool) -> Result<()> {
+        for field in ["chat_ref", "system_prompt_ref"] {
+            if let Some(id) = reference(session, field)
+                && store.get(&id, AsOf::Latest)?.is_some()
+            {
+                self.ids.push(id);
+            }
+        }
+        let versions = store.history(&session.envelope.id)?;
+        let met = met(store, &versions)?;
+        let elsewhere = known_elsewhere(store, &self.ids, &met)?;
+        let first = versions.last().map_or(session.tx_id, |version| version.tx_id);
+        for id in met {
+            let history = store.history(&id)?;
+            let Some(latest) = history.first() else { continue };
+            // A file that was also indexed does not belong to the session only.
+            let indexed = history
+                .iter()
+                .any(|version| version.tx_id < first || version.tx_id > session.tx_id);
+            let stays = match latest.envelope.kind {
+                ObjectType::File => indexed || elsewhere.contains(&id),
+                kind if kind.is_content() => !everywhere && elsewhere.contains(&id),
+                _ => continue,
+            };
+            match latest.envelope.kind {
+                _ if stays => self.kept.push(id),
+                ObjectType::File => self.emptied.push(latest.envelope.clone()),
+                _ => self.ids.push(id),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The objects that a session's events refer to.
+fn met(store: &Store, versions: &[Version]) -> Result<BTreeSet<ObjectId>> {
+    let mut ids = BTreeSet::new();
+    each_item(store, versions, |placed| {
+        if let Ok(event) = serde_json::from_str(&placed.item.text) {
+            add_named(&event, &mut ids);
+        }
+        Ok(())
+    })?;
+    Ok(ids)
+}
+
+fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|element| add_named(element, ids)),
+        Value::Object(members) => {
+            let named = ["object", "active"].iter().filter_map(|name| members.get(*name)?.as_str());
+            ids.extend(named.map(ObjectId::new));
+            members.values().for_each(|member| add_named(member, ids));
+        }
+        _ => {}
+    }
+}
+
+/// Those of the objects that another session's events refer to.
+fn known_elsewhere(
+    store: &Store,
+    own: &[ObjectId],
+    met: &BTreeSet<ObjectId>,
+) -> Result<HashSet<ObjectId>> {
+    let mut found = HashSet::new();
+    let quoted: Vec<String> = met.iter().map(|id| Value::from(id.as_str()).to_string()).collect();
+    let marks = AhoCorasick::new(&quoted)
+        .map_err(|error| Error::internal(format!("IDs cannot be looked for: {error}")))?;
+    let ids: Vec<&ObjectId> = met.iter().collect();
+    each_object(store, &[ObjectType::Session], |versions| {
+        if versions.first().is_some_and(|latest| own.contains(&latest.envelope.id)) {
+            return Ok(());
+        }
+        each_item(store, &versions, |placed| {
+            let named = marks.find_iter(&placed.item.text);
+            found.extend(
+                named.filter_map(|mark| ids.get(mark.pattern().as_usize())).copied().cloned(),
+            );
+            Ok(())
+        })
+    })?;
+    Ok(found)
+}

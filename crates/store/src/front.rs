@@ -1,0 +1,378 @@
+//! The typed front of a store: opening, finding, version selectors. Must not know which backend there is, once it is open.
+
+use std::any::Any;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::derived::Derived;
+use super::query::{Field, Query, unknown};
+use super::{
+    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Upkeep,
+    Version,
+};
+use base::clock::system_time;
+use base::error::{Error, Result};
+use base::object::{
+    AsOf, Hash, Nickname, ObjectId, ObjectType, RedactionReason, StaticReference, Timestamp, TxId,
+    VersionSelector, metadata_view,
+};
+use serde_json::Value;
+
+/// Tells the time of writes.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A store of versioned objects. Clones share one backend. Calls block.
+#[derive(Clone)]
+pub struct Store {
+    backend: Arc<dyn Backend>,
+    clock: Clock,
+    path: Arc<str>,
+    notice: Option<Arc<str>>,
+    derived: Arc<Derived>,
+}
+
+impl Store {
+    /// Opens the SQLite store at `path` and creates it if it is missing. `:memory:` is a new store in memory, gone
+    /// when its last clone is dropped.
+    ///
+    /// # Errors
+    /// Those of [`SqliteBackend::open`].
+    pub fn open(path: &str) -> Result<Self> {
+        if path == IN_MEMORY {
+            return Ok(Self::with_backend(Arc::new(SqliteBackend::in_memory()?)));
+        }
+        let backend = SqliteBackend::open(Path::new(path))?;
+        let path = backend.path().to_string_lossy().into_owned();
+        let notice = notices(&backend, &path);
+        let mut store = Self::with_backend(Arc::new(backend));
+        store.path = path.into();
+        store.notice = (!notice.is_empty()).then(|| notice.join("; ").into());
+        Ok(store)
+    }
+
+    /// Opens the store at `path` as [`Self::open`] does, but creates none.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
+    pub fn open_existing(path: &str) -> Result<Self> {
+        refuse_missing(path)?;
+        Self::open(path)
+    }
+
+    /// Opens the SQLite store at `path` read-only: the files stay exactly as they are, and writes fail with
+    /// `READ_ONLY`. `:memory:` is a new store.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is none, and those of [`SqliteBackend::open_read_only`].
+    pub fn open_read_only(path: &str) -> Result<Self> {
+        if path == IN_MEMORY {
+            return Self::open(path);
+        }
+        refuse_missing(path)?;
+        let backend = SqliteBackend::open_read_only(Path::new(path))?;
+        let path = backend.path().to_string_lossy().into_owned();
+        Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
+    }
+
+    /// Uses a backend that was made elsewhere. Its name in colons serves as the path.
+    pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
+        let path = format!(":{}:", backend.name()).into();
+        let (clock, derived) = (Arc::new(system_time), Arc::default());
+        Self { backend, clock, path, notice: None, derived }
+    }
+
+    /// Takes the time of writes from `clock` instead of the system.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// What tells the time of writes.
+    pub fn clock(&self) -> Clock {
+        Arc::clone(&self.clock)
+    }
+
+    /// Says another path than the backend's name.
+    #[must_use]
+    pub fn at_path(self, path: &str) -> Self {
+        Self { path: path.into(), ..self }
+    }
+
+    /// The time that a write would have now.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// ID of this store, part of the portable identity of the versions written here.
+    pub fn id(&self) -> &str {
+        self.backend.store_id()
+    }
+
+    /// Absolute path of the file, or `:memory:`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// A warning for the user, if there is one: the store is on a network file system, or acknowledged writes were
+    /// missing when it was opened.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Releases files and connections, for all clones. Later calls fail with `CLOSED`. Idempotent.
+    pub fn close(&self) -> Result<()> {
+        self.derived.clear();
+        self.backend.close()
+    }
+
+    /// What `make` makes of an object: what it made of it before, if nothing in the store changed since, by whomever. A store that is
+    /// open for reading keeps what was made of two objects, any other nothing: who works in a session does not look at it for long.
+    ///
+    /// # Errors
+    /// Those of `make`, and of the store.
+    pub fn derived<T: Any + Send + Sync>(
+        &self,
+        of: &ObjectId,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        // Before anything is read: what changes meanwhile changes the stamp.
+        match self.backend.stamp()? {
+            Some(stamp) => self.derived.find_or_make(stamp, of, make),
+            None => make().map(Arc::new),
+        }
+    }
+
+    /// Reads the version visible at `at`. `None` if there is none.
+    pub fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.backend.get(id, at)
+    }
+
+    /// Reads the version visible at `at`.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is none.
+    pub fn require(&self, id: &ObjectId, at: AsOf) -> Result<Version> {
+        self.get(id, at)?.ok_or_else(|| not_found(id, at.to_string()))
+    }
+
+    /// Lists the object's own versions, newest first; empty for an unknown object. See [`Store::lineage`] for those before a
+    /// move.
+    pub fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.backend.history(id)
+    }
+
+    /// The newest version of an object with this `content_hash`. `None` if there is none.
+    pub fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        self.backend.find_version(id, content_hash)
+    }
+
+    /// Whether a person had an object forgotten.
+    pub fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
+        let redaction = self.glance(id)?.and_then(|latest| latest.redacted);
+        Ok(redaction.is_some_and(|redaction| redaction.reason == RedactionReason::Forgotten))
+    }
+
+    /// See [`Backend::glance`].
+    pub fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        self.backend.glance(id)
+    }
+
+    /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most
+    /// `limit`.
+    pub fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.backend.list(kind, after, limit)
+    }
+
+    /// Lists the versions that came before the latest ones, of all objects of one type in the order of their IDs; an object with one
+    /// version has none.
+    pub fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        self.backend.list_before_latest(kind)
+    }
+
+    /// Finds versions by their metadata, without reading contents or items; see [`Query`] for fields, logic and order.
+    ///
+    /// # Errors
+    /// Those of [`Query::check`]; `UNKNOWN_FIELD` with near names if the query names a payload field or an additional
+    /// content that no version of any object has. An empty store knows every field.
+    pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        for path in query.fields() {
+            // A shared store has no index of what contents say: there, fields of the payload alone count.
+            if Field::of(path)?.is_derived() && self.backend.upkeep().is_some() {
+                self.relations()?;
+                break;
+            }
+        }
+        let found = self.backend.query(query)?;
+        if self.backend.newest()?.0 != TxId(0) {
+            for path in query.fields() {
+                if Field::of(path)?.is_open() && !self.backend.has_field(path)? {
+                    return Err(unknown(path, &self.backend.field_paths()?));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The fields of a version's metadata line, see [`metadata_view`]. The first nickname counts.
+    ///
+    /// # Errors
+    /// As [`Self::content`], for additional contents that its view names.
+    pub fn metadata_view(&self, version: &Version) -> Result<Vec<(String, Value)>> {
+        let nicknames = self.nicknames(&version.envelope.id)?;
+        let additional = |name: &str| self.additional(version, name);
+        metadata_view(&version.envelope, &version.fields, nicknames.first(), additional)
+    }
+
+    /// Lists IDs that start with `prefix`, in order; at most `limit`.
+    pub fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.backend.find_prefix(prefix, limit)
+    }
+
+    /// The object that has a nickname.
+    pub fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.backend.find_nickname(nickname)
+    }
+
+    /// Reads the version that a name such as `NAME@TX` or `NAME@-1` asks for, before a move too.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if there is none.
+    pub fn select(&self, id: &ObjectId, selector: VersionSelector) -> Result<Version> {
+        match selector {
+            VersionSelector::Latest => self.require(id, AsOf::Latest),
+            VersionSelector::Tx(tx_id) => self.select_as_of(id, AsOf::Tx(tx_id)),
+            VersionSelector::Time(time) => self.select_as_of(id, AsOf::Time(time)),
+            VersionSelector::Back(back) => {
+                let place = usize::try_from(back).unwrap_or(usize::MAX);
+                let earlier = self.lineage(id)?.into_iter().nth(place);
+                earlier.ok_or_else(|| not_found(id, format!("{back} before the latest")))
+            }
+        }
+    }
+
+    /// The version visible at a time, or where the object was still elsewhere, that of what it was.
+    fn select_as_of(&self, id: &ObjectId, at: AsOf) -> Result<Version> {
+        if let Some(version) = self.get(id, at)? {
+            return Ok(version);
+        }
+        let is_visible = |version: &Version| match at {
+            AsOf::Latest => true,
+            AsOf::Tx(tx_id) => version.tx_id <= tx_id,
+            AsOf::Time(time) => version.system_time <= time,
+        };
+        let found = self.lineage(id)?.into_iter().find(is_visible);
+        found.ok_or_else(|| not_found(id, at.to_string()))
+    }
+
+    /// Pins a version.
+    pub fn static_reference(version: &Version) -> StaticReference {
+        StaticReference {
+            id: version.envelope.id.clone(),
+            content_hash: version.content_hash.clone(),
+            origin: version.origin.clone(),
+        }
+    }
+
+    /// Lists versions of all objects in the order in which they were written, those of transactions after `after`; whole
+    /// transactions, as many as reach `limit` versions, at least one.
+    pub fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.backend.changes(after, limit)
+    }
+
+    /// The nicknames of an object, in order.
+    pub fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.backend.nicknames(id)
+    }
+
+    /// Number and time of the newest transaction; zeros on an empty store.
+    pub fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.backend.newest()
+    }
+
+    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        if self.folders()?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
+            return Ok(());
+        }
+        self.upkeep("list of indexed folders")?.add_folder(folder)
+    }
+
+    /// The recorded folders, in the order of their filesystems and paths.
+    pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::folders)
+    }
+
+    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    pub fn lost(&self) -> Result<Vec<Lost>> {
+        self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::lost)
+    }
+
+    /// The index of relations, with all in it that the store holds now.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED` where the backend has none; `READ_ONLY`, `NO_SPACE` where it cannot be filled.
+    pub fn relations(&self) -> Result<&dyn RelationIndex> {
+        let index = self.upkeep("index of relations")?.relation_index();
+        index.catch_up()?;
+        Ok(index)
+    }
+
+    /// What only a store of our own can do. `what`: what is asked of it.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED` for a shared store.
+    pub fn upkeep(&self, what: &'static str) -> Result<&dyn Upkeep> {
+        let backend = self.backend.name();
+        self.backend.upkeep().ok_or(Error::Unsupported { what, backend })
+    }
+
+    /// The backend, for transactions.
+    pub(super) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn refuse_missing(path: &str) -> Result<()> {
+    let file = Path::new(path);
+    if path != IN_MEMORY && matches!(file.try_exists(), Ok(false)) {
+        let problem = "there is none".to_owned();
+        return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
+    }
+    Ok(())
+}
+
+fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {
+    let network = (backend.journal() == Journal::Rollback).then(|| {
+        format!("the store `{path}` is on a network file system: processes wait for each other")
+    });
+    let lost = backend.lost_before().map(|Lost { store_id, from, to, .. }| {
+        if store_id == backend.store_id() {
+            format!(
+                "the store `{path}` lost transactions {from} to {to}, which had been written: its file or its \
+                 write-ahead log was damaged, replaced or removed; `palimpsest doctor` checks the rest"
+            )
+        } else {
+            format!(
+                "the store `{path}` is new: one with {to} transactions stood there before, and its file or its \
+                 write-ahead log is gone"
+            )
+        }
+    });
+    network.into_iter().chain(lost).collect()
+}
+
+pub(super) fn not_found(id: &ObjectId, at: String) -> Error {
+    Error::NotFound { id: id.clone(), at }
+}

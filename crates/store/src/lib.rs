@@ -1,0 +1,61 @@
+//! Versioned objects on a backend: the [`Backend`] contract and the typed [`Store`] front.
+//!
+//! Only backends know SQL or HTTP. Only `forget` and `gc`, which a person runs, change or remove what is stored.
+
+pub mod archive;
+mod backend;
+mod derived;
+mod diff;
+pub mod doctor;
+mod forget;
+mod front;
+mod gc;
+mod given_up;
+mod lineage;
+mod names;
+mod put;
+pub mod query;
+mod relations;
+pub mod rules;
+mod search;
+mod sqlite;
+mod stats;
+mod transaction;
+mod upkeep;
+mod verified;
+mod version;
+
+pub use archive::{
+    ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
+    OnProgress, PartedSession, Progress, Redacted, Scope, Stage, copied_from, redact_json,
+    redact_text,
+};
+pub use archive::{MAX_WINDOW_LOG, max_expanded};
+pub use backend::Backend;
+pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
+pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
+pub use front::{Clock, Store};
+pub use given_up::{GivenUp, Waited, waited};
+pub use lineage::MOVED_FROM;
+pub use names::{MAX_CANDIDATES, Named};
+pub use put::NewVersion;
+pub use query::{Comparison, Condition, Glob, Literal, Order, Query, Test};
+pub use relations::slashed;
+pub use relations::{
+    Pin, PlacedRelation, Properties, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+    is_markdown_type,
+};
+pub use search::{
+    Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
+    SearchResults, SnippetLine,
+};
+pub use search::{
+    Phrase, TermKind, Unit, each_term, inverse_frequency, is_stop_word, snippet, stem,
+};
+use sqlite::IN_MEMORY;
+pub use sqlite::install_locks;
+pub use sqlite::{Journal, SqliteBackend};
+pub use stats::Stats;
+pub use transaction::Transaction;
+pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replaced, Replacement, Size, Upkeep};
+pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};

@@ -1,0 +1,342 @@
+//! Decides whether a value fits a test, and orders values. All backends use this.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Number, Value};
+
+use super::{Comparison, Literal, Test};
+use base::object::FieldStep;
+
+impl Test {
+    /// Whether a value passes the test.
+    pub fn fits(&self, value: &Value) -> bool {
+        match self {
+            Self::Compare(comparison, literal) => comparison.holds(compare(value, literal)),
+            Self::Contains(literal) => match (value, literal) {
+                (Value::Array(elements), literal) => {
+                    elements.iter().any(|element| equals(element, literal))
+                }
+                (Value::String(text), literal) => {
+                    text_of(literal).is_some_and(|part| text.contains(part))
+                }
+                _ => false,
+            },
+            Self::StartsWith(start) => {
+                value.as_str().is_some_and(|text| text.starts_with(&**start))
+            }
+            Self::Glob(pattern) => value.as_str().is_some_and(|text| pattern.fits(text)),
+            Self::In(literals) => literals.iter().any(|literal| equals(value, literal)),
+            Self::Exists => true,
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether it holds for two values that compare so; `None`: they have no order.
+    fn holds(self, order: Option<Ordering>) -> bool {
+        match (self, order) {
+            (Self::NotEqual, order) => order != Some(Ordering::Equal),
+            (_, None) => false,
+            (Self::Equal, Some(order)) => order.is_eq(),
+            (Self::Less, Some(order)) => order.is_lt(),
+            (Self::AtMost, Some(order)) => order.is_le(),
+            (Self::Greater, Some(order)) => order.is_gt(),
+            (Self::AtLeast, Some(order)) => order.is_ge(),
+        }
+    }
+}
+
+fn equals(value: &Value, literal: &Literal) -> bool {
+    compare(value, literal) == Some(Ordering::Equal)
+}
+
+fn text_of(literal: &Literal) -> Option<&str> {
+    match literal {
+        Literal::Text(text) | Literal::Time(_, text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Compares a value with a literal of its type. Booleans are equal or not; they have no order.
+fn compare(value: &Value, literal: &Literal) -> Option<Ordering> {
+    match (value, literal) {
+        (Value::Null, Literal::Null) => Some(Ordering::Equal),
+        (Value::Bool(one), Literal::Bool(other)) => (one == other).then_some(Ordering::Equal),
+        (Value::Number(one), Literal::Number(other)) => Some(compare_numbers(one, other)),
+        (Value::Number(one), Literal::Time(other, _)) => {
+            Some(compare_numbers(one, &Number::from(other.0)))
+        }
+        (Value::String(one), literal) => text_of(literal).map(|other| one.as_str().cmp(other)),
+        _ => None,
+    }
+}
+
+/// A JSON number: a signed or unsigned 64-bit integer, or else a double.
+enum Amount {
+    Whole(i128),
+    Double(f64),
+}
+
+impl Amount {
+    fn of(number: &Number) -> Self {
+        let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        // `serde_json` parses every number as one of the three.
+        whole.map_or_else(|| Self::Double(number.as_f64().unwrap_or_default()), Self::Whole)
+    }
+}
+
+fn compare_numbers(one: &Number, other: &Number) -> Ordering {
+    match (Amount::of(one), Amount::of(other)) {
+        (Amount::Whole(one), Amount::Whole(other)) => one.cmp(&other),
+        // JSON has no NaN.
+        (Amount::Double(one), Amount::Double(other)) => {
+            one.partial_cmp(&other).unwrap_or(Ordering::Equal)
+        }
+        (Amount::Whole(one), Amount::Double(other)) => compare_mixed(one, other),
+        (Amount::Double(one), Amount::Whole(other)) => compare_mixed(other, one).reverse(),
+    }
+}
+
+/// Compares exactly: a double cannot hold every 64-bit integer.
+fn compare_mixed(whole: i128, double: f64) -> Ordering {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "beyond the range of i128 it saturates, and the order is right"
+    )]
+    let floor = double.floor() as i128;
+    let fraction = if double.fract() == 0.0 { Ordering::Equal } else { Ordering::Less };
+    whole.cmp(&floor).then(fraction)
+}
+
+/// A key whose bytes sort as the values do, see the order in [`super`].
+pub(crate) fn key_of(value: &Value) -> Vec<u8> {
+    match value {
+        Value::Null => vec![0],
+        Value::Bool(value) => vec![1, u8::from(*value)],
+        Value::Number(number) => number_key(number),
+        Value::String(text) => [&[3], text.as_bytes()].concat(),
+        Value::Array(_) | Value::Object(_) => vec![4],
+    }
+}
+
+/// The nearest double, with its bits made sortable, then the difference of an integer to it.
+fn number_key(number: &Number) -> Vec<u8> {
+    let (double, rest) = match Amount::of(number) {
+        Amount::Double(double) => (double, 0),
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "what is lost of 64 bits is the rest, at most 2^11"
+        )]
+        Amount::Whole(whole) => (whole as f64, (whole - (whole as f64) as i128) as i32),
+    };
+    // No negative zero; the bits of negative doubles run backwards.
+    let bits = (double + 0.0).to_bits();
+    let ordered = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
+    let rest = (i64::from(rest) + (1 << 31)).to_be_bytes();
+    [&[2], &ordered.to_be_bytes()[..], &rest[..]].concat()
+}
+
+/// The values in a JSON text that the steps lead to, in order. Only these are built.
+///
+/// # Errors
+/// If the text is not JSON.
+pub(crate) fn values_in(text: &str, steps: &[FieldStep]) -> serde_json::Result<Vec<Value>> {
+    let mut found = Vec::new();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    Walk { steps, found: &mut found }.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(found)
+}
+
+/// Walks through JSON along steps.
+struct Walk<'w> {
+    steps: &'w [FieldStep],
+    found: &'w mut Vec<Value>,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        if self.steps.is_empty() {
+            self.found.push(serde::Deserialize::deserialize(reader)?);
+            return Ok(());
+        }
+        reader.deserialize_any(self)
+    }
+}
+
+/// A scalar has no parts.
+macro_rules! no_parts {
+    ($($visit:ident: $kind:ty),*) => {
+        $(fn $visit<E>(self, _: $kind) -> Result<(), E> { Ok(()) })*
+    };
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    no_parts!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let (wanted, rest) = match self.steps.split_first() {
+            Some((FieldStep::Key(key), rest)) => (Some(key.as_str()), rest),
+            _ => (None, self.steps),
+        };
+        while let Some(key) = members.next_key::<std::borrow::Cow<'_, str>>()? {
+            if wanted == Some(&*key) {
+                members.next_value_seed(Walk { steps: rest, found: self.found })?;
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let step = self.steps.split_first();
+        for place in 0.. {
+            let rest = match step {
+                Some((FieldStep::Any, rest)) => Some(rest),
+                Some((FieldStep::Index(index), rest)) if *index == place => Some(rest),
+                _ => None,
+            };
+            let more = match rest {
+                Some(rest) => {
+                    elements.next_element_seed(Walk { steps: rest, found: self.found })?.is_some()
+                }
+                None => elements.next_element::<IgnoredAny>()?.is_some(),
+            };
+            if !more {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use base::object::{FieldPath, values_at};
+
+    fn number() -> impl Strategy<Value = Number> {
+        let near_2_53 = -4_i64..4;
+        prop_oneof![
+            any::<i64>().prop_map(Number::from),
+            any::<u64>().prop_map(Number::from),
+            near_2_53.clone().prop_map(|by| Number::from((1_i64 << 53) + by)),
+            near_2_53.prop_map(|by| Number::from(i64::MAX - 4 + by)),
+            prop::num::f64::NORMAL.prop_map(|double| Number::from_f64(double).unwrap()),
+            prop::sample::select(vec![
+                0.0,
+                -0.0,
+                0.5,
+                9_007_199_254_740_992.0,
+                9.223_372_036_854_776e18
+            ])
+            .prop_map(|double| Number::from_f64(double).unwrap()),
+            (-3_i64..3).prop_map(Number::from),
+        ]
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(Value::from),
+            number().prop_map(Value::Number),
+            "[ab\"\\\\\u{0}é]{0,3}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::vec(("[ab.\"]{0,2}", inner), 0..3)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<FieldStep>> {
+        let step = prop_oneof![
+            "[ab.\"]{0,2}".prop_map(FieldStep::Key),
+            (0_usize..3).prop_map(FieldStep::Index),
+            Just(FieldStep::Any),
+        ];
+        prop::collection::vec(step, 0..4)
+    }
+
+    proptest! {
+        #[test]
+        fn keys_have_the_order_of_numbers(one in number(), other in number()) {
+            let keys = number_key(&one).cmp(&number_key(&other));
+            prop_assert_eq!(keys, compare_numbers(&one, &other), "{} {}", one, other);
+        }
+
+        #[test]
+        fn a_json_text_gives_the_values_that_the_parsed_one_gives(value in value(), steps in steps()) {
+            let plain: Vec<Value> = values_at(&value, &steps).into_iter().cloned().collect();
+            prop_assert_eq!(values_in(&value.to_string(), &steps).unwrap(), plain);
+        }
+    }
+
+    #[test]
+    fn numbers_compare_by_value_and_exactly() {
+        let number = |text: &str| serde_json::from_str::<Number>(text).unwrap();
+        for (one, order, other) in [
+            ("1", Ordering::Equal, "1.0"),
+            ("0", Ordering::Equal, "-0.0"),
+            ("9007199254740993", Ordering::Greater, "9007199254740992.0"),
+            ("18446744073709551615", Ordering::Less, "1.8446744073709552e19"),
+            ("9223372036854775807", Ordering::Less, "9223372036854775808"),
+            ("-1", Ordering::Greater, "-1.5"),
+            ("5", Ordering::Less, "1e300"),
+            ("5", Ordering::Greater, "-1e300"),
+        ] {
+            assert_eq!(compare_numbers(&number(one), &number(other)), order, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn values_of_other_types_are_not_equal_and_have_no_order() {
+        let values = [json!(null), json!(false), json!(0), json!("0"), json!([0]), json!({})];
+        let literals = [
+            Literal::Null,
+            Literal::Bool(false),
+            Literal::Number(0.into()),
+            Literal::Text("0".into()),
+        ];
+        for (place, value) in values.iter().enumerate() {
+            for (other, literal) in literals.iter().enumerate().filter(|(other, _)| *other != place)
+            {
+                let fits = |comparison| Test::Compare(comparison, literal.clone()).fits(value);
+                assert!(fits(Comparison::NotEqual), "{place} {other}");
+                for comparison in [Comparison::Equal, Comparison::Less, Comparison::AtLeast] {
+                    assert!(!fits(comparison), "{place} {other} {comparison:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_time_compares_with_numbers_and_with_texts() {
+        let time = base::object::Timestamp::parse("1970-01-02").unwrap();
+        let later = Test::Compare(Comparison::Greater, Literal::Time(time, "1970-01-02".into()));
+        assert!(later.fits(&json!(86_400_001)) && !later.fits(&json!(86_400_000)));
+        assert!(later.fits(&json!("1970-01-03")) && !later.fits(&json!("1970-01-02")));
+        assert_eq!("tags[0]".parse::<FieldPath>().unwrap().steps().len(), 2);
+    }
+}

@@ -1,0 +1,284 @@
+//! Relations of objects as they are written: references in fields and items, links and tags in Markdown. Derived data: made
+//! from versions and items alone, outside payload and hashes, and rebuildable at any time.
+//!
+//! Plain data and the contract of the index. Must not resolve links to files: `graph` does that when it reads them.
+
+mod derive;
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use self::derive::is_markdown_type;
+pub(super) use self::derive::{of_item, of_version};
+use base::error::Result;
+use base::markdown::{Field, Link, LinkKind, Place};
+use base::object::{AsOf, Hash, ObjectId, Origin, TxId};
+
+/// What a relation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RelationKind {
+    /// Dynamic reference: the latest version of an object.
+    Dynamic,
+    /// Static reference: one version of an object.
+    Static,
+    /// ID of a tool call in a chat's message.
+    Call,
+    /// `[[target]]`, `![[target]]`.
+    Wikilink,
+    /// Ordinary link or image that leads to a file.
+    Markdown,
+    /// Link to a URL.
+    External,
+    /// `#tag`.
+    Tag,
+    /// Another name of the document.
+    Alias,
+    /// The path of a file that is there: what links resolve to. Shown to nobody.
+    Path,
+    /// The folder that a file shows to be a vault: one with a `.obsidian`. Shown to nobody.
+    Vault,
+    /// Tags and front matter of a document, for queries. Shown to nobody.
+    Properties,
+}
+
+impl RelationKind {
+    /// Every kind that relations are listed with; in their numbers' order.
+    pub const LISTED: [Self; 8] = [
+        Self::Dynamic,
+        Self::Static,
+        Self::Call,
+        Self::Wikilink,
+        Self::Markdown,
+        Self::External,
+        Self::Tag,
+        Self::Alias,
+    ];
+
+    /// The name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dynamic => "dynamic",
+            Self::Static => "static",
+            Self::Call => "call",
+            Self::Wikilink => "wikilink",
+            Self::Markdown => "markdown",
+            Self::External => "external",
+            Self::Tag => "tag",
+            Self::Alias => "alias",
+            Self::Path => "path",
+            Self::Vault => "vault",
+            Self::Properties => "properties",
+        }
+    }
+
+    /// Reads the name of a kind that relations are listed with.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::LISTED.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Number in a store's file; never changed.
+    pub(super) fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with a number.
+    pub(super) fn numbered(number: u8) -> Option<Self> {
+        let hidden = [Self::Path, Self::Vault, Self::Properties];
+        Self::LISTED.into_iter().chain(hidden).find(|kind| kind.number() == number)
+    }
+}
+
+/// What a relation leads to, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Written {
+    /// An object by its ID.
+    Object {
+        /// The object.
+        id: ObjectId,
+        /// The version, where it is pinned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pin: Option<Pin>,
+        /// The lines that are meant, both ends included, from 1; empty for all.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lines: Vec<(u64, u64)>,
+    },
+    /// A tool call, by the ID that its provider gave it.
+    Call {
+        /// That ID.
+        id: String,
+        /// Position in the chat of the message that names it.
+        position: u64,
+    },
+    /// A file, by a link: the target without headings and block. `External`: the URL.
+    Link {
+        /// The target.
+        target: String,
+        /// Whether it is shown in place.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        embed: bool,
+        /// Headings, outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        headings: Vec<String>,
+        /// Block ID without `^`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block: Option<String>,
+        /// What is shown in its place.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alias: Option<String>,
+    },
+    /// A tag without `#`, another name of the document, or a path.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// What queries find a document by.
+    Properties(Properties),
+}
+
+/// The properties of a document that are derived from its text and queried like fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Properties {
+    /// Its tags, as written, without `#`, each once.
+    pub tags: Vec<String>,
+    /// Its front matter; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub front_matter: Option<Map<String, Value>>,
+}
+
+/// A pinned version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// Hash of its payload.
+    pub content_hash: Hash,
+    /// Where it was first written; `None` where the reference does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// Where a relation stands in its object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelationPlace {
+    /// `content`, `front_matter`, `items`, else the payload field's name.
+    pub field: String,
+    /// In the content the headings above, joined by `#`; in the front matter the keys from its root; else the path from the
+    /// payload's root: `file_refs[0]`, `items[12].content`.
+    pub path: String,
+    /// Line of the text, from 1, in content and front matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// Bytes of the text, in content and front matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range<usize>>,
+}
+
+impl RelationPlace {
+    /// The place as one text, which patterns are matched with: `content#Guide#Install`, `front_matter.related[0]`,
+    /// `items[12].content`.
+    pub fn full_path(&self) -> String {
+        match self.field.as_str() {
+            "content" if self.path.is_empty() => "content".to_owned(),
+            "content" => format!("content#{}", self.path),
+            "front_matter" => format!("front_matter.{}", self.path),
+            _ => self.path.clone(),
+        }
+    }
+}
+
+/// One relation of a version or an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relation {
+    /// What it is.
+    pub kind: RelationKind,
+    /// What it leads to, as written.
+    pub written: Written,
+    /// Where it stands.
+    pub place: RelationPlace,
+}
+
+impl Relation {
+    /// What it is found by: the object's ID, the call's ID, [`base::markdown::link_key`] of a link's target, path or
+    /// alias, the URL, the tag in lower case.
+    pub fn key(&self) -> String {
+        match (&self.written, self.kind) {
+            (Written::Object { id, .. }, _) => id.as_str().to_owned(),
+            (Written::Call { id, .. }, _) => id.clone(),
+            (Written::Link { target, .. }, RelationKind::External) => target.clone(),
+            (Written::Link { target, .. }, _) => base::markdown::link_key(target),
+            (Written::Name { name }, RelationKind::Tag) => name.to_lowercase(),
+            (Written::Name { name }, RelationKind::Vault) => name.clone(),
+            (Written::Name { name }, _) => base::markdown::link_key(&slashed(name)),
+            (Written::Properties(_), _) => String::new(),
+        }
+    }
+
+    /// The link, for those who resolve it; `None` for other relations.
+    pub fn link(&self) -> Option<Link> {
+        let Written::Link { target, embed, headings, block, alias } = &self.written else {
+            return None;
+        };
+        let kind = match self.kind {
+            RelationKind::Wikilink => LinkKind::Wikilink,
+            RelationKind::External => LinkKind::External,
+            _ => LinkKind::Markdown,
+        };
+        let RelationPlace { field, path, line, range } = self.place.clone();
+        let field = if field == "content" { Field::Content } else { Field::FrontMatter };
+        let line = line.and_then(|line| usize::try_from(line).ok()).unwrap_or_default();
+        let place = Place { field, path, line, range: range.unwrap_or_default() };
+        let (target, headings) = (target.clone(), headings.clone());
+        let (block, alias) = (block.clone(), alias.clone());
+        Some(Link { kind, embed: *embed, target, headings, block, alias, place })
+    }
+}
+
+/// A path with `/` between its names, also where it begins with a drive or is a share.
+pub fn slashed(path: &str) -> String {
+    let drive = path.as_bytes().get(1..3) == Some(b":\\");
+    if drive || path.starts_with("\\\\") { path.replace('\\', "/") } else { path.to_owned() }
+}
+
+/// A relation with the object that it stands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedRelation {
+    /// The object that it stands in.
+    pub from: ObjectId,
+    /// The version of that object that is visible at the time asked about.
+    pub version: TxId,
+    /// First transaction at which the relation stands so.
+    pub since: TxId,
+    /// The relation.
+    pub relation: Relation,
+}
+
+/// A backend's index of relations. It is filled when it is asked, never within a commit; several processes may fill one
+/// index.
+pub trait RelationIndex: Debug + Send + Sync {
+    /// Takes in all versions that the index lacks. Waits for nobody but other writers, batch by batch.
+    fn catch_up(&self) -> Result<()>;
+
+    /// Number of versions that the index lacks.
+    fn unindexed(&self) -> Result<u64>;
+
+    /// Relations that stand in `id` at `at`: those of the version in the order of its text, then those of items by position.
+    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>>;
+
+    /// Relations of these kinds with this [`Relation::key`] that stand in any object at `at`, by ID of the object and then
+    /// as in [`Self::relations_of`].
+    fn relations_to(
+        &self,
+        kinds: &[RelationKind],
+        key: &str,
+        at: AsOf,
+    ) -> Result<Vec<PlacedRelation>>;
+
+    /// Derives the relations of some objects anew; nothing of what they were is left in the store.
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()>;
+
+    /// Empties the index; it is filled again when it is asked.
+    fn clear(&self) -> Result<()>;
+}

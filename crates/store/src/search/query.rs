@@ -1,0 +1,87 @@
+//! The contract between the front and backends with a full-text index. Plain data.
+
+use std::fmt::Debug;
+
+use super::Expression;
+use base::error::Result;
+use base::object::{ObjectId, ObjectType, TxId};
+
+/// What to search. Empty conditions match everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchFilter {
+    /// Object types; empty for all.
+    pub kinds: Vec<ObjectType>,
+    /// A session as its ID names it, without `session:`: its chat, toolcalls, notes and system prompt. Files belong to none.
+    pub session: Option<String>,
+    /// Files whose path starts with this.
+    pub path_prefix: Option<String>,
+    /// Whether to search earlier texts of objects too.
+    pub all_versions: bool,
+}
+
+/// Where in an object something was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundIn {
+    /// In a version's name, content or fields.
+    Version,
+    /// In a nickname.
+    Nickname,
+    /// In the item at this position.
+    Item(u64),
+}
+
+/// One row of the index that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The object.
+    pub id: ObjectId,
+    /// Its type.
+    pub kind: ObjectType,
+    /// Newest version with these texts; for an item the transaction that added it; for a nickname the latest version.
+    pub tx_id: TxId,
+    /// Where.
+    pub part: FoundIn,
+    /// Whether the object has it now, as far as is indexed.
+    pub is_latest: bool,
+    /// Above 0; higher is better. Comparable within one search only.
+    pub score: f64,
+}
+
+/// What a backend found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FoundRows {
+    /// The best, best first.
+    pub best: Vec<Found>,
+    /// Number of rows that were ranked.
+    pub total: u64,
+    /// Whether all matching rows were ranked. False for a search with only very common words: then the newest rows
+    /// were.
+    pub is_complete: bool,
+}
+
+/// A full-text index. It is derived data: it can always be made anew, and is filled by searches, not by commits.
+pub trait SearchIndex: Debug + Send + Sync {
+    /// Indexes everything that is not indexed yet, in short write transactions. Several processes may do so at once.
+    ///
+    /// # Errors
+    /// If the store cannot be written; what was indexed before stays.
+    fn catch_up(&self) -> Result<()>;
+
+    /// Number of versions that are not indexed yet.
+    fn unindexed(&self) -> Result<u64>;
+
+    /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best first.
+    fn find(
+        &self,
+        expression: &Expression,
+        filter: &SearchFilter,
+        limit: usize,
+    ) -> Result<FoundRows>;
+
+    /// Indexes some objects anew. Afterwards no former term of theirs is left in the file, not even in free space.
+    /// For callers that change or remove stored data; takes time proportional to the whole index.
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()>;
+
+    /// Empties the index; the next [`Self::catch_up`] makes it anew.
+    fn clear(&self) -> Result<()>;
+}

@@ -1,0 +1,105 @@
+//! Ranks rows by BM25, per unit of the search. Pure; the same on every backend.
+//!
+//! A unit found in a row adds `idf × tf`, as Robertson and Zaragoza ("The Probabilistic Relevance Framework: BM25 and
+//! Beyond", 2009) have it. The inverse frequency is that of Lucene, `ln(1 + (N - n + 0.5) / (n + 0.5))`, which stays positive
+//! for words in more than half of the rows. The sum is scaled by the cube root of the share of the units that the row
+//! has, so that one with all of them mostly comes before one that repeats a few; on `tests/store/locomo.rs` that finds 1 % more turns
+//! than the plain sum, and as many sessions.
+
+use std::collections::HashMap;
+
+use super::expression::MAX_UNITS;
+
+/// Weight of a term in a name, in a text, in the joined form of an identifier.
+pub(crate) const WEIGHTS: [f64; 3] = [2.0, 1.0, 1.0];
+
+/// Inverse frequency of what stands in `found` of `rows` rows.
+#[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
+pub fn inverse_frequency(rows: u64, found: u64) -> f64 {
+    let (rows, found) = (rows.max(found) as f64, found as f64);
+    (1.0 + (rows - found + 0.5) / (found + 0.5)).ln()
+}
+
+/// Rows found so far, with what each unit adds to them.
+#[derive(Debug, Default)]
+pub(crate) struct Ranking {
+    rows: HashMap<i64, Row>,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    score: f64,
+    /// A bit for each unit that the row has.
+    units: u64,
+    /// What the unit that is being added gives so far.
+    unit_score: f64,
+}
+
+impl Ranking {
+    /// Adds a unit: the rows that have it, each with `idf × tf`. Where a row comes several times, the best counts.
+    pub(crate) fn add(&mut self, unit: usize, found: impl IntoIterator<Item = (i64, f64)>) {
+        debug_assert!(unit < MAX_UNITS);
+        for (row, score) in found {
+            let row = self.rows.entry(row).or_default();
+            if row.units & (1 << unit) == 0 {
+                row.units |= 1 << unit;
+                row.unit_score = 0.0;
+            }
+            let better = score.max(row.unit_score);
+            row.score += better - row.unit_score;
+            row.unit_score = better;
+        }
+    }
+
+    /// Whether a row was found by an earlier unit.
+    pub(crate) fn holds(&self, row: i64) -> bool {
+        self.rows.contains_key(&row)
+    }
+
+    /// Number of rows found so far.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows, best first; among equals the newest first. `units`: number of units searched for.
+    pub(crate) fn best(self, units: usize) -> Vec<(i64, f64)> {
+        let share = |row: &Row| {
+            let units = u32::try_from(units).unwrap_or(u32::MAX);
+            (f64::from(row.units.count_ones()) / f64::from(units)).cbrt()
+        };
+        let rows = self.rows.into_iter();
+        let mut best: Vec<(i64, f64)> =
+            rows.map(|(id, row)| (id, row.score * share(&row))).collect();
+        best.sort_by(|(one_row, one), (row, score)| score.total_cmp(one).then(row.cmp(one_row)));
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_with_all_units_comes_before_one_that_has_the_rarest() {
+        let mut ranking = Ranking::default();
+        ranking.add(0, [(1, 3.0), (2, 2.0), (3, 2.0)]);
+        ranking.add(1, [(2, 0.5)]);
+        let rows: Vec<i64> = ranking.best(2).into_iter().map(|(row, _)| row).collect();
+        assert_eq!(rows, [2, 1, 3]);
+    }
+
+    #[test]
+    fn of_a_units_phrases_the_best_counts() {
+        let mut ranking = Ranking::default();
+        ranking.add(0, [(1, 1.0), (2, 2.0)]);
+        ranking.add(0, [(1, 3.0), (2, 1.0), (4, 2.0)]);
+        assert!(ranking.holds(4) && ranking.len() == 3);
+        assert_eq!(ranking.best(1), [(1, 3.0), (4, 2.0), (2, 2.0)]);
+    }
+
+    #[test]
+    fn what_is_everywhere_still_counts_a_little() {
+        assert!(inverse_frequency(100, 100) > 0.0);
+        assert!(inverse_frequency(100, 1) > inverse_frequency(100, 2));
+    }
+}

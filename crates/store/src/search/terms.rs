@@ -1,0 +1,387 @@
+//! Splits text into search terms, and folds spellings that should find each other. Pure; must not know a query or a
+//! store.
+//!
+//! - Letters are folded (compatibility forms by NFKC, case, diacritics), and English words are stemmed (Snowball).
+//! - An identifier gives its parts in order (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), so that it is found
+//!   by each part and, as a phrase, as a whole in any style; one in camel case gives its joined form too.
+//! - Scripts that put no spaces between words (Han, kana, Thai, …; Hangul too) give overlapping pairs of characters, and the
+//!   last character alone: so every single character starts a term.
+//! - Data gives no terms: base64, long runs of hexadecimal digits, texts full of control characters.
+
+use std::ops::{ControlFlow, Range};
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::blob::{blob_end, is_blob, looks_binary, switches};
+
+/// Longest term, in characters; the rest of a longer one is cut off, in texts and queries alike.
+const MAX_TERM_CHARS: usize = 64;
+
+/// Most terms of one text; what follows is not searched. About 8 MB of English.
+const MAX_TERMS: usize = 1_000_000;
+
+/// Shortest run of base64's alphabet that is tested for being data.
+const BLOB_BYTES: usize = 64;
+
+/// Shortest mixed run of letters and digits that counts as an ID and is not split.
+const OPAQUE_BYTES: usize = 16;
+
+/// What a term stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TermKind {
+    /// A word, or a part of an identifier.
+    Part,
+    /// All parts of an identifier in camel case; comes after them and has no place among the parts.
+    Joined,
+}
+
+/// Calls `take` with the terms of a text in order, each with the bytes of the text that it comes from, until it breaks or
+/// a million terms were given. A term holds no ASCII but lower-case letters and digits.
+pub fn each_term(
+    text: &str,
+    mut take: impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
+) {
+    if looks_binary(text) {
+        return;
+    }
+    let mut left = MAX_TERMS;
+    let mut counted = |term: &str, at: Range<usize>, kind: TermKind| {
+        if left == 0 {
+            return ControlFlow::Break(());
+        }
+        left -= 1;
+        if term.is_empty() { ControlFlow::Continue(()) } else { take(term, at, kind) }
+    };
+    let stemmer = Stemmer::create(Algorithm::English);
+    // Ignore how it ended: the caller knows whether it broke off.
+    let _ = Scanner { text, stemmer: &stemmer }.scan(&mut counted);
+}
+
+/// Whether a character belongs to a script without spaces between words.
+pub(crate) fn is_spaceless(character: char) -> bool {
+    matches!(u32::from(character),
+        0x0E00..=0x0EFF | 0x1000..=0x11FF | 0x1780..=0x17FF
+        | 0x3005..=0x3007 | 0x3040..=0x318F | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF
+        | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F
+        | 0x1AFF0..=0x1B16F | 0x20000..=0x3FFFF)
+}
+
+/// Whether a character can be part of a term.
+pub(crate) fn is_word_character(character: char) -> bool {
+    Class::of(character) != Class::Between
+}
+
+/// A word as terms are compared, but with its ending: what a prefix is made of.
+pub(crate) fn folded(word: &str) -> String {
+    fold(cut(word))
+}
+
+/// The stem of a folded word, if it is one that has a stem.
+pub fn stem(word: &str) -> String {
+    stemmed(&Stemmer::create(Algorithm::English), word.to_owned())
+}
+
+/// A character's part in the words around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Spaceless,
+    Between,
+}
+
+impl Class {
+    fn of(character: char) -> Self {
+        if character.is_ascii() {
+            return if character.is_ascii_alphanumeric() { Self::Letter } else { Self::Between };
+        }
+        if !character.is_alphanumeric() && !is_combining_mark(character) {
+            return Self::Between;
+        }
+        if is_spaceless(character) { Self::Spaceless } else { Self::Letter }
+    }
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    stemmer: &'a Stemmer,
+}
+
+impl Scanner<'_> {
+    fn scan(
+        &self,
+        take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut at = 0;
+        // Up to here the text is known to be no blob.
+        let mut looked_at = 0;
+        while let Some((start, class)) = self.next_word(at) {
+            if class == Class::Letter && start >= looked_at {
+                let end = blob_end(self.text, start);
+                if end - start >= BLOB_BYTES && is_blob(&self.text.as_bytes()[start..end]) {
+                    at = end;
+                    continue;
+                }
+                looked_at = end;
+            }
+            let end = self.word_end(start, class);
+            at = end;
+            match class {
+                Class::Spaceless => self.pairs(start..end, take)?,
+                _ if self.is_contraction(start..end) => {}
+                _ => self.word(start..end, take)?,
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn next_word(&self, at: usize) -> Option<(usize, Class)> {
+        self.text[at..].char_indices().find_map(|(offset, character)| {
+            let class = Class::of(character);
+            (class != Class::Between).then_some((at + offset, class))
+        })
+    }
+
+    fn word_end(&self, start: usize, class: Class) -> usize {
+        let rest = &self.text[start..];
+        let end = rest.char_indices().find(|(_, character)| Class::of(*character) != class);
+        start + end.map_or(rest.len(), |(offset, _)| offset)
+    }
+
+    /// Whether a word is what follows the apostrophe of `don't`, `it's` or `we'll`.
+    fn is_contraction(&self, word: Range<usize>) -> bool {
+        let before = &self.text[..word.start];
+        word.len() <= 2
+            && before
+                .strip_suffix(['\'', '’'])
+                .and_then(|before| before.chars().next_back())
+                .is_some_and(char::is_alphabetic)
+            && self.text[word].bytes().all(|byte| byte.is_ascii_lowercase())
+    }
+
+    fn word(
+        &self,
+        word: Range<usize>,
+        take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let text = &self.text[word.clone()];
+        let parts = parts(text);
+        for part in &parts {
+            let term = self.term(&text[part.clone()]);
+            take(&term, word.start + part.start..word.start + part.end, TermKind::Part)?;
+        }
+        if parts.len() > 1 {
+            take(&self.term(text), word, TermKind::Joined)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn term(&self, word: &str) -> String {
+        stemmed(self.stemmer, fold(cut(word)))
+    }
+
+    fn pairs(
+        &self,
+        run: Range<usize>,
+        take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let text = &self.text[run.clone()];
+        let folded: Vec<char> = fold(text).chars().collect();
+        let mut places: Vec<usize> = text.char_indices().map(|(at, _)| run.start + at).collect();
+        places.push(run.end);
+        // Where folding joined characters, their places are lost and the whole run stands for each.
+        let exact = places.len() == folded.len() + 1;
+        let place = |first: usize, last: usize| {
+            if exact { places[first]..places[last + 1] } else { run.clone() }
+        };
+        let mut term = String::new();
+        for (at, pair) in folded.windows(2).enumerate() {
+            term.clear();
+            term.extend(pair);
+            take(&term, place(at, at + 1), TermKind::Part)?;
+        }
+        if let Some(last) = folded.last() {
+            take(&last.to_string(), place(folded.len() - 1, folded.len() - 1), TermKind::Part)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Where the parts of a word are: at a change from small to capital letters (`transformContext`), before the last of
+/// several capitals (`HTTPServer`), and before a number behind letters (`server2`).
+fn parts(word: &str) -> Vec<Range<usize>> {
+    let is_opaque = word.len() >= OPAQUE_BYTES && switches(word.as_bytes()) * 3 > word.len();
+    let mut starts = vec![0];
+    if !is_opaque && word.chars().any(char::is_lowercase) {
+        let mut characters = word.char_indices().peekable();
+        let mut before = ' ';
+        while let Some((at, character)) = characters.next() {
+            let next_is_small = characters.peek().is_some_and(|(_, next)| next.is_lowercase());
+            let rises = character.is_uppercase()
+                && (before.is_lowercase()
+                    || before.is_numeric()
+                    || (before.is_uppercase() && next_is_small));
+            if at > 0 && rises {
+                starts.push(at);
+            }
+            before = character;
+        }
+    }
+    let ends = starts.iter().skip(1).copied().chain([word.len()]);
+    starts
+        .iter()
+        .copied()
+        .zip(ends)
+        .flat_map(|(start, end)| split_number(word, start..end))
+        .collect()
+}
+
+fn split_number(word: &str, part: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let text = &word[part.clone()];
+    let letters = text.trim_end_matches(|character: char| character.is_ascii_digit());
+    let splits = letters.len() < text.len()
+        && letters.chars().nth(1).is_some()
+        && letters.chars().all(char::is_alphabetic);
+    let middle = if splits { part.start + letters.len() } else { part.end };
+    [part.start..middle, middle..part.end].into_iter().filter(|range| !range.is_empty())
+}
+
+/// Folds case, compatibility forms and diacritics.
+fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let lower = text.nfkd().flat_map(char::to_lowercase);
+    let bare: String = lower.filter(|character| !is_diacritic(*character)).nfc().collect();
+    let is_kept = |character: &char| Class::of(*character) != Class::Between;
+    bare.replace('ß', "ss").chars().filter(is_kept).collect()
+}
+
+/// Marks above and below letters that people leave out when they type: of Latin, Greek, Cyrillic, Hebrew, Arabic.
+fn is_diacritic(character: char) -> bool {
+    matches!(u32::from(character),
+        0x0300..=0x036F | 0x0483..=0x0487 | 0x0591..=0x05BD | 0x064B..=0x065F | 0x0670 | 0x1AB0..=0x1AFF
+        | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF)
+}
+
+fn stemmed(stemmer: &Stemmer, word: String) -> String {
+    if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return word;
+    }
+    stemmer.stem(&word).into_owned()
+}
+
+fn cut(word: &str) -> &str {
+    match word.char_indices().nth(MAX_TERM_CHARS) {
+        Some((end, _)) => &word[..end],
+        None => word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(text: &str, wanted: TermKind) -> Vec<String> {
+        let mut terms = Vec::new();
+        each_term(text, |term, _, kind| {
+            if kind == wanted {
+                terms.push(term.to_owned());
+            }
+            ControlFlow::Continue(())
+        });
+        terms
+    }
+
+    fn parts(text: &str) -> String {
+        of(text, TermKind::Part).join(" ")
+    }
+
+    #[test]
+    fn identifiers_give_their_parts() {
+        for (text, expected) in [
+            ("transformContext", "transform context"),
+            ("tool_call_id TOOL_CALL_ID", "tool call id tool call id"),
+            ("src/store/sqlite.rs:12", "src store sqlite rs 12"),
+            ("HTTPServer2 HTTPServer2Handler", "http server 2 http server 2 handler"),
+            ("utf8 v2 x86_64 i64 8dc0263", "utf 8 v2 x86 64 i64 8dc0263"),
+            ("--no-verify $HOME/.env", "no verifi home env"),
+            ("ÄrgerÜber", "arger uber"),
+        ] {
+            assert_eq!(parts(text), expected, "{text}");
+        }
+        assert_eq!(of("transformContext tool_call x", TermKind::Joined), ["transformcontext"]);
+    }
+
+    #[test]
+    fn words_are_folded_and_stemmed() {
+        for (one, other) in [
+            ("Größe", "GROSSE"),
+            ("café", "cafe\u{301}"),
+            ("ｆｕｌｌ ﬁle", "full file"),
+            ("running", "runs"),
+            ("İstanbul", "istanbul"),
+            ("сло́во", "СЛОВО"),
+            ("ｶﾞｲﾄﾞ", "ガイド"),
+            ("don't it's we’ll", "don it we"),
+        ] {
+            assert_eq!(parts(one), parts(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs_and_the_last_character() {
+        assert_eq!(parts("数据库和SQL索引"), "数据 据库 库和 和 sql 索引 引");
+        assert_eq!(parts("検索エンジン"), "検索 索エ エン ンジ ジン ン");
+        assert_eq!(parts("한국어 검색"), "한국 국어 어 검색 색");
+        assert_eq!(parts("猫"), "猫");
+    }
+
+    #[test]
+    fn data_gives_no_terms_and_hashes_do() {
+        let base64 =
+            "aGVsbG8gd29ybGQhIFRoaXMgaXMgYSB0ZXN0IG9mIGJhc2U2NCBlbmNvZGluZw3Kf9XzQpL1Yt8Wb2"
+                .repeat(9);
+        assert_eq!(parts(&format!("before {base64}== after")), "befor after");
+        assert_eq!(parts(&"0f3a".repeat(100)), "");
+        let hash = "8dc0263f".repeat(8);
+        assert_eq!(parts(&hash), hash);
+        assert_eq!(
+            parts(&format!("a/{hash}/of/a/long/path/that/has/it/inside")).split(' ').nth(1),
+            Some(&*hash)
+        );
+        let path =
+            "a_long_folder_name/with-another/inside/and_one_more/until_it_is_longer_than_a_line.rs";
+        assert!(parts(path).starts_with("a long folder name with anoth"));
+        assert_eq!(parts(&"PK\u{3}\u{4}\u{FFFD}\u{FFFD}ab".repeat(50)), "");
+    }
+
+    #[test]
+    fn long_words_and_long_texts_are_cut() {
+        assert_eq!(parts(&"x".repeat(10_000)), "x".repeat(MAX_TERM_CHARS));
+        assert_eq!(of(&"a ".repeat(MAX_TERMS + 10), TermKind::Part).len(), MAX_TERMS);
+    }
+
+    proptest! {
+        #[test]
+        fn terms_hold_only_what_the_index_keeps(text in "(?s).{0,60}|[a-zA-Z0-9_é日ｶﾞ\u{301} ]{0,60}") {
+            each_term(&text, |term, at, _| {
+                assert!(!term.is_empty() && text.get(at).is_some_and(|found| !found.is_empty()));
+                assert!(
+                    term.chars().all(|c| !c.is_ascii() || c.is_ascii_lowercase() || c.is_ascii_digit()),
+                    "{term:?}"
+                );
+                ControlFlow::Continue(())
+            });
+        }
+
+        #[test]
+        fn the_words_of_a_text_are_those_of_its_lines(lines in prop::collection::vec("[a-zA-Zé日0-9_ ]{0,20}", 0..6)) {
+            let apart: Vec<String> = lines.iter().flat_map(|line| of(line, TermKind::Part)).collect();
+            prop_assert_eq!(of(&lines.join("\n"), TermKind::Part), apart);
+        }
+    }
+}

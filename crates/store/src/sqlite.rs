@@ -1,0 +1,440 @@
+//! A store in one SQLite file that several processes share, or in memory. Only the modules below this one know SQL.
+//!
+//! One connection writes, two read, so that reads never wait for a write; where none writes, a third sees what others
+//! change. Every commit is on disk when it returns (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html,
+//! pragma.html.
+
+mod aside;
+mod collect;
+mod derived;
+mod erase;
+mod failure;
+mod folders;
+mod integrity;
+mod locks;
+mod lost;
+mod mark;
+mod notes;
+mod open;
+mod pack;
+mod place;
+mod query;
+mod read;
+mod relation_data;
+mod relation_index;
+mod relations;
+mod replace;
+mod rows;
+mod schema;
+mod search;
+mod search_index;
+mod write;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use self::failure::Step;
+pub use self::locks::install as install_locks;
+use self::mark::Mark;
+use self::place::Place;
+use super::{
+    Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
+    RelationIndex, Replaced, Replacement, SearchIndex, Size, Upkeep, Version,
+};
+use base::error::{Error, Result};
+use base::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
+
+/// How the file survives a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Journal {
+    /// Write-ahead log: readers and the writer don't wait for each other.
+    WriteAhead,
+    /// Rollback journal, for file systems without shared memory: readers and the writer wait for each other.
+    Rollback,
+}
+
+/// A connection; `None` once closed.
+type Slot = Mutex<Option<Connection>>;
+
+/// What stands for the path of a store in memory.
+pub(super) const IN_MEMORY: &str = ":memory:";
+
+/// A store in SQLite: in one file, or in memory.
+#[derive(Debug)]
+pub struct SqliteBackend {
+    /// `:memory:` for a store in memory.
+    path: PathBuf,
+    /// The file as it was opened, where it can be told from another at its path.
+    place: Option<Place>,
+    store_id: String,
+    journal: Journal,
+    read_only: bool,
+    /// `None` if it cannot be kept, and once closed.
+    mark: Mutex<Option<Mark>>,
+    lost: Option<Lost>,
+    writer: Slot,
+    /// Empty in memory: such a database has a single connection, which reads as well.
+    readers: Vec<Slot>,
+    /// Of a store that is open for reading: sees whether anything changed, without waiting for a reader.
+    watcher: Option<Slot>,
+}
+
+impl SqliteBackend {
+    /// Opens the store at `path`; creates the file and its folders, accessible to their user only, if they are
+    /// missing.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if it is a directory, cannot be created, belongs to another program or stays busy for 10 s;
+    /// `STORE_CORRUPT` if it is not a database or is damaged; `NOT_PRIVATE` if it, its folder or a file beside it is not its user's
+    /// alone, or is a link; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail; `NO_SPACE`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let path = absolute(path)?;
+        let real = open::create(&path)?;
+        let opened = open::writer(&real)?;
+        let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
+        Ok(Self {
+            path,
+            place: Place::of(real),
+            store_id: opened.store_id,
+            journal: opened.journal,
+            read_only: false,
+            mark: Mutex::new(opened.mark),
+            lost: opened.lost,
+            writer: slot(opened.writer),
+            readers,
+            watcher: None,
+        })
+    }
+
+    /// Makes an empty store in memory, gone when it is closed or dropped. Nothing of it touches a disk.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if SQLite refuses, for lack of memory.
+    pub fn in_memory() -> Result<Self> {
+        let path = PathBuf::from(IN_MEMORY);
+        let (connection, store_id) = open::in_memory(&path)?;
+        Ok(Self {
+            path,
+            place: None,
+            store_id,
+            journal: Journal::Rollback,
+            read_only: false,
+            mark: Mutex::new(None),
+            lost: None,
+            writer: slot(connection),
+            readers: Vec::new(),
+            watcher: None,
+        })
+    }
+
+    /// Opens the store at `path` read-only: the file, its log and its schema stay as they are. Writes fail with
+    /// `READ_ONLY`.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; `STORE_UNAVAILABLE` also if there is no such file, or its schema is older than this program's.
+    pub fn open_read_only(path: &Path) -> Result<Self> {
+        let path = absolute(path)?;
+        let viewed = open::viewers(&path)?;
+        Ok(Self {
+            path,
+            place: None,
+            store_id: viewed.store_id,
+            journal: Journal::WriteAhead,
+            read_only: true,
+            mark: Mutex::new(viewed.mark),
+            lost: None,
+            writer: Mutex::new(None),
+            readers: viewed.readers.map(slot).into(),
+            watcher: Some(slot(viewed.watcher)),
+        })
+    }
+
+    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, unchanged, and returns the
+    /// new path. The next [`Self::open`] makes a new store.
+    ///
+    /// # Errors
+    /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be
+    /// moved.
+    pub fn set_aside(path: &Path) -> Result<PathBuf> {
+        aside::set_aside(&absolute(path)?)
+    }
+
+    /// Absolute path of the file; `:memory:` for a store in memory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How the file survives a crash. With [`Journal::Rollback`] on disk the user should be warned.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    /// Acknowledged transactions that were missing when this was opened; the user should be warned.
+    pub fn lost_before(&self) -> Option<&Lost> {
+        self.lost.as_ref()
+    }
+
+    fn read<T>(&self, query: impl FnMut(&Connection) -> Step<T>) -> Result<T> {
+        self.read_by(self.free_reader().as_ref(), query)
+    }
+
+    fn read_by<T>(
+        &self,
+        connection: Option<&Connection>,
+        mut query: impl FnMut(&Connection) -> Step<T>,
+    ) -> Result<T> {
+        let connection = connection.ok_or(Error::Closed { what: "store" })?;
+        let read = failure::while_busy(|| query(connection));
+        read.map_err(|failure| self.explained(failure.at(&self.path)))
+    }
+
+    fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
+        if self.read_only {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
+        let mut slot = lock(&self.writer);
+        let connection = slot.as_mut().ok_or(Error::Closed { what: "store" })?;
+        if let Some(place) = &self.place {
+            place.check(&self.store_id, &self.path)?;
+        }
+        let written = step(connection).map_err(|failure| {
+            self.explained(failure.with_cause(connection, &self.path).at(&self.path))
+        })?;
+        if let Some(place) = &self.place {
+            place.written();
+        }
+        Ok(written)
+    }
+
+    /// That the file is gone or another explains whatever SQLite says of it.
+    fn explained(&self, error: Error) -> Error {
+        let is_of_file = matches!(
+            error,
+            Error::StoreUnavailable { .. } | Error::StoreCorrupt { .. } | Error::NotAStore { .. }
+        );
+        let place = self.place.as_ref().filter(|_| is_of_file);
+        place.and_then(|place| place.check(&self.store_id, &self.path).err()).unwrap_or(error)
+    }
+
+    /// A free reader, or else the first one once it is free; in memory the only connection.
+    fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
+        let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
+        free.unwrap_or_else(|| lock(self.readers.first().unwrap_or(&self.writer)))
+    }
+}
+
+impl Backend for SqliteBackend {
+    fn name(&self) -> &'static str {
+        if self.path == Path::new(IN_MEMORY) { "memory" } else { "sqlite" }
+    }
+
+    fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
+        let receipts = self.write(|connection| {
+            failure::while_busy(|| write::commit_all(connection, transactions, now))
+        })?;
+        if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
+            mark.raise(&self.store_id, last.tx_id);
+        }
+        Ok(receipts)
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.read(|connection| Ok(write::newest(connection)?.unwrap_or((TxId(0), Timestamp(0)))))
+    }
+
+    fn stamp(&self) -> Result<Option<u64>> {
+        let Some(watcher) = &self.watcher else { return Ok(None) };
+        self.read_by(lock(watcher).as_ref(), read::data_version).map(Some)
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.read(|connection| read::get(connection, &self.store_id, id, at))
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.read(|connection| read::history(connection, &self.store_id, id))
+    }
+
+    fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        self.read(|connection| read::find_version(connection, &self.store_id, id, content_hash))
+    }
+
+    fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        self.read(|connection| read::glance(connection, id))
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.read(|connection| read::content(connection, hash))
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        self.read(|connection| read::items(connection, id, at, range.clone()))
+    }
+
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.read(|connection| read::placed_items(connection, id, range.clone()))
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.read(|connection| read::changes(connection, &self.store_id, after, limit))
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        self.read(|connection| read::find_origin(connection, &self.store_id, id, origin))
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
+    }
+
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        self.read(|connection| read::list_before_latest(connection, &self.store_id, kind))
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|connection| query::query(connection, &self.store_id, query))
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.read(|connection| query::has_field(connection, path))
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(query::field_paths)
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.read(|connection| read::find_prefix(connection, prefix, limit))
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.read(|connection| read::find_nickname(connection, nickname))
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.read(|connection| read::nicknames(connection, id))
+    }
+
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        Some(self)
+    }
+
+    fn close(&self) -> Result<()> {
+        // Readers first: the last connection to close moves the log into the file.
+        for slot in self.readers.iter().chain(&self.watcher).chain([&self.writer]) {
+            if let Some(connection) = lock(slot).take() {
+                connection
+                    .close()
+                    .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
+            }
+        }
+        lock(&self.mark).take();
+        Ok(())
+    }
+}
+
+impl Upkeep for SqliteBackend {
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
+        self.read(|connection| read::content_hashes(connection, after, limit))
+    }
+
+    fn search_index(&self) -> &dyn SearchIndex {
+        self
+    }
+
+    fn relation_index(&self) -> &dyn RelationIndex {
+        self
+    }
+
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        self.write(|connection| {
+            erase::overwriting(connection, |connection| {
+                replace::replace(connection, &self.store_id, replacements, banned, newest)
+            })
+        })
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.read(|connection| collect::garbage(connection, &self.path))
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        self.write(|connection| collect::collect(connection, &self.path))
+    }
+
+    fn size(&self) -> Result<Size> {
+        self.read(|connection| collect::size(connection, &self.path))
+    }
+
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        self.read(integrity::check)
+    }
+
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| folders::add(connection, folder)))
+    }
+
+    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.read(folders::all)
+    }
+
+    fn written_after(
+        &self,
+        after: TxId,
+        kind: Option<ObjectType>,
+    ) -> Result<(u64, Option<Timestamp>)> {
+        self.read(|connection| read::written_after(connection, after, kind))
+    }
+
+    fn note(&self, name: &str) -> Result<Option<String>> {
+        self.read(|connection| notes::note(connection, name))
+    }
+
+    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
+    }
+
+    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {
+        self.read(|connection| notes::replaced_after(connection, after))
+    }
+
+    fn lost(&self) -> Result<Vec<Lost>> {
+        let mark = lock(&self.mark);
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+    }
+}
+
+/// An absolute path does not depend on the working folder, and SQLite never reads it as a URI.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: "it is no path".to_owned(),
+        source: Some(error.into()),
+    })
+}
+
+fn slot(connection: Connection) -> Slot {
+    Mutex::new(Some(connection))
+}
+
+/// A poisoned lock is safe to take: an open transaction was rolled back as the panic unwound.
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! What the two derived indexes, of texts and of relations, have in common: the watermark up to which an index holds
+//! the stored versions, filling it in batches, and making it anew. Must not know what an index keeps.
+//!
+//! Texts are read and taken apart without a lock. A short write transaction then adds what came of them, unless another
+//! process has done so meanwhile.
+
+use rusqlite::{
+    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params,
+};
+
+use super::SqliteBackend;
+use super::failure::{self, Failure, Step};
+use super::pack::Packs;
+use super::read;
+use super::rows::{self, ItemRow, VERSION_COLUMNS};
+use crate::Version;
+use base::error::Result;
+use base::object::{Hash, ObjectId};
+
+/// Versions after which a batch ends.
+const BATCH_VERSIONS: usize = 1_000;
+
+/// What an index keeps of one version.
+pub(super) trait Entry: Sized {
+    /// The table whose only row holds the index's watermark, in the columns `tx_id` and `version`.
+    const PROGRESS: &str;
+
+    /// Statements that empty the index and reset the rest of its progress.
+    const CLEAR: &str;
+
+    /// Sum of [`Self::weight`] after which a batch ends: about 20 ms of a write transaction.
+    const BATCH_WEIGHT: usize;
+
+    /// Derives the entry of a version of `object`, with the items that the version added.
+    fn derive(connection: &Connection, object: i64, version: &Version) -> Step<Self>;
+
+    /// The entry's share of a batch.
+    fn weight(&self) -> usize;
+
+    /// Adds the entry after those of all earlier versions.
+    fn add(&self, transaction: &Connection) -> Step<()>;
+
+    /// Removes everything that the index holds of an object.
+    fn remove(transaction: &Connection, object: i64) -> Step<()>;
+
+    /// Whether anything beside versions waits to be taken in.
+    fn awaits_more(_connection: &Connection) -> Step<bool> {
+        Ok(false)
+    }
+
+    /// Takes in what does not come from versions, of one object or of all.
+    fn add_more(_transaction: &Connection, _object: Option<i64>) -> Step<()> {
+        Ok(())
+    }
+
+    /// Drops what no entry needs any more.
+    fn tidy(_transaction: &Connection) -> Step<()> {
+        Ok(())
+    }
+}
+
+/// The last version that an index holds; versions are taken in the order of `(tx_id, version)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Watermark {
+    tx_id: i64,
+    version: i64,
+}
+
+/// What one transaction adds to an index.
+pub(super) struct Batch<E> {
+    before: Watermark,
+    after: Watermark,
+    entries: Vec<E>,
+    /// Whether no version follows.
+    is_last: bool,
+}
+
+impl SqliteBackend {
+    /// Adds all that an index lacks, one short write transaction after another.
+    pub(super) fn fill<E: Entry>(&self) -> Result<()> {
+        while let Some(batch) = self.read(|connection| prepare::<E>(connection, &self.store_id))? {
+            self.write(|connection| failure::while_busy(|| apply(connection, &batch)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Derives the entries that come next; `None` if the index lacks nothing.
+fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Batch<E>>> {
+    // One snapshot: versions and their items belong together.
+    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let before = watermark::<E>(&snapshot)?;
+    let mut batch = Batch { before, after: before, entries: Vec::new(), is_last: true };
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner FROM version AS v
+         JOIN object AS o ON o.object = v.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)
+         ORDER BY v.tx_id, v.version"
+    );
+    let mut statement = snapshot.prepare_cached(&sql)?;
+    let mut found =
+        statement.query(named_params! { ":tx_id": before.tx_id, ":version": before.version })?;
+    let packs = Packs::new(&snapshot);
+    let mut weight = 0;
+    while let Some(row) = found.next()? {
+        if weight >= E::BATCH_WEIGHT || batch.entries.len() >= BATCH_VERSIONS {
+            batch.is_last = false;
+            return Ok(Some(batch));
+        }
+        let version = rows::version(row, store_id, &packs)?;
+        let entry = E::derive(&snapshot, row.get("owner")?, &version)?;
+        weight += entry.weight();
+        batch.after = Watermark { tx_id: version.tx_id.0, version: row.get("row")? };
+        batch.entries.push(entry);
+    }
+    Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
+}
+
+/// Adds a batch, unless another process has done so.
+fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if watermark::<E>(&transaction)? != batch.before {
+        return Ok(transaction.rollback()?);
+    }
+    for entry in &batch.entries {
+        entry.add(&transaction)?;
+    }
+    if batch.is_last && E::awaits_more(&transaction)? {
+        E::add_more(&transaction, None)?;
+    }
+    set_watermark::<E>(&transaction, batch.after)?;
+    Ok(transaction.commit()?)
+}
+
+/// Number of versions that the index lacks.
+pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
+    let Watermark { tx_id, version } = watermark::<E>(connection)?;
+    let sql = "SELECT count(*) FROM version
+               WHERE tx_id >= :tx_id AND (tx_id, version) > (:tx_id, :version)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let parameters = named_params! { ":tx_id": tx_id, ":version": version };
+    Ok(statement.query_row(parameters, |row| row.get::<_, i64>(0))?.unsigned_abs())
+}
+
+/// Derives the entries of some objects anew, in a transaction of its own.
+pub(super) fn reindex<E: Entry>(
+    connection: &mut Connection,
+    store_id: &str,
+    ids: &[ObjectId],
+) -> Step<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    reindex_within::<E>(&transaction, store_id, ids)?;
+    Ok(transaction.commit()?)
+}
+
+/// Derives the entries of some objects anew, from the versions that are stored now.
+pub(super) fn reindex_within<E: Entry>(
+    transaction: &Connection,
+    store_id: &str,
+    ids: &[ObjectId],
+) -> Step<()> {
+    let Watermark { tx_id, version } = watermark::<E>(transaction)?;
+    let sql = format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
+         WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version) ORDER BY v.tx_id"
+    );
+    let packs = Packs::new(transaction);
+    for id in ids {
+        let object: Option<i64> = transaction
+            .prepare_cached("SELECT object FROM object WHERE id = :id")?
+            .query_row(named_params! { ":id": id.as_str() }, |row| row.get(0))
+            .optional()?;
+        let Some(object) = object else { continue };
+        E::remove(transaction, object)?;
+        let parameters = named_params! { ":object": object, ":tx_id": tx_id, ":version": version };
+        let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
+        for version in read::collect(transaction, &sql, parameters, read)? {
+            E::derive(transaction, object, &version)?.add(transaction)?;
+        }
+        E::add_more(transaction, Some(object))?;
+    }
+    E::tidy(transaction)
+}
+
+/// Empties the index.
+pub(super) fn clear<E: Entry>(connection: &mut Connection) -> Step<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(E::CLEAR)?;
+    set_watermark::<E>(&transaction, Watermark { tx_id: 0, version: 0 })?;
+    Ok(transaction.commit()?)
+}
+
+/// Reads a content. One that is damaged counts as missing: `doctor` reports it, and the versions after it are still
+/// indexed.
+pub(super) fn readable(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
+    match read::content(connection, hash) {
+        Err(Failure::Damaged(_)) => Ok(None),
+        text => text,
+    }
+}
+
+/// The items that a version added to its list.
+pub(super) struct AddedItems {
+    /// Position of the first of them; the number of items where there are none.
+    pub keep: i64,
+    /// Positions and texts, in order, without damaged ones.
+    pub texts: Vec<(u64, String)>,
+}
+
+/// Reads the items that a version added; `None` for a document without items.
+pub(super) fn added_items(
+    connection: &Connection,
+    object: i64,
+    version: &Version,
+) -> Step<Option<AddedItems>> {
+    if version.items_hash.is_none() {
+        return Ok(None);
+    }
+    let keep = first_added(connection, object, version)?;
+    let sql = format!(
+        "SELECT {} FROM item AS i WHERE i.object = :object AND i.position >= :keep
+         AND i.from_tx = :tx_id ORDER BY i.position",
+        ItemRow::COLUMNS
+    );
+    let parameters = named_params! { ":object": object, ":keep": keep, ":tx_id": version.tx_id.0 };
+    let packs = Packs::new(connection);
+    let read = |row: &Row<'_>| match ItemRow::read(row, &packs) {
+        Err(Failure::Damaged(_)) => Ok(None),
+        item => item.map(|item| Some((item.position, item.text))),
+    };
+    let texts = read::collect(connection, &sql, parameters, read)?;
+    Ok(Some(AddedItems { keep, texts: texts.into_iter().flatten().collect() }))
+}
+
+fn first_added(connection: &Connection, object: i64, version: &Version) -> Step<i64> {
+    let mut keep = i64::try_from(version.item_count).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(
+        "SELECT position, from_tx FROM item WHERE object = :object AND position < :end
+         ORDER BY position DESC, from_tx DESC",
+    )?;
+    let mut found = statement.query(named_params! { ":object": object, ":end": keep })?;
+    while let Some(row) = found.next()? {
+        let (position, from_tx): (i64, i64) = (row.get(0)?, row.get(1)?);
+        if from_tx == version.tx_id.0 {
+            keep = position;
+        } else if from_tx < version.tx_id.0 && position < keep {
+            break;
+        }
+    }
+    Ok(keep)
+}
+
+fn watermark<E: Entry>(connection: &Connection) -> Step<Watermark> {
+    let sql = format!("SELECT tx_id, version FROM {}", E::PROGRESS);
+    let read = |row: &Row<'_>| Ok(Watermark { tx_id: row.get(0)?, version: row.get(1)? });
+    Ok(connection.prepare_cached(&sql)?.query_row([], read)?)
+}
+
+fn set_watermark<E: Entry>(transaction: &Connection, watermark: Watermark) -> Step<()> {
+    let Watermark { tx_id, version } = watermark;
+    let sql = format!("UPDATE {} SET tx_id = :tx_id, version = :version", E::PROGRESS);
+    let parameters = named_params! { ":tx_id": tx_id, ":version": version };
+    transaction.prepare_cached(&sql)?.execute(parameters)?;
+    Ok(())
+}

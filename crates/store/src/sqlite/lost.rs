@@ -1,0 +1,131 @@
+//! Acknowledged transactions that the file no longer holds: finds them by the acknowledged mark and records them in
+//! `meta`; later transactions skip their numbers. Must not repair anything.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
+
+use super::failure::{Failure, Step};
+use super::mark::Mark;
+use super::schema::Migrated;
+use super::write;
+use crate::Lost;
+use base::clock::system_time;
+use base::object::{Timestamp, TxId};
+
+/// Compares a store that was just opened with its mark and records what is missing. Numbers go on above the mark, since a
+/// `tx_id` is part of portable identities and must never stand for two transactions.
+pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> Step<Option<Lost>> {
+    if store.is_new {
+        return note_replaced(writer, &store.store_id, mark);
+    }
+    if missing(writer, &store.store_id, mark)?.is_none() {
+        mark.raise(&store.store_id, newest(writer)?);
+        return Ok(None);
+    }
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Check again, now that no other process can record it.
+    let Some(lost) = missing(&transaction, &store.store_id, mark)? else { return Ok(None) };
+    let time = write::newest(&transaction)?.map_or(Timestamp(0), |(_, time)| time);
+    transaction.execute(
+        "INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)",
+        named_params! { ":tx_id": lost.to.0, ":system_time": time.0 },
+    )?;
+    record(&transaction, &lost)?;
+    transaction.commit()?;
+    Ok(Some(lost))
+}
+
+/// The recorded losses, and what is missing now but not recorded yet.
+pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) -> Step<Vec<Lost>> {
+    let sql = "SELECT value FROM meta WHERE key >= 'lost:' AND key < 'lost;' ORDER BY key";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut found = statement.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = found.next()? {
+        let text: String = row.get(0)?;
+        all.push(serde_json::from_str::<Lost>(&text).map_err(Failure::damaged)?);
+    }
+    let unrecorded = mark.map(|mark| missing(connection, store_id, mark)).transpose()?;
+    all.extend(unrecorded.flatten());
+    all.sort_by_key(|lost| lost.noticed);
+    Ok(all)
+}
+
+/// Transactions between the newest in the file and the mark. The mark is read first: it never runs ahead of the file.
+fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
+    let Some(acknowledged) = mark.newest(store_id) else { return Ok(None) };
+    let newest = newest(connection)?;
+    Ok((acknowledged > newest).then(|| Lost {
+        store_id: store_id.to_owned(),
+        from: TxId(newest.0 + 1),
+        to: acknowledged,
+        noticed: system_time(),
+    }))
+}
+
+/// A new store where a mark tells of another: that one's file is gone, or its log before anything was moved into the file. It may tell
+/// of the new one already, if another process has opened it since it was made.
+fn note_replaced(writer: &mut Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
+    let Some(replaced) = mark.newest_of_others(store_id) else { return Ok(None) };
+    let lost = Lost {
+        store_id: replaced.store_id,
+        from: TxId(1),
+        to: replaced.tx_id,
+        noticed: system_time(),
+    };
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    record(&transaction, &lost)?;
+    transaction.commit()?;
+    mark.clear();
+    mark.raise(store_id, newest(writer)?);
+    Ok(Some(lost))
+}
+
+fn record(transaction: &Transaction<'_>, lost: &Lost) -> Step<()> {
+    let key = format!("lost:{}:{}", lost.store_id, lost.to);
+    let value = serde_json::to_string(lost).map_err(Failure::damaged)?;
+    transaction.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
+        named_params! { ":key": key, ":value": value },
+    )?;
+    Ok(())
+}
+
+fn newest(connection: &Connection) -> Step<TxId> {
+    Ok(write::newest(connection)?.map_or(TxId(0), |(tx_id, _)| tx_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::sqlite::{locks, schema};
+
+    fn new_store(path: &Path) -> (Connection, Migrated, Mark) {
+        locks::install();
+        let mut connection = Connection::open(path).unwrap();
+        let migrated = schema::migrate(&mut connection, path).unwrap();
+        (connection, migrated, Mark::open(path).unwrap().unwrap())
+    }
+
+    #[test]
+    fn a_store_that_another_process_opens_while_it_is_made_has_lost_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, store, mark) = new_store(&folder.path().join("store.sqlite"));
+        mark.raise(&store.store_id, TxId(0));
+        assert_eq!(note(&mut writer, &store, &mark).unwrap(), None);
+        assert_eq!(mark.newest(&store.store_id), Some(TxId(0)), "the mark stays");
+    }
+
+    #[test]
+    fn a_store_in_the_place_of_another_says_so_even_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, store, mark) = new_store(&folder.path().join("store.sqlite"));
+        mark.raise("another", TxId(7));
+        mark.raise(&store.store_id, TxId(0));
+        let lost = note(&mut writer, &store, &mark).unwrap().unwrap();
+        assert_eq!((lost.store_id.as_str(), lost.to), ("another", TxId(7)));
+        assert_eq!(mark.newest_of_others(&store.store_id), None);
+        assert_eq!(mark.newest(&store.store_id), Some(TxId(0)));
+    }
+}

@@ -1,0 +1,279 @@
+//! Opens the store's file: creates it for its user only, refuses one that is not, makes connections and sets them up. Must not read objects.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use uuid::Uuid;
+
+use super::aside::{BESIDE, with_suffix};
+use super::failure::{self, Step};
+use super::mark::Mark;
+use super::{Journal, locks, lost, query, schema};
+use crate::Lost;
+use base::error::{Error, Result};
+use files::{Mounts, private};
+
+/// Statements kept prepared per connection; there are about 25 in all.
+const STATEMENTS: usize = 32;
+
+/// A write-ahead log that grew beyond this is cut when it starts over.
+const WAL_LIMIT_BYTES: i64 = 64 << 20;
+
+/// A file that was opened for writing.
+pub(super) struct Opened {
+    pub writer: Connection,
+    pub store_id: String,
+    pub journal: Journal,
+    /// `None` if it cannot be kept.
+    pub mark: Option<Mark>,
+    /// Transactions that were found missing just now.
+    pub lost: Option<Lost>,
+}
+
+/// Creates the file and its folders, accessible to their user only, if they are missing. Returns where the file is: its folder by
+/// its canonical path, so that there is no link in the way that was not checked.
+///
+/// # Errors
+/// `NOT_PRIVATE`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NO_SPACE`.
+pub(super) fn create(path: &Path) -> Result<PathBuf> {
+    // Where SQLite has the locks of the process, closing any descriptor of a file drops them all (see `locks`). So no thread may open
+    // the file while another has just made it.
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    let fail = |error: std::io::Error| match error.kind() {
+        ErrorKind::StorageFull => Error::NoSpace { path: path.to_owned() },
+        _ => unavailable(path, "it cannot be created", Some(error)),
+    };
+    if let Some(folder) = path.parent() {
+        private::create_folder(folder).map_err(fail)?;
+    }
+    let real = in_canonical_folder(path).map_err(fail)?;
+    match fs::symlink_metadata(&real) {
+        Ok(metadata) if metadata.is_dir() => Err(unavailable(path, "it is a directory", None)),
+        Ok(metadata) => {
+            check_private(&real)?;
+            // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write over it.
+            if metadata.len() == 1 {
+                let source = "file is not a database".into();
+                return Err(Error::NotAStore { path: path.to_owned(), source });
+            }
+            Ok(real)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            check_private(&real)?;
+            match private::create_new(&real) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(fail(error)),
+                _ => Ok(real),
+            }
+        }
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Refuses a store that is not its user's alone, or whose folder or files beside it are not.
+fn check_private(real: &Path) -> Result<()> {
+    if let Some(folder) = real.parent() {
+        private::check_folder(folder)?;
+    }
+    private::check_file(real)?;
+    BESIDE.iter().try_for_each(|suffix| private::check_file(&with_suffix(real, suffix)))
+}
+
+/// Windows: the path as it is. Its canonical form is one that not every program takes, and links are not followed silently there.
+fn in_canonical_folder(path: &Path) -> std::io::Result<PathBuf> {
+    match (path.parent(), path.file_name()) {
+        _ if cfg!(windows) => Ok(path.to_owned()),
+        (Some(folder), Some(name)) => Ok(folder.canonicalize()?.join(name)),
+        _ => Ok(path.to_owned()),
+    }
+}
+
+fn unavailable(path: &Path, problem: &str, source: Option<std::io::Error>) -> Error {
+    Error::StoreUnavailable {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+        source: source.map(Into::into),
+    }
+}
+
+/// Opens the connection that writes, checks the file and brings its schema up to date. The path is that of [`create`].
+pub(super) fn writer(path: &Path) -> Result<Opened> {
+    // Open the mark first, so that the store is not set aside meanwhile. A missing one is created once the file is
+    // known to be ours.
+    let mut mark = Mark::open_existing(path)?;
+    let mut open = || {
+        let mut writer = connect(path)?;
+        schema::check(&writer, path)?;
+        if mark.is_none() {
+            mark = Mark::open(path)?;
+        }
+        if writer.is_readonly("main")? {
+            return Err(Error::ReadOnly { path: path.to_owned() }.into());
+        }
+        let journal = set_journal(&writer, path)?;
+        let migrated = schema::migrate(&mut writer, path)
+            .map_err(|failure| failure.with_cause(&writer, path))?;
+        if migrated.is_new {
+            // The tables and the ID stand in the file from the start, whatever becomes of its log. If it fails now, the log is
+            // moved later.
+            let _ = writer.pragma_query(None, "wal_checkpoint", |_| Ok(()));
+        }
+        let note = |mark| lost::note(&mut writer, &migrated, mark);
+        let lost = mark.as_ref().map(note).transpose()?.flatten();
+        Ok((writer, migrated.store_id, journal, lost))
+    };
+    let opened = failure::while_busy(&mut open).map_err(|failure| {
+        if failure.is_cannot_open() && folder_is_read_only(path) {
+            return Error::ReadOnly { path: path.to_owned() };
+        }
+        failure.at(path)
+    });
+    let (writer, store_id, journal, lost) = opened?;
+    Ok(Opened { writer, store_id, journal, mark, lost })
+}
+
+/// Makes an empty database in memory, with the tables of a store; returns its only connection and the store's ID.
+pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
+    let open = || {
+        let mut connection = connect(path)?;
+        // It runs the statements of writer and readers.
+        connection.set_prepared_statement_cache_capacity(4 * STATEMENTS);
+        let store_id = schema::migrate(&mut connection, path)?.store_id;
+        query::register(&connection)?;
+        Ok((connection, store_id))
+    };
+    open().map_err(|failure: failure::Failure| failure.at(path))
+}
+
+/// Opens a connection that only reads.
+pub(super) fn reader(path: &Path) -> Result<Connection> {
+    let open = || {
+        let reader = connect(path)?;
+        reader.pragma_update(None, "query_only", true)?;
+        query::register(&reader)?;
+        // Opens the log, which cannot be found any more once the file was deleted.
+        reader.pragma_query_value(None, "user_version", |_| Ok(()))?;
+        Ok(reader)
+    };
+    failure::while_busy(open).map_err(|failure| failure.at(path))
+}
+
+/// A file that was opened read-only.
+pub(super) struct Viewed {
+    pub readers: [Connection; 2],
+    pub watcher: Connection,
+    pub store_id: String,
+    pub mark: Option<Mark>,
+}
+
+/// Opens connections that leave the file and its log as they are. Nothing is made, brought up to date or moved.
+pub(super) fn viewers(path: &Path) -> Result<Viewed> {
+    let missing = |error| unavailable(path, "it cannot be found", Some(error));
+    let real = in_canonical_folder(path).map_err(missing)?;
+    if fs::symlink_metadata(&real).map_err(missing)?.is_dir() {
+        return Err(unavailable(path, "it is a directory", None));
+    }
+    check_private(&real)?;
+    let path = real.as_path();
+    let view = |how: How| -> Step<([Connection; 2], Connection, String)> {
+        let open = || -> Step<Connection> {
+            let viewer = connect_with(path, how)?;
+            schema::check(&viewer, path)?;
+            query::register(&viewer)?;
+            Ok(viewer)
+        };
+        let readers = [open()?, open()?];
+        let store_id = schema::identity(&readers[0], path)?;
+        Ok((readers, connect_with(path, how)?, store_id))
+    };
+    let viewed = failure::while_busy(|| match view(How::Read) {
+        Err(failure)
+            if (failure.is_cannot_open() || failure.is_read_only())
+                && folder_is_read_only(path) =>
+        {
+            if has_log(path) {
+                return Err(Error::ReadOnly { path: path.to_owned() }.into());
+            }
+            view(How::ReadAlone)
+        }
+        viewed => viewed,
+    });
+    let (readers, watcher, store_id) = viewed.map_err(|failure| failure.at(path))?;
+    Ok(Viewed { readers, watcher, store_id, mark: Mark::open_read_only(path) })
+}
+
+/// Whether there is a log that holds something.
+fn has_log(path: &Path) -> bool {
+    fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+}
+
+/// What a connection may do.
+#[derive(Clone, Copy)]
+enum How {
+    Write,
+    Read,
+    /// Only for a file that no process can write: without locks, and without the log's shared memory beside it.
+    ReadAlone,
+}
+
+fn connect(path: &Path) -> Step<Connection> {
+    // Opened for writing by readers too: in WAL mode they take part in the shared memory.
+    connect_with(path, How::Write)
+}
+
+fn connect_with(path: &Path, how: How) -> Step<Connection> {
+    locks::install();
+    let (access, path) = match how {
+        How::Write => (OpenFlags::SQLITE_OPEN_READ_WRITE, path.to_owned()),
+        How::Read => (OpenFlags::SQLITE_OPEN_READ_ONLY, path.to_owned()),
+        How::ReadAlone => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            (flags, immutable_uri(path).into())
+        }
+    };
+    // One thread at a time uses a connection, so SQLite's own mutexes are not needed.
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(failure::wait_for_lock))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Without this, SQLite prepares most statements anew at every use, in case the new values suggest another plan; that took
+    // most of the time of a `get`. See sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(connection)
+}
+
+/// See sqlite.org/uri.html.
+fn immutable_uri(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path };
+    format!("file:{path}?immutable=1")
+}
+
+fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
+    // The folder, not the file: where SQLite has the locks of the process, closing the file would drop them.
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let is_remote = folder.is_some_and(|folder| Mounts::read().is_remote(&folder));
+    let wanted = if is_remote { "DELETE" } else { "WAL" };
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "journal_size_limit", WAL_LIMIT_BYTES)?;
+    Ok(if mode.eq_ignore_ascii_case("wal") { Journal::WriteAhead } else { Journal::Rollback })
+}
+
+/// Whether no file can be created beside the store's, found by trying. SQLite only reports that it could not open
+/// one.
+fn folder_is_read_only(path: &Path) -> bool {
+    let probe: PathBuf = path.with_file_name(format!(".palimpsest-{}", Uuid::now_v7()));
+    match private::create_new(&probe) {
+        // Left behind, the probe would only be an empty file; there is nobody to tell.
+        Ok(_) => fs::remove_file(&probe).is_err(),
+        Err(error) => {
+            matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Metadata queries in SQL. The statement finds versions and joins conditions. `store::query` decides whether a value
+//! fits, through functions registered with every reading connection. Values are bound, never written into a
+//! statement.
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::{Value as SqlValue, ValueRef};
+use rusqlite::{Connection, Result as SqlResult, ToSql, ffi};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::failure::{Failure, Step};
+use super::pack::{self, Packs};
+use super::read::{Point, clip, end_of_prefix};
+use super::rows::{self, VERSION_COLUMNS};
+use crate::query::{Field, FieldPaths, key_of, values_in};
+use crate::{Comparison, Condition, Literal, Query, Test, Version};
+use base::error::Error;
+use base::object::{FieldPath, FieldStep};
+
+/// Whether one of the values at a place fits: `fits(value, steps, test)`.
+const FITS: &str = "palimpsest_fits";
+
+/// Bytes that order the first value at a place, or NULL: `order_key(value, steps)`.
+const ORDER_KEY: &str = "palimpsest_order_key";
+
+/// Fields as JSON, from those of a row and the pack that they may be in: `fields(fields, pack)`.
+const FIELDS: &str = "palimpsest_fields";
+
+/// A property of `version AS v`: the payload field of that name, else what is derived from the text, as the relation of the
+/// kind `Properties` (10).
+macro_rules! property {
+    ($name:literal) => {
+        concat!(
+            "coalesce(palimpsest_fields(v.fields, (SELECT p.texts FROM pack AS p WHERE p.pack = \
+             CAST(v.fields AS INTEGER) / 4096)) -> '$.",
+            $name,
+            "', (SELECT r.data -> '$.written.properties.",
+            $name,
+            "' FROM relation AS r WHERE r.object = v.object AND r.part = -1 AND r.kind = 10 \
+             AND r.from_tx <= v.tx_id AND (r.until_tx IS NULL OR r.until_tx > v.tx_id)))"
+        )
+    };
+}
+
+/// The fields of `version AS v`.
+const FIELDS_OF_V: &str = "palimpsest_fields(v.fields, (SELECT p.texts FROM pack AS p WHERE p.pack = \
+     CAST(v.fields AS INTEGER) / 4096))";
+
+/// Registers the functions that queries use.
+pub(super) fn register(connection: &Connection) -> SqlResult<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function(FITS, 3, flags, |context| {
+        let test = parsed::<Test>(context, 2)?;
+        Ok(values(context)?.iter().any(|value| test.fits(value)))
+    })?;
+    connection.create_scalar_function(FIELDS, 2, flags, |context| {
+        let stored = context.get_raw(0).as_str().map_err(|_| damaged())?.to_owned();
+        match (rows::fields_place(&stored), context.get_raw(1)) {
+            (None, _) => Ok(stored),
+            (Some(place), ValueRef::Blob(frame)) => {
+                pack::text(frame, place).map_err(|_| damaged())?.ok_or_else(damaged)
+            }
+            _ => Err(damaged()),
+        }
+    })?;
+    connection.create_scalar_function(ORDER_KEY, 2, flags, |context| {
+        Ok(values(context)?.first().map(key_of))
+    })
+}
+
+pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> Step<Vec<Version>> {
+    query.check()?;
+    let Point { condition: visible, value: at } = Point::new(query.at);
+    let mut sql = Sql { text: String::new(), parameters: vec![(":at".to_owned(), at.into())] };
+    sql.push(&format!(
+        "SELECT {VERSION_COLUMNS} FROM object AS o
+         JOIN version AS v ON v.object = o.object AND v.tx_id =
+         (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {visible})
+         JOIN tx AS t ON t.tx_id = v.tx_id WHERE "
+    ));
+    match &query.condition {
+        Some(condition) => sql.condition(condition)?,
+        None => sql.push("TRUE"),
+    }
+    sql.push(" ORDER BY ");
+    for order in &query.order {
+        sql.order_key(&Field::of(&order.field)?)?;
+        sql.push(if order.descending { " DESC NULLS LAST, " } else { " ASC NULLS LAST, " });
+    }
+    sql.push("o.id LIMIT ");
+    // Negative: no limit.
+    sql.bind(query.limit.map_or(-1, clip));
+    sql.push(" OFFSET ");
+    sql.bind(clip(query.offset));
+    let mut statement = connection.prepare(&sql.text)?;
+    let parameters: Vec<(&str, &dyn ToSql)> =
+        sql.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect();
+    let mut found = statement.query(&*parameters)?;
+    let mut versions = Vec::new();
+    let packs = Packs::new(connection);
+    while let Some(row) = found.next()? {
+        versions.push(rows::version(row, store_id, &packs)?);
+    }
+    Ok(versions)
+}
+
+pub(super) fn has_field(connection: &Connection, path: &FieldPath) -> Step<bool> {
+    let mut sql = Sql { text: String::new(), parameters: Vec::new() };
+    // Newest first, where a field that is in use is found soon.
+    sql.push(
+        "SELECT EXISTS (SELECT 1 FROM version AS v JOIN object AS o ON o.object = v.object
+              JOIN tx AS t ON t.tx_id = v.tx_id WHERE ",
+    );
+    sql.test(&Field::of(path)?, &Test::Exists)?;
+    sql.push(" ORDER BY v.version DESC)");
+    let parameters: Vec<(&str, &dyn ToSql)> =
+        sql.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect();
+    Ok(connection.prepare(&sql.text)?.query_row(&*parameters, |row| row.get(0))?)
+}
+
+pub(super) fn field_paths(connection: &Connection) -> Step<Vec<FieldPath>> {
+    let mut statement =
+        connection.prepare_cached("SELECT fields FROM version ORDER BY version DESC")?;
+    let mut found = statement.query([])?;
+    let packs = Packs::new(connection);
+    let mut paths = FieldPaths::default();
+    while let Some(row) = found.next()? {
+        if paths
+            .add(&rows::fields(row.get_ref(0)?.as_str().map_err(Failure::damaged)?, &packs)?)
+            .is_break()
+        {
+            break;
+        }
+    }
+    Ok(paths.into_list())
+}
+
+/// A statement under construction.
+struct Sql {
+    text: String,
+    parameters: Vec<(String, SqlValue)>,
+}
+
+impl Sql {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn bind(&mut self, value: impl Into<SqlValue>) {
+        let name = format!(":p{}", self.parameters.len());
+        self.text.push_str(&name);
+        self.parameters.push((name, value.into()));
+    }
+
+    /// Never NULL, so that `NOT` turns it round.
+    fn condition(&mut self, condition: &Condition) -> Step<()> {
+        match condition {
+            Condition::All(all) => self.joined(all, " AND ", "TRUE"),
+            Condition::Any(any) => self.joined(any, " OR ", "FALSE"),
+            Condition::Not(inner) => {
+                self.push("NOT (");
+                self.condition(inner)?;
+                self.push(")");
+                Ok(())
+            }
+            Condition::Test(path, test) => {
+                let field = Field::of(path)?;
+                if self.by_index(&field, test) { Ok(()) } else { self.test(&field, test) }
+            }
+        }
+    }
+
+    fn joined(&mut self, conditions: &[Condition], word: &str, none: &str) -> Step<()> {
+        if conditions.is_empty() {
+            self.push(none);
+        }
+        for (place, condition) in conditions.iter().enumerate() {
+            self.push(if place > 0 { word } else { "" });
+            self.push("(");
+            self.condition(condition)?;
+            self.push(")");
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, field: &Field, test: &Test) -> Step<()> {
+        let (column, steps) = column(field);
+        if *field == Field::Nickname {
+            self.push("EXISTS (SELECT 1 FROM nickname AS n WHERE n.object = o.object AND ");
+        }
+        self.push(FITS);
+        self.push("(");
+        self.push(column);
+        self.push(", ");
+        self.bind(steps.map(json).transpose()?);
+        self.push(", ");
+        self.bind(json(test)?);
+        self.push(")");
+        if *field == Field::Nickname {
+            self.push(")");
+        }
+        Ok(())
+    }
+
+    fn order_key(&mut self, field: &Field) -> Step<()> {
+        let (column, steps) = column(field);
+        self.push(ORDER_KEY);
+        self.push("(");
+        self.push(match field {
+            Field::Nickname => {
+                "(SELECT min(n.nickname) FROM nickname AS n WHERE n.object = o.object)"
+            }
+            _ => column,
+        });
+        self.push(", ");
+        self.bind(steps.map(json).transpose()?);
+        self.push(")");
+        Ok(())
+    }
+
+    /// Adds a test in a form that an index can answer; false if there is no such form.
+    fn by_index(&mut self, field: &Field, test: &Test) -> bool {
+        let column = match field {
+            Field::Id => "o.id",
+            Field::Kind => "o.type",
+            Field::TxId => "v.tx_id",
+            Field::SystemTime => "t.system_time",
+            _ => return false,
+        };
+        let is_text = matches!(field, Field::Id | Field::Kind);
+        match test {
+            Test::Compare(comparison, literal) => {
+                let value = match literal {
+                    Literal::Text(given) | Literal::Time(_, given) if is_text => {
+                        SqlValue::from(given.clone())
+                    }
+                    Literal::Time(time, _) if !is_text => SqlValue::from(time.0),
+                    Literal::Number(number) if !is_text => match number.as_i64() {
+                        Some(whole) => SqlValue::from(whole),
+                        None => return false,
+                    },
+                    _ => return false,
+                };
+                self.push(column);
+                self.push(match comparison {
+                    Comparison::Equal => " = ",
+                    Comparison::NotEqual => " <> ",
+                    Comparison::Less => " < ",
+                    Comparison::AtMost => " <= ",
+                    Comparison::Greater => " > ",
+                    Comparison::AtLeast => " >= ",
+                });
+                let leaves_out_toolcalls = *field == Field::Kind
+                    && *comparison == Comparison::Equal
+                    && value != SqlValue::from("toolcall".to_owned());
+                self.bind(value);
+                if leaves_out_toolcalls {
+                    // Said so that the index that leaves out toolcalls may be used.
+                    self.push(" AND o.type <> 'toolcall'");
+                }
+            }
+            Test::StartsWith(start) if is_text => {
+                self.push(column);
+                self.push(" >= ");
+                self.bind(start.clone());
+                if let Some(end) = end_of_prefix(start) {
+                    self.push(" AND ");
+                    self.push(column);
+                    self.push(" < ");
+                    self.bind(end);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Where the values of a field are: a column, and the steps inside where that is JSON.
+fn column(field: &Field) -> (&'static str, Option<&[FieldStep]>) {
+    match field {
+        Field::Id => ("o.id", None),
+        Field::Kind => ("o.type", None),
+        Field::Source(steps) => ("o.source", Some(steps)),
+        Field::IdentityHash => ("lower(hex(o.identity_hash))", None),
+        Field::TxId => ("v.tx_id", None),
+        Field::SystemTime => ("t.system_time", None),
+        Field::OriginStore => {
+            ("coalesce(v.origin_store, (SELECT value FROM meta WHERE key = 'store_id'))", None)
+        }
+        Field::OriginTx => ("coalesce(v.origin_tx, v.tx_id)", None),
+        Field::OriginTime => ("coalesce(v.origin_time, t.system_time)", None),
+        Field::ContentHash => ("lower(hex(v.content_hash))", None),
+        Field::SourceHash => ("lower(nullif(hex(v.source_hash), ''))", None),
+        Field::HasContent => ("iif(v.content IS NULL, 'false', 'true')", Some(&[])),
+        Field::ItemCount => ("v.item_count", None),
+        Field::Redacted(steps) => ("v.redacted", Some(steps)),
+        Field::Forgotten => ("iif(o.forgotten, 'true', 'false')", Some(&[])),
+        Field::Nickname => ("n.nickname", None),
+        Field::Additional(steps) => ("v.additional", Some(steps)),
+        Field::Payload(steps) => (FIELDS_OF_V, Some(steps)),
+        Field::Tags(steps) => (property!("tags"), Some(steps)),
+        Field::FrontMatter(steps) => (property!("front_matter"), Some(steps)),
+    }
+}
+
+/// The values at the place that the first two arguments name.
+fn values(context: &Context<'_>) -> SqlResult<Vec<Value>> {
+    let steps = match context.get_raw(1) {
+        ValueRef::Null => None,
+        _ => Some(parsed::<Vec<FieldStep>>(context, 1)?),
+    };
+    let value = match (context.get_raw(0), steps) {
+        (ValueRef::Null, _) => return Ok(Vec::new()),
+        (ValueRef::Text(text), Some(steps)) => {
+            let text = std::str::from_utf8(text).map_err(|_| damaged())?;
+            return values_in(text, &steps).map_err(|_| damaged());
+        }
+        (ValueRef::Text(text), None) => {
+            Value::from(std::str::from_utf8(text).map_err(|_| damaged())?)
+        }
+        (ValueRef::Integer(number), None) => Value::from(number),
+        _ => return Err(damaged()),
+    };
+    Ok(vec![value])
+}
+
+/// An argument that is the same for all rows, parsed once.
+fn parsed<T: DeserializeOwned + Send + Sync + 'static>(
+    context: &Context<'_>,
+    argument: std::ffi::c_int,
+) -> SqlResult<std::sync::Arc<T>> {
+    context.get_or_create_aux(argument, |value| -> Result<T, rusqlite::Error> {
+        serde_json::from_str(value.as_str()?).map_err(|_| damaged())
+    })
+}
+
+/// The error for a value that was not written like this.
+fn damaged() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
+}
+
+fn json(value: &(impl Serialize + ?Sized)) -> Step<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()).into())
+}

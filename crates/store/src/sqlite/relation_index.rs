@@ -1,0 +1,154 @@
+//! Writes the index of relations: the entries for each version. Must not answer questions, see `relations`; `derived`
+//! fills and renews the index.
+
+use rusqlite::{Connection, Row, named_params};
+use serde::{Deserialize, Serialize};
+
+use super::derived::{self, Entry};
+use super::failure::{Failure, Step};
+use super::{read, relation_data};
+use crate::relations::{of_item, of_version};
+use crate::{Relation, RelationPlace, Version, Written};
+
+/// `relation.part` of relations in a version's fields and content.
+const VERSION: i64 = -1;
+
+/// The part of a relation that is kept as JSON: all but its kind.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Data {
+    pub(super) written: Written,
+    pub(super) place: RelationPlace,
+}
+
+/// The relations of a version.
+pub(super) struct Relations {
+    object: i64,
+    tx_id: i64,
+    rows: Vec<Stored>,
+    /// Relations of the items that the version added, with their positions.
+    items: Vec<(i64, Vec<Stored>)>,
+    /// Number of items that the version kept; `None` for a document without items.
+    keep: Option<i64>,
+}
+
+/// A relation as it is kept.
+#[derive(PartialEq, Eq)]
+struct Stored {
+    kind: u8,
+    key: String,
+    data: String,
+}
+
+impl Entry for Relations {
+    const PROGRESS: &str = "relation_progress";
+
+    const CLEAR: &str = "DELETE FROM relation; DELETE FROM relation_key;";
+
+    /// Relations.
+    const BATCH_WEIGHT: usize = 2_000;
+
+    fn derive(connection: &Connection, object: i64, version: &Version) -> Step<Self> {
+        let text = version.content.as_ref().map(|hash| derived::readable(connection, hash));
+        let text = text.transpose()?.flatten();
+        let rows = stored(&of_version(&version.envelope, &version.fields, text.as_deref()))?;
+        let added = derived::added_items(connection, object, version)?;
+        let keep = added.as_ref().map(|added| added.keep);
+        let mut items = Vec::new();
+        for (position, text) in added.map(|added| added.texts).unwrap_or_default() {
+            let relations = of_item(version.envelope.kind, position, &text);
+            if !relations.is_empty() {
+                let position = i64::try_from(position).unwrap_or(i64::MAX);
+                items.push((position, stored(&relations)?));
+            }
+        }
+        Ok(Self { object, tx_id: version.tx_id.0, rows, items, keep })
+    }
+
+    fn weight(&self) -> usize {
+        self.rows.len() + self.items.iter().map(|(_, rows)| rows.len()).sum::<usize>()
+    }
+
+    fn add(&self, transaction: &Connection) -> Step<()> {
+        if standing(transaction, self.object)? != self.rows {
+            self.end(transaction, VERSION, VERSION + 1)?;
+            self.insert(transaction, VERSION, &self.rows)?;
+        }
+        if let Some(keep) = self.keep {
+            self.end(transaction, keep, i64::MAX)?;
+        }
+        for (position, rows) in &self.items {
+            self.insert(transaction, *position, rows)?;
+        }
+        Ok(())
+    }
+
+    fn remove(transaction: &Connection, object: i64) -> Step<()> {
+        let sql = "DELETE FROM relation WHERE object = :object";
+        transaction.prepare_cached(sql)?.execute(named_params! { ":object": object })?;
+        Ok(())
+    }
+
+    fn tidy(transaction: &Connection) -> Step<()> {
+        transaction.execute(
+            "DELETE FROM relation_key
+             WHERE NOT EXISTS (SELECT 1 FROM relation AS r WHERE r.key = relation_key.key)",
+            [],
+        )?;
+        Ok(())
+    }
+}
+
+impl Relations {
+    /// Ends the present relations in the parts `first..end`.
+    fn end(&self, transaction: &Connection, first: i64, end: i64) -> Step<()> {
+        let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
+                   AND part >= :first AND part < :end AND until_tx IS NULL";
+        transaction.prepare_cached(sql)?.execute(named_params! {
+            ":tx_id": self.tx_id, ":object": self.object, ":first": first, ":end": end,
+        })?;
+        Ok(())
+    }
+
+    fn insert(&self, transaction: &Connection, part: i64, rows: &[Stored]) -> Step<()> {
+        let mut statement = transaction.prepare_cached(
+            "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
+             VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)",
+        )?;
+        for (place, row) in (0_i64..).zip(rows) {
+            statement.execute(named_params! {
+                ":object": self.object, ":part": part, ":place": place, ":from_tx": self.tx_id,
+                ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn stored(relations: &[Relation]) -> Step<Vec<Stored>> {
+    let stored = |relation: &Relation| {
+        let data = Data { written: relation.written.clone(), place: relation.place.clone() };
+        let (kind, key) = (relation.kind, relation.key());
+        let json = serde_json::to_string(&data).map_err(Failure::damaged)?;
+        let data = relation_data::shortened(kind, &key, json)?;
+        Ok(Stored { kind: kind.number(), key, data })
+    };
+    relations.iter().map(stored).collect()
+}
+
+/// The relations in the latest version's fields and content.
+fn standing(transaction: &Connection, object: i64) -> Step<Vec<Stored>> {
+    let sql = "SELECT r.kind, k.text, r.data FROM relation AS r JOIN relation_key AS k USING (key)
+               WHERE r.object = :object AND r.part = -1 AND r.until_tx IS NULL ORDER BY r.place";
+    let read =
+        |row: &Row<'_>| Ok(Stored { kind: row.get(0)?, key: row.get(1)?, data: row.get(2)? });
+    read::collect(transaction, sql, named_params! { ":object": object }, read)
+}
+
+fn key(transaction: &Connection, text: &str) -> Step<i64> {
+    transaction
+        .prepare_cached("INSERT OR IGNORE INTO relation_key (text) VALUES (:text)")?
+        .execute(named_params! { ":text": text })?;
+    let mut statement =
+        transaction.prepare_cached("SELECT key FROM relation_key WHERE text = :text")?;
+    Ok(statement.query_row(named_params! { ":text": text }, |row| row.get(0))?)
+}

@@ -1,0 +1,96 @@
+//! Reads the index of relations and answers questions. Must not derive relations: see `relation_index`.
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::SqliteBackend;
+use super::derived;
+use super::erase::overwriting;
+use super::failure::{self, Failure, Step};
+use super::read::{self, Point};
+use super::relation_data;
+use super::relation_index::{Data, Relations};
+use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
+use base::error::Result;
+use base::object::{AsOf, ObjectId, TxId};
+
+impl RelationIndex for SqliteBackend {
+    fn catch_up(&self) -> Result<()> {
+        self.fill::<Relations>()
+    }
+
+    fn unindexed(&self) -> Result<u64> {
+        self.read(derived::unindexed::<Relations>)
+    }
+
+    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| of(connection, id, at))
+    }
+
+    fn relations_to(
+        &self,
+        kinds: &[RelationKind],
+        key: &str,
+        at: AsOf,
+    ) -> Result<Vec<PlacedRelation>> {
+        self.read(|connection| to(connection, kinds, key, at))
+    }
+
+    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
+        self.write(|connection| {
+            overwriting(connection, |connection| {
+                derived::reindex::<Relations>(connection, &self.store_id, ids)
+            })
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| derived::clear::<Relations>(connection)))
+    }
+}
+
+fn of(connection: &Connection, id: &ObjectId, at: AsOf) -> Step<Vec<PlacedRelation>> {
+    let point = Point::new(at);
+    let sql = statement(&point, "o.id = :id");
+    let parameters = named_params! { ":id": id.as_str(), ":at": point.value };
+    read::collect(connection, &sql, parameters, placed)
+}
+
+fn to(
+    connection: &Connection,
+    kinds: &[RelationKind],
+    key: &str,
+    at: AsOf,
+) -> Step<Vec<PlacedRelation>> {
+    let point = Point::new(at);
+    let condition = "r.key = (SELECT key FROM relation_key WHERE text = :key)
+                     AND (1 << r.kind) & :kinds";
+    let sql = statement(&point, condition);
+    let kinds = kinds.iter().fold(0_i64, |mask, kind| mask | 1 << kind.number());
+    let parameters = named_params! { ":key": key, ":kinds": kinds, ":at": point.value };
+    read::collect(connection, &sql, parameters, placed)
+}
+
+fn statement(Point { condition: at, .. }: &Point, condition: &str) -> String {
+    format!(
+        "SELECT o.id, (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {at}),
+         r.from_tx, r.kind, r.data, k.text FROM relation AS r
+         JOIN object AS o ON o.object = r.object JOIN relation_key AS k ON k.key = r.key
+         WHERE {condition} AND r.from_tx <= {at} AND (r.until_tx IS NULL OR r.until_tx > {at})
+         ORDER BY o.id, r.part, r.place"
+    )
+}
+
+fn placed(row: &Row<'_>) -> Step<PlacedRelation> {
+    let number: u8 = row.get(3)?;
+    let kind = RelationKind::numbered(number)
+        .ok_or_else(|| Failure::damaged(format!("{number} is no kind of relation")))?;
+    let text = |column: usize| row.get_ref(column)?.as_str().map_err(Failure::damaged);
+    let json = relation_data::whole(text(5)?, text(4)?)?;
+    let Data { written, place } = serde_json::from_str(&json).map_err(Failure::damaged)?;
+    Ok(PlacedRelation {
+        from: ObjectId::new(row.get::<_, String>(0)?),
+        version: TxId(row.get(1)?),
+        since: TxId(row.get(2)?),
+        relation: Relation { kind, written, place },
+    })
+}

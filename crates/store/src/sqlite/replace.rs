@@ -1,0 +1,125 @@
+//! Replaces versions and items by ones without the removed text. Runs only on a person's command.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+
+use super::derived::reindex_within;
+use super::failure::Step;
+use super::pack::Packer;
+use super::relation_index::Relations;
+use super::rows::{self, hash_value};
+use super::search_index::Terms;
+use super::{notes, write};
+use crate::{Item, Replaced, Replacement, rules};
+use base::error::Error;
+use base::object::{Hash, ObjectId, TxId};
+
+/// Replaces all or nothing, and renews the derived indexes. The old data is overwritten in the file's pages, but not
+/// yet in the log.
+pub(super) fn replace(
+    connection: &mut Connection,
+    store_id: &str,
+    replacements: &[Replacement],
+    banned: &[Hash],
+    newest: TxId,
+) -> Step<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = write::newest(&transaction)?.map(|(tx_id, _)| tx_id);
+    rules::expect_newest(replacements, found, newest)?;
+    let packer = Packer::new(&transaction);
+    for replacement in replacements {
+        apply(&transaction, &packer, replacement)?;
+    }
+    for hash in banned {
+        transaction
+            .prepare_cached("INSERT INTO tombstone (hash) VALUES (:hash) ON CONFLICT DO NOTHING")?
+            .execute(named_params! { ":hash": hash_value(hash) })?;
+    }
+    packer.finish()?;
+    drop(packer);
+    notes::add_replaced(&transaction, &Replaced::of(replacements, banned))?;
+    let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
+    let ids: Vec<ObjectId> = ids.into_iter().collect();
+    reindex_within::<Terms>(&transaction, store_id, &ids)?;
+    reindex_within::<Relations>(&transaction, store_id, &ids)?;
+    Ok(transaction.commit()?)
+}
+
+fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<()> {
+    let id = replacement.id();
+    let nothing = || rules::nothing_to_replace(id);
+    let object = object(connection, id)?.ok_or_else(nothing)?;
+    let changed = match replacement {
+        Replacement::Version { .. } => version(connection, packer, object, replacement)?,
+        Replacement::Item { position, from, item, .. } => {
+            replace_item(connection, packer, (object, *position, *from), item)?
+        }
+        Replacement::Forgotten { .. } => {
+            connection
+                .prepare_cached("DELETE FROM nickname WHERE object = :object")?
+                .execute(named_params! { ":object": object })?;
+            let sql = "UPDATE object SET forgotten = 1, source = NULL WHERE object = :object";
+            connection.prepare_cached(sql)?.execute(named_params! { ":object": object })?
+        }
+    };
+    if changed == 0 {
+        return Err(nothing().into());
+    }
+    Ok(())
+}
+
+fn object(connection: &Connection, id: &ObjectId) -> Step<Option<i64>> {
+    let mut statement = connection.prepare_cached("SELECT object FROM object WHERE id = :id")?;
+    Ok(statement.query_row(named_params! { ":id": id.as_str() }, |row| row.get(0)).optional()?)
+}
+
+fn version(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    object: i64,
+    replacement: &Replacement,
+) -> Step<usize> {
+    let Replacement::Version { id, tx_id, fields, content, additional, redacted } = replacement
+    else {
+        return Ok(0);
+    };
+    for (hash, text) in content.iter().chain(additional.values()) {
+        // What is whole again must not bring back what was forgotten.
+        if redacted.is_none() && write::is_banned(connection, hash)? {
+            return Err(Error::Forgotten { id: id.clone() }.into());
+        }
+        write::add_content(connection, packer, hash, text)?;
+    }
+    let hashes: BTreeMap<_, _> = additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
+    let additional = (!hashes.is_empty()).then(|| write::json(&hashes)).transpose()?;
+    let sql = "UPDATE version SET fields = :fields, content = :content, additional = :additional,
+               redacted = :redacted WHERE object = :object AND tx_id = :tx_id";
+    Ok(connection.prepare_cached(sql)?.execute(named_params! {
+        ":fields": rows::stored_fields(write::json(fields)?, packer)?,
+        ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
+        ":additional": additional,
+        ":redacted": redacted.as_ref().map(write::json).transpose()?,
+        ":object": object,
+        ":tx_id": tx_id.0,
+    })?)
+}
+
+fn replace_item(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    (object, position, from): (i64, u64, TxId),
+    item: &Item,
+) -> Step<usize> {
+    // Store its running hash too, since it no longer follows from the text.
+    let sql = "UPDATE item SET text = :text, redacted = :redacted, running_hash = :running_hash
+               WHERE object = :object AND position = :position AND from_tx = :from_tx";
+    Ok(connection.prepare_cached(sql)?.execute(named_params! {
+        ":text": write::stored(packer, &item.text)?,
+        ":redacted": item.redacted.as_ref().map(hash_value),
+        ":running_hash": hash_value(&item.running_hash),
+        ":object": object,
+        ":position": write::position(position)?,
+        ":from_tx": from.0,
+    })?)
+}

@@ -1,0 +1,192 @@
+//! Converts between rows and the contract's types: versions, items, hashes, compressed text. No SQL.
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::{Result as SqlResult, Row};
+use serde::de::DeserializeOwned;
+use serde_json::Map;
+
+use super::failure::{Failure, Step};
+use super::pack::{Packer, Packs, Place};
+use crate::{Item, Version};
+use base::object::{Envelope, Hash, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId};
+
+/// zstd's default; higher levels gain a few per cent on source text at several times the cost.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Shorter fields stay in their row, where reading them costs nothing.
+const FIELDS_FROM_BYTES: usize = 64;
+
+/// Text as it is kept: in a pack (INTEGER), or where it is long, on its own: a BLOB holding a zstd frame, or TEXT as it is
+/// where that is smaller.
+pub(super) enum Stored<'a> {
+    Packed(Place),
+    Plain(&'a str),
+    Zstd(Vec<u8>),
+}
+
+impl<'a> Stored<'a> {
+    /// On its own.
+    pub(super) fn alone(text: &'a str) -> Self {
+        // Compression into memory should not fail; if it does, keep the text uncompressed.
+        match zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL) {
+            Ok(frame) if frame.len() < text.len() => Self::Zstd(frame),
+            _ => Self::Plain(text),
+        }
+    }
+}
+
+impl ToSql for Stored<'_> {
+    fn to_sql(&self) -> SqlResult<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Packed(place) => ValueRef::Integer(place.number()),
+            Self::Plain(text) => ValueRef::Text(text.as_bytes()),
+            Self::Zstd(frame) => ValueRef::Blob(frame),
+        }))
+    }
+}
+
+/// Reads text that [`Stored`] wrote.
+pub(super) fn text(row: &Row<'_>, column: usize, packs: &Packs<'_>) -> Step<String> {
+    let bytes = match row.get_ref(column)? {
+        ValueRef::Integer(number) => return packs.text(Place::from_stored(number)),
+        ValueRef::Text(bytes) => bytes.to_vec(),
+        ValueRef::Blob(frame) => zstd::stream::decode_all(frame).map_err(Failure::damaged)?,
+        other => return Err(Failure::damaged(format!("text is stored as {}", other.data_type()))),
+    };
+    String::from_utf8(bytes).map_err(Failure::damaged)
+}
+
+/// Fields as they are kept: JSON, or the place of it in a pack, in digits.
+pub(super) fn stored_fields(json: String, packer: &Packer<'_>) -> Step<String> {
+    if json.len() < FIELDS_FROM_BYTES {
+        return Ok(json);
+    }
+    Ok(packer.add(&json)?.number().to_string())
+}
+
+/// The place of fields that are kept in a pack; `None` for those that are in their row.
+pub(super) fn fields_place(stored: &str) -> Option<Place> {
+    stored.parse().ok().map(Place::from_stored)
+}
+
+/// A hash as 32 bytes.
+pub(super) struct HashBytes(pub Hash);
+
+impl FromSql for HashBytes {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        <[u8; 32]>::column_result(value).map(|bytes| Self(Hash::from_bytes(&bytes)))
+    }
+}
+
+/// A hash as a parameter. `rules::check_shape` has seen to its form; what it lets through anyway is kept as text and found
+/// by nobody.
+pub(super) fn hash_value(hash: &Hash) -> Value {
+    match hash.to_bytes() {
+        Some(bytes) => Value::Blob(bytes.to_vec()),
+        None => Value::Text(hash.as_str().to_owned()),
+    }
+}
+
+/// Columns that [`version`] reads, of `object AS o`, `version AS v` and `tx AS t`.
+pub(super) const VERSION_COLUMNS: &str = "o.id, o.type, o.source, o.identity_hash, v.tx_id, \
+     t.system_time, v.source_hash, v.content_hash, v.fields, v.content, v.item_count, \
+     CASE v.items_hash WHEN x'' THEN (SELECT i.running_hash FROM item AS i WHERE i.object = v.object \
+     AND i.position = v.item_count - 1 AND i.from_tx <= v.tx_id \
+     AND (i.until_tx IS NULL OR i.until_tx > v.tx_id)) ELSE v.items_hash END, v.origin_store, v.origin_tx, v.origin_time, v.additional, v.redacted";
+
+/// Reads a version. Its origin is this store unless the row names another.
+pub(super) fn version(row: &Row<'_>, store_id: &str, packs: &Packs<'_>) -> Step<Version> {
+    let tx_id = TxId(row.get(4)?);
+    let system_time = Timestamp(row.get(5)?);
+    let origin = match row.get::<_, Option<String>>(12)? {
+        Some(store_id) => {
+            Origin { store_id, tx_id: TxId(row.get(13)?), time: Timestamp(row.get(14)?) }
+        }
+        None => Origin { store_id: store_id.to_owned(), tx_id, time: system_time },
+    };
+    Ok(Version {
+        envelope: envelope(row)?,
+        tx_id,
+        system_time,
+        origin,
+        source_hash: optional_hash(row, 6)?,
+        content_hash: hash(row, 7)?,
+        fields: fields(str_ref(row, 8)?, packs)?,
+        content: optional_hash(row, 9)?,
+        item_count: row.get::<_, i64>(10)?.unsigned_abs(),
+        items_hash: optional_hash(row, 11)?,
+        additional: optional_json(row, 15)?.unwrap_or_default(),
+        redacted: optional_json(row, 16)?,
+    })
+}
+
+/// An item as it is kept: without its running hash where that continues the one of the item before.
+pub(super) struct ItemRow {
+    pub text: String,
+    pub running_hash: Option<Hash>,
+    pub redacted: Option<Hash>,
+    pub position: u64,
+    pub from: TxId,
+    pub until: Option<TxId>,
+}
+
+impl ItemRow {
+    /// Columns that [`Self::read`] reads, of `item AS i`.
+    pub(super) const COLUMNS: &str =
+        "i.running_hash, i.text, i.redacted, i.position, i.from_tx, i.until_tx";
+
+    pub(super) fn read(row: &Row<'_>, packs: &Packs<'_>) -> Step<Self> {
+        Ok(Self {
+            text: text(row, 1, packs)?,
+            running_hash: optional_hash(row, 0)?,
+            redacted: optional_hash(row, 2)?,
+            position: row.get::<_, i64>(3)?.unsigned_abs(),
+            from: TxId(row.get(4)?),
+            until: row.get::<_, Option<i64>>(5)?.map(TxId),
+        })
+    }
+
+    /// The item, `before` being the running hash of the one before.
+    pub(super) fn item(self, before: &Hash) -> Item {
+        let continued = || RunningHash::from_stored(before.clone()).push(&self.text);
+        let running_hash = self.running_hash.unwrap_or_else(continued);
+        Item { text: self.text, running_hash, redacted: self.redacted }
+    }
+}
+
+pub(super) fn hash(row: &Row<'_>, column: usize) -> Step<Hash> {
+    Ok(row.get::<_, HashBytes>(column)?.0)
+}
+
+pub(super) fn optional_hash(row: &Row<'_>, column: usize) -> Step<Option<Hash>> {
+    Ok(row.get::<_, Option<HashBytes>>(column)?.map(|bytes| bytes.0))
+}
+
+pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_json::Value>> {
+    let fields = match fields_place(stored) {
+        Some(place) => serde_json::from_str(&packs.text(place)?),
+        None => serde_json::from_str(stored),
+    };
+    fields.map_err(Failure::damaged)
+}
+
+/// Reads JSON that may be null.
+pub(super) fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Step<Option<T>> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        _ => serde_json::from_str(str_ref(row, column)?).map(Some).map_err(Failure::damaged),
+    }
+}
+
+fn envelope(row: &Row<'_>) -> Step<Envelope> {
+    let kind = str_ref(row, 1)?;
+    let kind = ObjectType::parse(kind)
+        .ok_or_else(|| Failure::damaged(format!("`{kind}` is no object type")))?;
+    let source = optional_json(row, 2)?;
+    let id = ObjectId::new(row.get::<_, String>(0)?);
+    Ok(Envelope { id, kind, source, identity_hash: hash(row, 3)? })
+}
+
+fn str_ref<'r>(row: &'r Row<'_>, column: usize) -> Step<&'r str> {
+    row.get_ref(column)?.as_str().map_err(Failure::damaged)
+}

@@ -1,0 +1,248 @@
+//! Writes the search index: the terms of each version. Must not search, see `search`; `derived` fills and renews the
+//! index.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, named_params};
+
+use super::derived::{self, Entry};
+use super::failure::Step;
+use crate::Version;
+use crate::search::{Columns, Searched, session_of};
+
+/// `search_row.part` of a version.
+pub(super) const VERSION: i64 = -2;
+
+/// `search_row.part` of a nickname.
+pub(super) const NICKNAME: i64 = -1;
+
+/// Pages that one step of a merge writes.
+const MERGE_PAGES: i64 = 1_000;
+
+/// The terms of a version.
+pub(super) struct Terms {
+    object: i64,
+    tx_id: i64,
+    session: Option<String>,
+    columns: Option<Columns>,
+    /// Terms of the items that the version added, with their positions.
+    items: Vec<(i64, Columns)>,
+    /// Number of items that the version kept; `None` for a document without items.
+    keep: Option<i64>,
+}
+
+impl Entry for Terms {
+    const PROGRESS: &str = "search_progress";
+
+    const CLEAR: &str = "INSERT INTO search_index (search_index) VALUES ('delete-all');
+         DELETE FROM search_row; DELETE FROM search_session;
+         UPDATE search_progress SET named_tx = 0, rows = 0;";
+
+    /// Bytes of terms.
+    const BATCH_WEIGHT: usize = 1 << 20;
+
+    fn derive(connection: &Connection, object: i64, version: &Version) -> Step<Self> {
+        let mut contents = Vec::new();
+        let named = version.content.iter().map(|hash| ("content", hash));
+        let additional = version.additional.iter().map(|(name, hash)| (name.as_str(), hash));
+        for (name, hash) in named.chain(additional) {
+            if let Some(text) = derived::readable(connection, hash)? {
+                contents.push((name.to_owned(), text));
+            }
+        }
+        let searched = Searched::version(&version.envelope, &version.fields, contents);
+        let added = derived::added_items(connection, object, version)?;
+        let keep = added.as_ref().map(|added| added.keep);
+        let mut items = Vec::new();
+        for (position, text) in added.map(|added| added.texts).unwrap_or_default() {
+            let columns = Searched::item(version.envelope.kind, &text).columns();
+            let position = i64::try_from(position).unwrap_or(i64::MAX);
+            items.extend(columns.map(|columns| (position, columns)));
+        }
+        Ok(Self {
+            object,
+            tx_id: version.tx_id.0,
+            session: session_of(&version.envelope, &version.fields).map(str::to_owned),
+            columns: searched.columns(),
+            items,
+            keep,
+        })
+    }
+
+    fn weight(&self) -> usize {
+        let columns = self.columns.iter().chain(self.items.iter().map(|(_, columns)| columns));
+        columns.flat_map(|columns| &columns.0).map(String::len).sum()
+    }
+
+    fn add(&self, transaction: &Connection) -> Step<()> {
+        Index { transaction }.add_version(self)
+    }
+
+    fn remove(transaction: &Connection, object: i64) -> Step<()> {
+        Index { transaction }.remove(object, None)
+    }
+
+    fn awaits_more(connection: &Connection) -> Step<bool> {
+        let sql = "SELECT named_tx < (SELECT coalesce(max(tx_id), 0) FROM tx) FROM search_progress";
+        Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    }
+
+    /// Nicknames.
+    fn add_more(transaction: &Connection, object: Option<i64>) -> Step<()> {
+        Index { transaction }.update_nicknames(object)?;
+        if object.is_none() {
+            let sql =
+                "UPDATE search_progress SET named_tx = (SELECT coalesce(max(tx_id), 0) FROM tx)";
+            transaction.prepare_cached(sql)?.execute([])?;
+        }
+        Ok(())
+    }
+}
+
+/// Merges the whole index into one segment, which drops the terms of removed rows. Step by step, so that others can write in
+/// between.
+pub(super) fn merge(connection: &Connection) -> Step<()> {
+    let mut pages = -MERGE_PAGES;
+    loop {
+        let before = connection.total_changes();
+        connection
+            .prepare_cached("INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)")?
+            .execute([pages])?;
+        // FTS5: the merge is complete once a step changes fewer than two rows.
+        if connection.total_changes() - before < 2 {
+            return Ok(());
+        }
+        pages = MERGE_PAGES;
+    }
+}
+
+struct Index<'a> {
+    transaction: &'a Connection,
+}
+
+impl Index<'_> {
+    fn add_version(&self, version: &Terms) -> Step<()> {
+        let Terms { object, tx_id, session, columns, items, keep } = version;
+        let keep = keep.unwrap_or(i64::MAX);
+        self.transaction
+            .prepare_cached(
+                "UPDATE search_row INDEXED BY search_row_latest SET latest = 0
+                 WHERE object = :object AND (part = -2 OR part >= :keep) AND latest = 1",
+            )?
+            .execute(named_params! { ":object": object, ":keep": keep })?;
+        let session = session.as_deref().map(|key| self.session(key)).transpose()?;
+        if let Some(columns) = columns {
+            let digest = columns.digest();
+            let sql = "UPDATE search_row SET latest = 1, tx_id = :tx_id
+                       WHERE object = :object AND part = -2 AND digest = :digest";
+            let known = self
+                .transaction
+                .prepare_cached(sql)?
+                .execute(named_params! { ":object": object, ":tx_id": tx_id, ":digest": digest })?;
+            if known == 0 {
+                self.add(*object, *tx_id, VERSION, session, Some(digest), columns)?;
+            }
+        }
+        for (position, columns) in items {
+            self.add(*object, *tx_id, *position, session, None, columns)?;
+        }
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        object: i64,
+        tx_id: i64,
+        part: i64,
+        session: Option<i64>,
+        digest: Option<i64>,
+        columns: &Columns,
+    ) -> Step<()> {
+        let row = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
+                 VALUES (:object, :tx_id, :part, 1, :session, :digest)",
+            )?
+            .insert(named_params! {
+                ":object": object, ":tx_id": tx_id, ":part": part, ":session": session,
+                ":digest": digest,
+            })?;
+        let Columns([name, text, joined]) = columns;
+        self.transaction
+            .prepare_cached(
+                "INSERT INTO search_index (rowid, name, text, joined)
+                 VALUES (:row, :name, :text, :joined)",
+            )?
+            .execute(
+                named_params! { ":row": row, ":name": name, ":text": text, ":joined": joined },
+            )?;
+        self.count(1)
+    }
+
+    /// Removes the rows of an object, or those of one part.
+    fn remove(&self, object: i64, part: Option<(i64, i64)>) -> Step<()> {
+        let (part, digest) = part.unzip();
+        let parameters = named_params! { ":object": object, ":part": part, ":digest": digest };
+        let condition = "object = :object AND (:part IS NULL OR part = :part)
+                         AND (:digest IS NULL OR digest = :digest)";
+        let sql = format!(
+            "DELETE FROM search_index WHERE rowid IN (SELECT row FROM search_row WHERE {condition})"
+        );
+        self.transaction.prepare_cached(&sql)?.execute(parameters)?;
+        let sql = format!("DELETE FROM search_row WHERE {condition}");
+        let removed = self.transaction.prepare_cached(&sql)?.execute(parameters)?;
+        self.count(-i64::try_from(removed).unwrap_or(i64::MAX))
+    }
+
+    fn count(&self, change: i64) -> Step<()> {
+        let sql = "UPDATE search_progress SET rows = rows + :change";
+        self.transaction.prepare_cached(sql)?.execute(named_params! { ":change": change })?;
+        Ok(())
+    }
+
+    fn session(&self, key: &str) -> Step<i64> {
+        self.transaction
+            .prepare_cached("INSERT OR IGNORE INTO search_session (key) VALUES (:key)")?
+            .execute(named_params! { ":key": key })?;
+        let mut statement = self
+            .transaction
+            .prepare_cached("SELECT session FROM search_session WHERE key = :key")?;
+        Ok(statement.query_row(named_params! { ":key": key }, |row| row.get(0))?)
+    }
+
+    /// Makes the rows of nicknames those that there are; of one object, or of all.
+    fn update_nicknames(&self, object: Option<i64>) -> Step<()> {
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object",
+        )?;
+        // Nicknames of one object that differ in signs only share a row.
+        let mut wanted: BTreeMap<(i64, i64), Columns> = statement
+            .query_map(named_params! { ":object": object }, |row| {
+                Ok((row.get::<_, i64>(1)?, Searched::nickname(&row.get::<_, String>(0)?).columns()))
+            })?
+            .filter_map(|found| match found {
+                Ok((object, columns)) => {
+                    columns.map(|columns| Ok(((object, columns.digest()), columns)))
+                }
+                Err(error) => Some(Err(error)),
+            })
+            .collect::<Result<_, _>>()?;
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT object, digest FROM search_row
+             WHERE part = -1 AND (:object IS NULL OR object = :object)",
+        )?;
+        let known = statement
+            .query_map(named_params! { ":object": object }, |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<Vec<(i64, i64)>, _>>()?;
+        for (object, digest) in known {
+            if wanted.remove(&(object, digest)).is_none() {
+                self.remove(object, Some((NICKNAME, digest)))?;
+            }
+        }
+        for ((object, digest), columns) in wanted {
+            self.add(object, 0, NICKNAME, None, Some(digest), &columns)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,402 @@
+//! The write path: one transaction of operations. Rows are added; an item's end is the one thing that is ever set later.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
+use serde::Serialize;
+
+use super::failure::{Failure, Step};
+use super::pack::{PACKED_BELOW_BYTES, Packer};
+use super::rows::{self, Stored, hash_value};
+use crate::rules::{self, Latest};
+use crate::{Op, Outcome, Put, Receipt, Splice, given_up};
+use base::error::Error;
+use base::object::{AsOf, Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
+
+/// Applies all transactions or none, as one of SQLite's.
+pub(super) fn commit_all(
+    connection: &mut Connection,
+    transactions: &[&[Op]],
+    now: Timestamp,
+) -> Step<Vec<Receipt>> {
+    // Compressing takes longer than the rest: done before other writers are locked out.
+    let mut texts = Vec::with_capacity(transactions.len());
+    for ops in transactions {
+        rules::check_shape(ops)?;
+        texts.push(Texts::prepare(connection, ops)?);
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let packer = Packer::new(&transaction);
+    let mut receipts = Vec::with_capacity(transactions.len());
+    for (ops, texts) in transactions.iter().zip(texts) {
+        receipts.push(apply(&transaction, &packer, ops, texts, now)?);
+    }
+    if receipts.iter().any(|receipt| receipt.outcomes.contains(&Outcome::Written)) {
+        packer.finish()?;
+        drop(packer);
+        given_up::check()?;
+        transaction.commit()?;
+    } else {
+        drop(packer);
+        transaction.rollback()?;
+    }
+    Ok(receipts)
+}
+
+/// Applies the operations of one transaction.
+fn apply(
+    transaction: &Transaction<'_>,
+    packer: &Packer<'_>,
+    ops: &[Op],
+    texts: Texts<'_>,
+    now: Timestamp,
+) -> Step<Receipt> {
+    let newest = newest(transaction)?;
+    let (tx_id, system_time) = rules::next(newest, now).ok_or_else(|| {
+        Failure::damaged("its last transaction has the last number that there is")
+    })?;
+    transaction
+        .prepare_cached("INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)")?
+        .execute(named_params! { ":tx_id": tx_id.0, ":system_time": system_time.0 })?;
+    let outcomes = Writer { transaction, packer, texts, tx_id, newest }.apply(ops)?;
+    if outcomes.contains(&Outcome::Written) {
+        return Ok(Receipt { tx_id, system_time, outcomes });
+    }
+    transaction
+        .prepare_cached("DELETE FROM tx WHERE tx_id = :tx_id")?
+        .execute(named_params! { ":tx_id": tx_id.0 })?;
+    let (tx_id, system_time) = newest.unwrap_or((TxId(0), Timestamp(0)));
+    Ok(Receipt { tx_id, system_time, outcomes })
+}
+
+/// The long texts of a transaction in the form in which they are kept; the short ones go into packs.
+struct Texts<'a> {
+    /// Contents that the store did not hold just before.
+    contents: HashMap<&'a Hash, Stored<'a>>,
+    /// Items by object and number among those that are added.
+    items: HashMap<(&'a ObjectId, usize), Stored<'a>>,
+}
+
+impl<'a> Texts<'a> {
+    fn prepare(connection: &Connection, ops: &'a [Op]) -> Step<Self> {
+        let mut texts = Self { contents: HashMap::new(), items: HashMap::new() };
+        for put in rules::puts(ops) {
+            for (hash, text) in put.content.iter().chain(put.additional.values()) {
+                if text.len() >= PACKED_BELOW_BYTES && !holds_content(connection, hash)? {
+                    texts.contents.entry(hash).or_insert_with(|| Stored::alone(text));
+                }
+            }
+            let added = put.items.iter().flat_map(|splice| splice.add.iter().enumerate());
+            for (number, item) in added.filter(|(_, item)| item.text.len() >= PACKED_BELOW_BYTES) {
+                texts.items.insert((&put.envelope.id, number), Stored::alone(&item.text));
+            }
+        }
+        Ok(texts)
+    }
+}
+
+struct Writer<'a> {
+    transaction: &'a Transaction<'a>,
+    packer: &'a Packer<'a>,
+    texts: Texts<'a>,
+    tx_id: TxId,
+    /// The transaction before this one.
+    newest: Option<(TxId, Timestamp)>,
+}
+
+/// Row ID of an object.
+type ObjectRow = i64;
+
+impl Writer<'_> {
+    fn apply(&self, ops: &[Op]) -> Step<Vec<Outcome>> {
+        let mut outcomes = vec![Outcome::Written; ops.len()];
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
+            if let Op::Put(put) = op {
+                *outcome = self.put(put)?;
+            }
+        }
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
+            if let Op::Name { nickname, id } = op {
+                *outcome = self.name(nickname, id.as_ref())?;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn put(&self, put: &Put) -> Step<Outcome> {
+        let found = self.latest(&put.envelope.id)?;
+        let writes = rules::writes(put, found.as_ref().map(|found| &found.latest))?;
+        if let (Some(found), false) = (&found, writes) {
+            return Ok(Outcome::Unchanged(found.latest.tx_id));
+        }
+        for hash in rules::contents(put) {
+            if is_banned(self.transaction, hash)? {
+                return Err(Error::Forgotten { id: put.envelope.id.clone() }.into());
+            }
+        }
+        for (hash, text) in put.content.iter().chain(put.additional.values()) {
+            self.add_content(hash, text)?;
+        }
+        let object = match &found {
+            Some(found) => found.object,
+            None => self.add_object(&put.envelope)?,
+        };
+        let (item_count, items_hash) = match (&put.items, found) {
+            (Some(splice), found) => {
+                let count = found.map_or(0, |found| found.latest.item_count);
+                self.splice(object, &put.envelope.id, splice, count)?
+            }
+            (None, Some(found)) => {
+                let hash = found.items_hash.as_ref().map_or(Value::Null, hash_value);
+                (found.latest.item_count, hash)
+            }
+            (None, None) => (0, Value::Null),
+        };
+        self.add_version(object, put, item_count, &items_hash)?;
+        Ok(Outcome::Written)
+    }
+
+    fn latest(&self, id: &ObjectId) -> Step<Option<Found>> {
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
+             CASE v.items_hash WHEN x'' THEN (SELECT running_hash FROM item WHERE object = o.object
+             AND position = v.item_count - 1 AND until_tx IS NULL) ELSE v.items_hash END,
+             o.forgotten FROM object AS o JOIN version AS v ON v.object = o.object
+             WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1",
+        )?;
+        let mut found = statement.query(named_params! { ":id": id.as_str() })?;
+        let Some(row) = found.next()? else { return Ok(None) };
+        let latest = Latest {
+            tx_id: TxId(row.get(1)?),
+            identity_hash: rows::hash(row, 2)?,
+            content_hash: rows::hash(row, 3)?,
+            source_hash: rows::optional_hash(row, 4)?,
+            item_count: row.get::<_, i64>(5)?.unsigned_abs(),
+            forgotten: row.get(7)?,
+        };
+        Ok(Some(Found { object: row.get(0)?, latest, items_hash: rows::optional_hash(row, 6)? }))
+    }
+
+    fn add_object(&self, envelope: &Envelope) -> Step<ObjectRow> {
+        let source = envelope.source.as_ref().map(json).transpose()?;
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO object (id, type, source, identity_hash)
+             VALUES (:id, :type, :source, :identity_hash)",
+        )?;
+        Ok(statement.insert(named_params! {
+            ":id": envelope.id.as_str(),
+            ":type": envelope.kind.as_str(),
+            ":source": source,
+            ":identity_hash": hash_value(&envelope.identity_hash),
+        })?)
+    }
+
+    fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
+        match self.texts.contents.get(hash) {
+            Some(prepared) => insert_content(self.transaction, hash, prepared),
+            // It is short, or another process removed it (`gc`) after this transaction was prepared.
+            None => add_content(self.transaction, self.packer, hash, text),
+        }
+    }
+
+    fn add_version(
+        &self,
+        object: ObjectRow,
+        put: &Put,
+        item_count: u64,
+        items_hash: &Value,
+    ) -> Step<()> {
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO version (object, tx_id, source_hash, content_hash, content, item_count,
+             items_hash, fields, origin_store, origin_tx, origin_time, additional, redacted)
+             VALUES (:object, :tx_id, :source_hash, :content_hash, :content, :item_count,
+             :items_hash, :fields, :origin_store, :origin_tx, :origin_time, :additional, :redacted)",
+        )?;
+        let hashes: BTreeMap<_, _> =
+            put.additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
+        let additional = (!hashes.is_empty()).then(|| json(&hashes)).transpose()?;
+        let origin = put.origin.as_ref();
+        statement.execute(named_params! {
+            ":object": object,
+            ":tx_id": self.tx_id.0,
+            ":source_hash": put.source_hash.as_ref().map(hash_value),
+            ":content_hash": hash_value(&put.content_hash),
+            ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
+            ":item_count": position(item_count)?,
+            ":items_hash": items_hash,
+            ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
+            ":origin_store": origin.map(|origin| &origin.store_id),
+            ":origin_tx": origin.map(|origin| origin.tx_id.0),
+            ":origin_time": origin.map(|origin| origin.time.0),
+            ":additional": additional,
+            ":redacted": put.redacted.as_ref().map(json).transpose()?,
+        })?;
+        Ok(())
+    }
+
+    /// Ends the items from `keep` on and adds those that follow. Returns the number of items and what is kept as their
+    /// running hash.
+    fn splice(
+        &self,
+        object: ObjectRow,
+        id: &ObjectId,
+        splice: &Splice,
+        count: u64,
+    ) -> Step<(u64, Value)> {
+        if splice.keep < count {
+            let sql = "UPDATE item SET until_tx = :tx_id
+                       WHERE object = :object AND position >= :keep AND until_tx IS NULL";
+            self.transaction.prepare_cached(sql)?.execute(named_params! {
+                ":tx_id": self.tx_id.0, ":object": object, ":keep": position(splice.keep)?,
+            })?;
+        }
+        let mut statement = self.transaction.prepare_cached(
+            "INSERT INTO item (object, position, from_tx, running_hash, text, redacted)
+             VALUES (:object, :position, :from_tx, :running_hash, :text, :redacted)",
+        )?;
+        let mut before = self.running_hash(object, splice.keep)?.map(RunningHash::from_stored);
+        for (number, item) in splice.add.iter().enumerate() {
+            let packed = match self.texts.items.get(&(id, number)) {
+                Some(_) => None,
+                None => Some(Stored::Packed(self.packer.add(&item.text)?)),
+            };
+            // The last one's is kept: the next splice continues it.
+            let continues =
+                before.is_some_and(|mut hash| hash.push(&item.text) == item.running_hash);
+            let kept = !continues || number + 1 == splice.add.len();
+            statement.execute(named_params! {
+                ":object": object,
+                ":position": position(splice.keep + number as u64)?,
+                ":from_tx": self.tx_id.0,
+                ":running_hash": kept.then(|| hash_value(&item.running_hash)),
+                ":text": packed.as_ref().or_else(|| self.texts.items.get(&(id, number))),
+                ":redacted": item.redacted.as_ref().map(hash_value),
+            })?;
+            before = Some(RunningHash::from_stored(item.running_hash.clone()));
+        }
+        let count = splice.keep + splice.add.len() as u64;
+        let hash = match (splice.add.last(), count) {
+            // Empty: that of the last item.
+            (Some(_), _) => Value::Blob(Vec::new()),
+            (None, 0) => hash_value(RunningHash::default().hash()),
+            (None, _) => {
+                // The item may come from an earlier transaction of this commit.
+                self.packer.finish()?;
+                let last = super::read::items(
+                    self.transaction,
+                    id,
+                    AsOf::Tx(self.tx_id),
+                    count - 1..count,
+                )?;
+                let missing = || Failure::damaged(format!("the last item of `{id}` is gone"));
+                hash_value(&last.into_iter().next().ok_or_else(missing)?.running_hash)
+            }
+        };
+        Ok((count, hash))
+    }
+
+    /// Running hash of the first `count` present items; `None` where the last of them has none of its own.
+    fn running_hash(&self, object: ObjectRow, count: u64) -> Step<Option<Hash>> {
+        let Some(last) = count.checked_sub(1) else {
+            return Ok(Some(RunningHash::default().hash().clone()));
+        };
+        let mut statement = self.transaction.prepare_cached(
+            "SELECT running_hash FROM item
+             WHERE object = :object AND position = :position AND until_tx IS NULL",
+        )?;
+        let parameters = named_params! { ":object": object, ":position": position(last)? };
+        statement.query_row(parameters, |row| Ok(rows::optional_hash(row, 0)))?
+    }
+
+    fn name(&self, nickname: &Nickname, id: Option<&ObjectId>) -> Step<Outcome> {
+        let owner = super::read::find_nickname(self.transaction, nickname)?;
+        match (owner, id) {
+            (None, None) => {
+                return Ok(Outcome::Unchanged(self.newest.map_or(TxId(0), |(tx_id, _)| tx_id)));
+            }
+            (Some(owner), Some(id)) if owner == *id => {
+                let latest = self.latest(id)?.map_or(self.tx_id, |found| found.latest.tx_id);
+                return Ok(Outcome::Unchanged(latest));
+            }
+            (Some(owner), Some(_)) => return Err(rules::nickname_taken(nickname, &owner).into()),
+            (None, Some(id)) => {
+                let found = self.latest(id)?;
+                let found = found.ok_or_else(|| rules::nickname_without_object(nickname, id))?;
+                let sql = "INSERT INTO nickname (nickname, object) VALUES (:nickname, :object)";
+                self.transaction.prepare_cached(sql)?.execute(
+                    named_params! { ":nickname": nickname.as_str(), ":object": found.object },
+                )?;
+            }
+            (Some(_), None) => {
+                self.transaction
+                    .prepare_cached("DELETE FROM nickname WHERE nickname = :nickname")?
+                    .execute(named_params! { ":nickname": nickname.as_str() })?;
+            }
+        }
+        Ok(Outcome::Written)
+    }
+}
+
+/// An object and its latest version.
+struct Found {
+    object: ObjectRow,
+    latest: Latest,
+    items_hash: Option<Hash>,
+}
+
+pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>> {
+    let sql = "SELECT tx_id, system_time FROM tx ORDER BY tx_id DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((TxId(row.get(0)?), Timestamp(row.get(1)?)));
+    Ok(statement.query_row([], read).optional()?)
+}
+
+/// Adds a content that may be there already.
+pub(super) fn add_content(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    hash: &Hash,
+    text: &str,
+) -> Step<()> {
+    if holds_content(connection, hash)? {
+        return Ok(());
+    }
+    insert_content(connection, hash, &stored(packer, text)?)
+}
+
+/// A text as it is kept: in a pack, or on its own where it is long.
+pub(super) fn stored<'t>(packer: &Packer<'_>, text: &'t str) -> Step<Stored<'t>> {
+    if text.len() < PACKED_BELOW_BYTES {
+        return Ok(Stored::Packed(packer.add(text)?));
+    }
+    Ok(Stored::alone(text))
+}
+
+/// Whether a content was forgotten and must not be stored again.
+pub(super) fn is_banned(connection: &Connection, hash: &Hash) -> Step<bool> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM tombstone WHERE hash = :hash")?;
+    Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+}
+
+fn insert_content(connection: &Connection, hash: &Hash, text: &Stored<'_>) -> Step<()> {
+    let sql = "INSERT INTO content (hash, text) VALUES (:hash, :text) ON CONFLICT DO NOTHING";
+    let parameters = named_params! { ":hash": hash_value(hash), ":text": text };
+    connection.prepare_cached(sql)?.execute(parameters)?;
+    Ok(())
+}
+
+fn holds_content(connection: &Connection, hash: &Hash) -> Step<bool> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM content WHERE hash = :hash")?;
+    Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+}
+
+pub(super) fn position(number: u64) -> Step<i64> {
+    let too_long = |_| Error::argument("items", "are more than the store can count");
+    Ok(i64::try_from(number).map_err(too_long)?)
+}
+
+pub(super) fn json(value: &impl Serialize) -> Step<String> {
+    let not_json = |error| Error::argument("fields", format!("are not JSON: {error}"));
+    Ok(serde_json::to_string(value).map_err(not_json)?)
+}

@@ -1,0 +1,226 @@
+//! The upkeep of a store of our own: what a file on this machine needs beyond the contract of [`super::Backend`]. Plain data in
+//! and out; no policy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Item, RelationIndex, SearchIndex};
+use base::error::Result;
+use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
+
+/// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else changes what is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Replacement {
+    /// Removes text from a version, or puts back what was removed. Its hashes, times and items stay.
+    Version {
+        /// The object.
+        id: ObjectId,
+        /// The version's transaction.
+        tx_id: TxId,
+        /// The new fields.
+        fields: Map<String, Value>,
+        /// The new content, with its SHA-256.
+        content: Option<(Hash, String)>,
+        /// The new additional contents.
+        additional: BTreeMap<String, (Hash, String)>,
+        /// The reason, and the payload hash of what is left; `None` if the version is whole again.
+        redacted: Option<Redaction>,
+    },
+    /// Removes text from an item that is or was in a list.
+    Item {
+        /// The object.
+        id: ObjectId,
+        /// Position in the list.
+        position: u64,
+        /// First transaction that has it there.
+        from: TxId,
+        /// The new item, with the same running hash and `redacted` set.
+        item: Item,
+    },
+    /// Marks an object as forgotten: it gets no further versions, and loses its nicknames and its source, whose path
+    /// may be private.
+    Forgotten {
+        /// The object.
+        id: ObjectId,
+    },
+}
+
+impl Replacement {
+    /// The object concerned.
+    pub fn id(&self) -> &ObjectId {
+        match self {
+            Self::Version { id, .. } | Self::Item { id, .. } | Self::Forgotten { id } => id,
+        }
+    }
+}
+
+/// What a command that removes text did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// Objects that were forgotten.
+    pub forgotten: BTreeSet<ObjectId>,
+    /// Objects of which text was replaced.
+    pub changed: BTreeSet<ObjectId>,
+    /// SHA-256 of contents that are not stored again.
+    pub banned: Vec<Hash>,
+}
+
+impl Replaced {
+    /// What these replacements do.
+    pub(super) fn of(replacements: &[Replacement], banned: &[Hash]) -> Self {
+        let ids = |is: fn(&Replacement) -> bool| {
+            replacements.iter().filter(move |one| is(one)).map(|one| one.id().clone())
+        };
+        let forgotten: BTreeSet<ObjectId> =
+            ids(|one| matches!(one, Replacement::Forgotten { .. })).collect();
+        let changed = ids(|_| true).filter(|id| !forgotten.contains(id)).collect();
+        Self { changed, forgotten, banned: banned.to_vec() }
+    }
+}
+
+/// What [`Upkeep::collect`] drops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Garbage {
+    /// Number of contents that no version refers to.
+    pub contents: u64,
+    /// Their UTF-8 bytes.
+    pub content_bytes: u64,
+    /// Size of the store's files before, in bytes.
+    pub bytes_before: u64,
+    /// Size of the store's files after; as an estimate beforehand, an upper bound.
+    pub bytes_after: u64,
+    /// Whether a reader of an older state, in this process or another, still keeps dropped text in the log. Then
+    /// collect again.
+    pub waits_for_readers: bool,
+}
+
+/// A part of a store and its size on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Name of the table or index.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Sizes of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Objects by type.
+    pub objects: BTreeMap<ObjectType, u64>,
+    /// Forgotten objects among them.
+    pub forgotten: u64,
+    /// Versions.
+    pub versions: u64,
+    /// Items, including those that left their list.
+    pub items: u64,
+    /// Contents.
+    pub contents: u64,
+    /// UTF-8 bytes of contents, items and fields, before compression.
+    pub plain_bytes: u64,
+    /// Bytes of the file; 0 in memory.
+    pub file_bytes: u64,
+    /// Bytes of the write-ahead log.
+    pub log_bytes: u64,
+    /// Unused bytes in the file.
+    pub free_bytes: u64,
+    /// Bytes by table and index, largest first.
+    pub parts: Vec<Part>,
+}
+
+/// A folder that a person had indexed: where no other vault is marked, links within it resolve within it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IndexedFolder {
+    /// The filesystem that holds it.
+    pub filesystem_id: String,
+    /// Its canonical path with slashes, and none at the end.
+    pub path: String,
+}
+
+impl IndexedFolder {
+    /// Whether a folder is this one or lies in it. `folder`: its path in the same form.
+    pub fn holds(&self, filesystem_id: &str, folder: &str) -> bool {
+        let rest = folder.strip_prefix(self.path.as_str());
+        self.filesystem_id == filesystem_id
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+/// Acknowledged transactions that were missing when the store was opened: something outside the program removed or
+/// damaged them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// ID of the store that held them: this one, or an earlier one at the same path.
+    pub store_id: String,
+    /// The first transaction that is missing.
+    pub from: TxId,
+    /// The last transaction that is missing.
+    pub to: TxId,
+    /// When it was noticed.
+    pub noticed: Timestamp,
+}
+
+/// What a store of our own does for itself, and for the commands that a person runs on it.
+pub trait Upkeep: Debug + Send + Sync {
+    /// The full-text index.
+    fn search_index(&self) -> &dyn SearchIndex;
+
+    /// The index of relations.
+    fn relation_index(&self) -> &dyn RelationIndex;
+
+    /// Lists the hashes of contents in order, those after `after`; at most `limit`.
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
+
+    /// Replaces stored data, all of it or nothing, and refuses contents with the hashes `banned` from then on. Only
+    /// for commands that a person runs. [`Self::collect`] then drops the replaced data from the files.
+    ///
+    /// # Errors
+    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if the store lacks what is to
+    /// be replaced.
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()>;
+
+    /// Measures what [`Self::collect`] would drop.
+    fn garbage(&self) -> Result<Garbage>;
+
+    /// Drops everything that no version, item or object needs, so that no byte of it is left in the store's files,
+    /// and returns free space to the file system. Keeps every version of every object. Only for commands that a
+    /// person runs.
+    fn collect(&self) -> Result<Garbage>;
+
+    /// Counts and measures the store.
+    fn size(&self) -> Result<Size>;
+
+    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()>;
+
+    /// The recorded folders, in the order of their filesystems and paths.
+    fn folders(&self) -> Result<Vec<IndexedFolder>>;
+
+    /// Counts the transactions after one that wrote a version here first, and tells the time of the oldest. `kind`: only versions
+    /// of objects of this type count.
+    fn written_after(
+        &self,
+        after: TxId,
+        kind: Option<ObjectType>,
+    ) -> Result<(u64, Option<Timestamp>)>;
+
+    /// What was noted under a name.
+    fn note(&self, name: &str) -> Result<Option<String>>;
+
+    /// Notes something beside what is stored; `None` removes it.
+    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()>;
+
+    /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to follow.
+    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>>;
+
+    /// Acknowledged transactions that were found missing, in the order of discovery.
+    fn lost(&self) -> Result<Vec<Lost>>;
+
+    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only. Returns one text per
+    /// problem.
+    fn check_integrity(&self) -> Result<Vec<String>>;
+}

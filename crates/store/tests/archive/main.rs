@@ -1,0 +1,17 @@
+//! Archives: out of a store and into another, whole or in part, merged, redacted, damaged.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;
+
+mod content;
+mod document;
+mod foreign;
+mod fuzz;
+mod merge;
+mod redaction;
+mod scope;
+mod world;

@@ -1,0 +1,179 @@
+//! A shared store in XTDB beside the local SQLite store of the same run: the single node on RocksDB, which syncs each write to disk, and
+//! two nodes over one PostgreSQL. The ratio counts, not the speed of the disk. `npm run bench:xtdb` runs it; what is missing for a
+//! column (a JDK, Maven, PostgreSQL) is said in one line.
+#![cfg(unix)]
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+#![expect(clippy::unwrap_used, reason = "a bench fails by panicking, as tests do")]
+#![expect(clippy::disallowed_methods, reason = "it measures time")]
+#![allow(dead_code, reason = "helpers of tests do more than is measured here")]
+
+#[path = "../../../tests/common/http.rs"]
+mod http;
+#[path = "../../../tests/common/ports.rs"]
+mod ports;
+#[path = "../../../tests/common/postgres.rs"]
+mod postgres;
+#[path = "../../../tests/common/skip.rs"]
+mod skip;
+#[path = "../../../tests/common/xtdb.rs"]
+mod xtdb;
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base::object::{AsOf, ObjectId, ObjectType, Source, TxId};
+use config::XtdbOptions;
+use store::{NewVersion, Query, Store};
+use xtdb::{Sharing, SharingOptions, migrate};
+
+use crate::xtdb::{Node, NodeKind};
+
+/// Calls of which the median counts.
+const CALLS: usize = 200;
+
+/// Versions of the object whose history is read.
+const LONG: usize = 1_000;
+
+/// Versions that are sent and taken together.
+const BATCH: usize = 100;
+
+/// Median times, by what was measured, in the order of the table.
+type Times = Vec<(&'static str, Duration)>;
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str| Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
+    let mut columns = vec![("local store", measure(&open("local.sqlite")))];
+    let local = &mut columns[0].1;
+    let (source, target) = (open("source.sqlite"), open("target.sqlite"));
+    write_batch(&source);
+    local.push((
+        "send 100 versions",
+        once(|| drop(migrate(&source, &target, &mut |_| Ok(())).unwrap())),
+    ));
+    let target = open("other.sqlite");
+    local.push((
+        "take 100 versions",
+        once(|| drop(migrate(&source, &target, &mut |_| Ok(())).unwrap())),
+    ));
+    if let Some(node) = Node::start(NodeKind::Rocks) {
+        columns.push(("RocksDB node", shared([&node, &node])));
+    }
+    if let Some([one, other]) = Node::pair_over_postgres() {
+        columns.push(("two nodes over PostgreSQL", shared([&one, &other])));
+    }
+    print(&columns);
+}
+
+/// What it costs where one machine speaks to the first of the nodes, and another to the second.
+fn shared(nodes: [&Node; 2]) -> Times {
+    let options = nodes.map(|node| XtdbOptions { url: node.url(), ..XtdbOptions::default() });
+    let mut times = measure(&xtdb::connect(&options[0]).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let machines = [("one", &options[0]), ("other", &options[1])].map(|(name, shared)| {
+        let store = Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
+        let (shared, is_excluded) = (shared.clone(), Arc::new(|_: &str| false));
+        let options = SharingOptions { shared, sessions: false, is_excluded };
+        (store.clone(), Sharing::new(store, options))
+    });
+    let [(store, sender), (_, taker)] = machines;
+    // What is there already is not part of it.
+    sender.push(&mut |_| Ok(())).unwrap();
+    taker.pull(&mut |_| Ok(())).unwrap();
+    write_batch(&store);
+    times.push(("send 100 versions", once(|| drop(sender.push(&mut |_| Ok(())).unwrap()))));
+    times.push((
+        "take 100 versions",
+        once(|| {
+            let deadline = Instant::now() + Duration::from_secs(10);
+            let mut taken = 0;
+            // The other node may have to index them first.
+            while taken < BATCH as u64 {
+                taken += taker.pull(&mut |_| Ok(())).unwrap().versions;
+                assert!(Instant::now() < deadline, "the other node does not catch up");
+            }
+        }),
+    ));
+    times
+}
+
+/// Single calls.
+fn measure(store: &Store) -> Times {
+    let long: Vec<(ObjectId, TxId)> =
+        (0..LONG).map(|number| write(store, "/p/long.rs", number)).collect();
+    let id = &long[0].0;
+    let some = |number: usize| AsOf::Tx(long[number * 7 % LONG].1);
+    let hash = store.require(id, AsOf::Latest).unwrap().content_hash;
+    let query = Query::parse(&format!("type = \"file\" and content_hash = \"{hash}\"")).unwrap();
+    assert_eq!(store.query(&query).unwrap().len(), 1);
+    vec![
+        (
+            "put and commit",
+            median(CALLS, |number| drop(write(store, &format!("/p/{}.rs", number % 50), number))),
+        ),
+        (
+            "get the latest",
+            median(CALLS, |_| drop(black_box(store.get(id, AsOf::Latest).unwrap()))),
+        ),
+        (
+            "get as of a transaction",
+            median(CALLS, |number| drop(black_box(store.get(id, some(number)).unwrap()))),
+        ),
+        ("history of 1,000 versions", median(11, |_| drop(black_box(store.history(id).unwrap())))),
+        ("query", median(CALLS, |_| drop(black_box(store.query(&query).unwrap())))),
+    ]
+}
+
+/// About 2 KiB of source-like text, different for every number.
+fn write(store: &Store, path: &str, number: usize) -> (ObjectId, TxId) {
+    let lines = (0..60).map(|line| format!("    let value_{line} = compute({number}, {line});\n"));
+    let text: String = std::iter::once(format!("// {path}\n")).chain(lines).collect();
+    let source = Source::Filesystem { filesystem_id: "0123456789abcdef".into(), path: path.into() };
+    let new = NewVersion {
+        kind: ObjectType::File,
+        source: Some(source),
+        id: None,
+        content: Some(text),
+        source_hash: None,
+        fields: serde_json::Map::new(),
+        additional: BTreeMap::new(),
+        expected: None,
+    };
+    let (_, version) = store.write(new).unwrap();
+    (version.envelope.id, version.tx_id)
+}
+
+fn write_batch(store: &Store) {
+    for number in 0..BATCH {
+        write(store, &format!("/p/batch-{}.rs", number % 20), number);
+    }
+}
+
+fn median(calls: usize, mut call: impl FnMut(usize)) -> Duration {
+    let mut times: Vec<Duration> = (0..calls).map(|number| once(|| call(number))).collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn once(call: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    call();
+    began.elapsed()
+}
+
+fn print(columns: &[(&str, Times)]) {
+    let [(local, plain), shared @ ..] = columns else { return };
+    let ms = |time: &Duration| time.as_secs_f64() * 1_000.0;
+    let heads: Vec<String> = shared.iter().map(|(name, _)| format!(" {name} | ratio |")).collect();
+    println!("| median, in ms | {local} |{}", heads.concat());
+    println!("| --- | ---: |{}", " ---: | ---: |".repeat(shared.len()));
+    for (at, (what, own)) in plain.iter().enumerate() {
+        let cells = shared.iter().map(|(_, times)| {
+            let there = ms(&times[at].1);
+            format!(" {there:.2} | {:.1} |", there / ms(own))
+        });
+        println!("| {what} | {:.3} |{}", ms(own), cells.collect::<String>());
+    }
+}

@@ -1,0 +1,13 @@
+//! A store that many machines share, in XTDB 1 over its own HTTP server: the backend ([`XtdbBackend`]), and what keeps a local store and
+//! the shared one alike ([`Sharing`]).
+//!
+//! The one crate that knows HTTP. Must not know a session. Read the page of `server` first, then that of `sync`.
+
+mod server;
+mod sync;
+
+pub use server::{XtdbBackend, XtdbServer, connect, examine_xtdb};
+pub use sync::{
+    Migrated, Pulled, Pushed, Running, Sharing, SharingError, SharingOptions, SharingStatus,
+    migrate,
+};

@@ -1,0 +1,324 @@
+//! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules below this one speak HTTP.
+//!
+//! `client` asks the server and says in typed errors what is wrong; `edn` reads and writes the notation in which XTDB tells times to
+//! the millisecond; `examine` asks a server what it is. `documents` says how objects look there, `plan` and `write` are commits, `read`, `find` and `logged` reads. Our
+//! transactions have XTDB's numbers and times. Must not know of another store.
+
+mod client;
+mod documents;
+mod edn;
+mod erase;
+mod examine;
+mod find;
+mod logged;
+mod plan;
+mod read;
+mod write;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, Tx, TxOp};
+use self::documents::{FORMAT, STORE};
+pub use self::examine::{XtdbServer, examine as examine_xtdb};
+pub(crate) use self::logged::Logged;
+use base::error::{Error, Result};
+use base::object::Room;
+use base::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
+use config::XtdbOptions;
+use store::{Backend, Item, Op, PlacedItem, Query, Receipt, Store, Version};
+
+/// A store in XTDB.
+pub struct XtdbBackend {
+    client: Client,
+    store_id: String,
+    /// The transaction that made the database ours; every other of ours is later.
+    first: Tx,
+    writer_id: String,
+    /// The document of the writer as this process left it; `None` if that has to be read.
+    writer: Mutex<Option<Document>>,
+    /// Marks of versions of other stores that were not there when they were asked for. One that is there after all when it is to be
+    /// written was brought by somebody else meanwhile.
+    missed: Mutex<HashSet<String>>,
+    /// Contents of the part of the log that is being taken.
+    at_hand: Mutex<HashMap<Hash, String>>,
+    /// Transactions to send before the first is looked up.
+    at_once: AtomicUsize,
+    is_closed: AtomicBool,
+}
+
+/// Opens a store in XTDB. Its path is the server's address.
+///
+/// # Errors
+/// Those of [`XtdbBackend::connect`].
+pub fn connect(options: &XtdbOptions) -> Result<Store> {
+    let backend = XtdbBackend::connect(options)?;
+    let url = backend.url().to_owned();
+    Ok(Store::with_backend(Arc::new(backend)).at_path(&url))
+}
+
+impl XtdbBackend {
+    /// Connects to a server and makes an empty database a store.
+    ///
+    /// # Errors
+    /// `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FAILED`; `XTDB_FOREIGN` for another server, an XTDB 2, or a database in which
+    /// others keep their documents; `NEWER_SCHEMA` for one of a later release; `NOT_PRIVATE`, `FILE` for the token's file.
+    pub fn connect(options: &XtdbOptions) -> Result<Self> {
+        let mut client = ClientOptions::new(&options.url);
+        client.token = options.token_file.as_deref().map(Token::read).transpose()?;
+        client.ca_file.clone_from(&options.ca_file);
+        let client = Client::new(client)?;
+        let status = client.status()?;
+        if status.ingester_failed {
+            let problem = "its ingester has failed: it indexes nothing until it is started again";
+            return Err(failed(&client, problem));
+        }
+        let (store_id, first) = open(&client)?;
+        let writer_id = options.writer.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
+        Ok(Self {
+            client,
+            store_id,
+            first,
+            writer_id,
+            writer: Mutex::new(None),
+            missed: Mutex::default(),
+            at_hand: Mutex::default(),
+            at_once: AtomicUsize::new(write::SENT_AT_ONCE),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Address of the server.
+    pub fn url(&self) -> &str {
+        self.client.url()
+    }
+
+    /// The newest transaction in the log, if the server still has the database that this was connected to, with all that was seen of
+    /// it: not another one, nor an older state of it.
+    pub(crate) fn newest_of_same(&self) -> Result<Option<TxId>> {
+        let newest = self.client.latest_submitted()?.unwrap_or(-1);
+        if newest < self.client.newest_seen().max(self.first.id) {
+            return Ok(None);
+        }
+        let mark = self.client.entity(STORE, At::Tx(self.first.id), &Room::for_answers())?;
+        let store_id =
+            mark.map(|mark| documents::field::<String>(&mark, "store_id")).transpose()?;
+        Ok((store_id.as_ref() == Some(&self.store_id)).then_some(TxId(newest)))
+    }
+
+    /// Hands the log after a transaction to `take` in parts, see [`Logged`]. Meanwhile the contents of each part are at hand.
+    pub(crate) fn log(
+        &self,
+        after: TxId,
+        limit: usize,
+        take: &mut dyn FnMut(Logged) -> Result<()>,
+    ) -> Result<()> {
+        self.open()?.logged_in_parts(after, limit, &mut |mut logged| {
+            *self.at_hand() = std::mem::take(&mut logged.texts);
+            let taken = take(logged);
+            self.at_hand().clear();
+            taken.map(ControlFlow::Continue)
+        })
+    }
+
+    fn open(&self) -> Result<&Self> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { what: "store" });
+        }
+        Ok(self)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<Document>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn missed(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn at_hand(&self) -> MutexGuard<'_, HashMap<Hash, String>> {
+        self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, problem: &str) -> Error {
+        failed(&self.client, problem)
+    }
+}
+
+fn failed(client: &Client, problem: &str) -> Error {
+    Error::XtdbFailed { url: client.url().to_owned(), status: 500, problem: problem.to_owned() }
+}
+
+/// The ID of the store that a database holds, and the transaction that made it one: this one, if it is empty.
+fn open(client: &Client) -> Result<(String, Tx)> {
+    if let Some(found) = marked(client)? {
+        return Ok(found);
+    }
+    let attributes = client.attribute_stats()?;
+    if let Some(attribute) = attributes.keys().find(|name| *name != "xt/id") {
+        let found = format!("a database with documents of others, which have `{attribute}`");
+        return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
+    }
+    // The counts lag behind what was written a moment ago.
+    let query = "{:find [e] :where [[e :xt/id]] :limit 1}";
+    let others = client.query(query, &[], At::Latest, &Room::for_answers())?;
+    // Ours is there where another was faster.
+    let is_other = |id: &Value| id.as_str() != Some(STORE);
+    if let Some(id) = others.into_iter().flatten().find(is_other) {
+        let found = format!("a database with documents of others, such as `{id}`");
+        return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
+    }
+    let mark = documents::store(&Uuid::now_v7().to_string());
+    let ops = [TxOp::Match(STORE.to_owned(), None), TxOp::Put(&mark)];
+    let tx = client.submit(&ops).map_err(SubmitError::into_error)?;
+    // Another may have been faster: then its mark stands.
+    client.await_tx(tx)?;
+    client.saw(tx);
+    marked(client)?.ok_or_else(|| failed(client, "it did not keep the first document"))
+}
+
+fn marked(client: &Client) -> Result<Option<(String, Tx)>> {
+    let Some(mark) = client.entity(STORE, At::Latest, &Room::for_answers())? else {
+        return Ok(None);
+    };
+    let format: u64 = documents::field(&mark, "format")?;
+    if format > FORMAT {
+        let found =
+            format!("a store of a later release (format {format}, this program knows {FORMAT})");
+        return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
+    }
+    let store_id = documents::field(&mark, "store_id")?;
+    let first = client.entity_tx(STORE, At::Latest)?;
+    Ok(first.map(|first| (store_id, first.tx)))
+}
+
+/// By what a version of another store is known.
+pub(super) fn mark(version: &Version) -> String {
+    documents::origin_id(&version.envelope.id, &version.origin)
+}
+
+impl fmt::Debug for XtdbBackend {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("XtdbBackend").field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+impl Backend for XtdbBackend {
+    fn name(&self) -> &'static str {
+        "xtdb"
+    }
+
+    fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
+    fn commit_all(&self, transactions: &[&[Op]], _now: Timestamp) -> Result<Vec<Receipt>> {
+        self.open()?.commit_in_order(transactions)
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.open()?.newest_tx()
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        let Some(at) = self.open()?.at(at)? else { return Ok(None) };
+        self.version(id, at, &Room::for_answers())
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.open()?.history_in(id, &Room::for_answers())
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.open()?.text(hash)
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        let Some(at) = self.open()?.at(at)? else { return Ok(Vec::new()) };
+        self.items_of(id, at, range)
+    }
+
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.open()?.items_ever(id, range)
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        let logged = self.open()?.logged(after, limit)?;
+        match logged.broken.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(logged.versions),
+        }
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        self.open()?.versions_of_origin(id, origin)
+    }
+
+    fn histories(&self, ids: &[ObjectId]) -> Result<Option<HashMap<ObjectId, Vec<Version>>>> {
+        self.open()?.histories_of(ids).map(Some)
+    }
+
+    fn lacks(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
+        self.open()?.lacks_origins(versions)
+    }
+
+    fn latest(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+        self.open()?.latest_origins(ids)
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        let mut ids = self.open()?.ids_of(kind, after)?;
+        ids.truncate(limit);
+        self.versions(&ids, At::Latest)
+    }
+
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        let (mut versions, room) = (Vec::new(), Room::for_answers());
+        for id in self.open()?.ids_of(kind, None)? {
+            versions.extend(self.history_in(&id, &room)?.into_iter().skip(1));
+        }
+        Ok(versions)
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.open()?.answer(query)
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.open()?.has_value(path)
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.open()?.paths()
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.open()?.ids_with_prefix(prefix, limit)
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.open()?.owner(nickname)
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.open()?.nicknames_of(id)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.is_closed.store(true, Ordering::Release);
+        Ok(())
+    }
+}

@@ -1,0 +1,331 @@
+//! A client for XTDB's own HTTP server, version 1. Calls block the caller; the network's work happens on one thread of the client's
+//! own, which starts with the first call. Must not know what the documents mean.
+//!
+//! Every answer is bounded in time and size, and what is kept of it by the [`Room`] of who asks. What only reads is repeated where that may help; a transaction never, unless the server
+//! cannot have seen it.
+
+mod answers;
+mod body;
+mod failure;
+mod found;
+mod http;
+mod limits;
+mod log;
+mod operations;
+mod reply;
+mod runtime;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod token;
+mod types;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::BufRead;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use self::body::Body;
+use self::failure::{Failure, unavailable};
+use self::http::{Http, Notation, Request};
+use self::reply::Reply;
+use self::runtime::Runtime;
+pub(crate) use self::token::Token;
+pub(crate) use self::types::{
+    At, ClientOptions, Document, EntityTx, LoggedOp, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
+};
+use super::edn;
+use base::error::{Error, Result};
+use base::object::Room;
+use base::object::Timestamp;
+
+/// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
+/// one that gave the transaction its time.
+const END_OF_TIME: &str = "9999-12-31T23:59:59Z";
+
+/// A client for one server.
+pub(crate) struct Client {
+    http: Http,
+    runtime: Mutex<Option<Arc<Runtime>>>,
+    /// The newest transaction that it wrote or saw; −1 for none.
+    seen: AtomicI64,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("url", &self.http.limits.url).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Sends nothing.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an address that is none of a server.
+    pub(crate) fn new(options: ClientOptions) -> Result<Self> {
+        Ok(Self { http: Http::new(options)?, runtime: Mutex::new(None), seen: AtomicI64::new(-1) })
+    }
+
+    /// The server's address, without `/_xtdb`.
+    pub(crate) fn url(&self) -> &str {
+        &self.http.limits.url
+    }
+
+    /// What the server says of itself: also the way to find out what answers there.
+    pub(crate) fn status(&self) -> Result<Status> {
+        self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
+            let found = self.runtime()?.wait(found::look(&self.http, &error));
+            Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
+        })
+    }
+
+    /// The time of the server's clock, which is what a read of the latest state is as of.
+    pub(crate) fn time(&self) -> Result<Timestamp> {
+        self.ask(&Request::get("db", Notation::Edn), answers::time)
+    }
+
+    /// Sends a transaction, once. It is logged when this returns, but neither indexed nor committed: see [`Self::committed`].
+    pub(crate) fn submit(&self, ops: &[TxOp<'_>]) -> Result<i64, SubmitError> {
+        let body = operations::body(ops).map_err(SubmitError::Refused)?;
+        let mut request = Request::get("submit-tx", Notation::Json);
+        request.body = Some((Notation::Json, body));
+        let runtime = self.runtime().map_err(SubmitError::NotSent)?;
+        let reply = self.http.send(&runtime, &request).map_err(|failure| {
+            if failure.unsent {
+                SubmitError::NotSent(failure.error)
+            } else {
+                SubmitError::Unknown(failure.error)
+            }
+        })?;
+        answers::submitted(self.url(), &reply).map_err(|failure| match reply.status {
+            // A proxy that could not pass it on may have passed it on.
+            200..=299 | 408 | 429 | 500.. => SubmitError::Unknown(failure.error),
+            _ => SubmitError::Refused(failure.error),
+        })
+    }
+
+    /// Whether a transaction that is in the log was committed. Waits until it is indexed.
+    pub(crate) fn committed(&self, tx: i64) -> Result<bool> {
+        let request = Request::get("tx-committed", Notation::Json).with("tx-id", tx.to_string());
+        self.ask(&self.awaiting(request, tx), answers::committed)
+    }
+
+    /// The committed transactions from one on, in order, among them those up to `last` at least. Waits until that is indexed.
+    pub(crate) fn log_times(&self, first: i64, last: i64) -> Result<Vec<Tx>> {
+        let mut request = Request::get("tx-log", Notation::Edn).streamed();
+        if first > 0 {
+            request = request.with("after-tx-id", (first - 1).to_string());
+        }
+        self.ask_long(&self.awaiting(request, last), &Room::for_answers(), answers::transactions)
+    }
+
+    /// Waits until a transaction is indexed; the newest that is indexed then.
+    pub(crate) fn await_tx(&self, tx: i64) -> Result<Tx> {
+        let mut request = Request::get("await-tx", Notation::Edn)
+            .with("tx-id", tx.to_string())
+            .with("timeout", self.http.await_ms());
+        request.awaits = true;
+        self.ask(&request, answers::tx)
+    }
+
+    /// The newest transaction that this node has indexed; `None` if the database is empty.
+    pub(crate) fn latest_completed(&self) -> Result<Option<Tx>> {
+        self.ask(&Request::get("latest-completed-tx", Notation::Edn), answers::latest)
+    }
+
+    /// The newest transaction in the log; `None` if the database is empty.
+    pub(crate) fn latest_submitted(&self) -> Result<Option<i64>> {
+        self.ask(&Request::get("latest-submitted-tx", Notation::Json), answers::latest_id)
+    }
+
+    /// Has later reads of the latest state wait for a transaction, also where another node answers them.
+    pub(crate) fn saw(&self, tx: i64) {
+        self.seen.fetch_max(tx, Ordering::AcqRel);
+    }
+
+    /// The newest transaction that it wrote or saw; −1 for none.
+    pub(crate) fn newest_seen(&self) -> i64 {
+        self.seen.load(Ordering::Acquire)
+    }
+
+    /// An entity; `None` if there is none.
+    pub(crate) fn entity(&self, id: &str, at: At, room: &Room) -> Result<Option<Document>> {
+        let request = Request::get("entity", Notation::Json).streamed().with("eid", id);
+        self.ask_long(&self.as_of(request, at), room, answers::entity)
+    }
+
+    /// Which transaction gave an entity its state; `None` if it never was, or was evicted.
+    pub(crate) fn entity_tx(&self, id: &str, at: At) -> Result<Option<EntityTx>> {
+        let request = Request::get("entity-tx", Notation::Edn).with("eid", id);
+        self.ask(&self.as_of(request, at), answers::entity_tx)
+    }
+
+    /// All versions of an entity, the oldest first; none if it never was, or was evicted.
+    ///
+    /// Times to the millisecond stand in EDN alone, and documents as they were put in JSON alone: both are asked for.
+    pub(crate) fn history(&self, id: &str, room: &Room) -> Result<Vec<Row>> {
+        let request = |accept| {
+            Request::get("entity", accept)
+                .streamed()
+                .with("eid", id)
+                .with("history", "true")
+                .with("sort-order", "asc")
+                .with("with-corrections", "true")
+                .with("valid-time", END_OF_TIME)
+        };
+        // An eviction between the two questions takes the documents away; the second time the history is gone, too.
+        for _ in 0..2 {
+            let versions = self.up_to_date(request(Notation::Edn));
+            let versions = self.ask_long(&versions, room, answers::versions)?;
+            if versions.is_empty() {
+                return Ok(Vec::new());
+            }
+            let with_documents = request(Notation::Json).with("with-docs", "true");
+            let with_documents = self.up_to_date(with_documents);
+            let documents = self.ask_long(&with_documents, room, answers::documents)?;
+            let documents: HashMap<_, _> =
+                documents.into_iter().map(|(hash, document)| (hash, Arc::new(document))).collect();
+            let row = |version: answers::Version| {
+                let document = match version.content_hash {
+                    None => None,
+                    Some(hash) => Some(Arc::clone(documents.get(&hash)?)),
+                };
+                Some(Row { tx: version.tx, document })
+            };
+            if let Some(rows) = versions.into_iter().map(row).collect() {
+                return Ok(rows);
+            }
+        }
+        Err(failure::unreadable(self.url(), "lacks documents of a history"))
+    }
+
+    /// What a query finds. `query` is an EDN map; `args` are the values of its `:in`.
+    pub(crate) fn query(
+        &self,
+        query: &str,
+        args: &[Value],
+        at: At,
+        room: &Room,
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut body = format!("{{:query {query}, :in-args [");
+        for arg in args {
+            edn::write_value(arg, &mut body).map_err(|edn::NotEdn { key }| {
+                Error::argument(
+                    "query",
+                    format!("asks for an object with the key `{key}`, which EDN cannot say"),
+                )
+            })?;
+            body.push(' ');
+        }
+        body.push_str("]}");
+        let mut request = Request::get("query", Notation::Json).streamed();
+        request.body = Some((Notation::Edn, body.into_bytes()));
+        self.ask_long(&self.as_of(request, at), room, answers::tuples)
+    }
+
+    /// Hands the committed transactions after one to `take`, the oldest first, while they come in. `take` may end it early. It may
+    /// ask the server other things meanwhile.
+    pub(crate) fn log(
+        &self,
+        after: Option<i64>,
+        take: &mut dyn FnMut(LoggedTx) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        log::read(&*self.runtime()?, &self.http, after, take)
+    }
+
+    /// About how many versions of documents have each attribute. The server counts a moment after it has indexed.
+    pub(crate) fn attribute_stats(&self) -> Result<BTreeMap<String, u64>> {
+        self.ask(&Request::get("attribute-stats", Notation::Json), answers::attribute_stats)
+    }
+
+    fn ask<T>(&self, request: &Request, read: fn(&str, &Reply) -> Result<T, Failure>) -> Result<T> {
+        self.explained(request, self.ask_plainly(request, read))
+    }
+
+    /// Asks for what may be long.
+    fn ask_long<T>(
+        &self,
+        request: &Request,
+        room: &Room,
+        read: fn(&str, &Reply, &mut dyn BufRead, &Room) -> Result<T, Failure>,
+    ) -> Result<T> {
+        let read =
+            |reply: &Reply, body: &mut Body<'_>| read(&self.http.limits.url, reply, body, room);
+        self.explained(request, self.http.ask(&*self.runtime()?, request, read))
+    }
+
+    /// What has come of a request.
+    fn explained<T>(&self, request: &Request, result: Result<T>) -> Result<T> {
+        match result {
+            // It names an exception of no class of its own then.
+            Err(Error::XtdbFailed { status: status @ 500.., .. })
+                if request.awaits && self.has_failed_for_good() =>
+            {
+                let problem =
+                    "its ingester has failed: it indexes nothing until it is started again";
+                Err(Error::XtdbFailed {
+                    url: self.url().to_owned(),
+                    status,
+                    problem: problem.to_owned(),
+                })
+            }
+            result => result,
+        }
+    }
+
+    fn has_failed_for_good(&self) -> bool {
+        let status = self.ask_plainly(&Request::get("status", Notation::Json), answers::status);
+        status.is_ok_and(|status| status.ingester_failed)
+    }
+
+    fn ask_plainly<T>(
+        &self,
+        request: &Request,
+        read: fn(&str, &Reply) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.http.ask(&*self.runtime()?, request, |reply, _| read(&self.http.limits.url, reply))
+    }
+
+    fn as_of(&self, request: Request, at: At) -> Request {
+        let request = request.with("valid-time", END_OF_TIME);
+        match at {
+            At::Tx(tx) => self.awaiting(request.with("tx-id", tx.to_string()), tx),
+            At::Time(time) => self.up_to_date(request.with("tx-time", time.to_string())),
+            At::Latest => self.up_to_date(request),
+        }
+    }
+
+    /// Waits for what this client has seen.
+    fn up_to_date(&self, request: Request) -> Request {
+        match self.newest_seen() {
+            seen if seen >= 0 => self.awaiting(request, seen),
+            _ => request,
+        }
+    }
+
+    /// Without a time-out the server would wait for ever.
+    fn awaiting(&self, request: Request, tx: i64) -> Request {
+        let mut request = request
+            .with("await-tx-id", tx.to_string())
+            .with("await-tx-timeout", self.http.await_ms());
+        request.awaits = true;
+        request
+    }
+
+    fn runtime(&self) -> Result<Arc<Runtime>> {
+        let mut slot = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(runtime) = &*slot {
+            return Ok(Arc::clone(runtime));
+        }
+        let started = Runtime::start().map_err(|error| {
+            unavailable(self.url(), format!("no thread for it ({error})"), Some(error.into()))
+        })?;
+        let started = Arc::new(started);
+        *slot = Some(Arc::clone(&started));
+        Ok(started)
+    }
+}

@@ -1,0 +1,491 @@
+//! What answers say: from status and body to typed results, or to typed errors. Pure.
+//!
+//! Short answers are read whole. Those that may be long are read from a stream, as long as there is room for what is kept of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::BufRead;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer as _, Error as _, SeqAccess, Visitor,
+};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::edn::{self, Edn};
+use super::failure::{self, Again, Failure};
+use super::reply::Reply;
+use super::{Document, EntityTx, LoggedOp, Status, Tx};
+use base::error::Error;
+use base::object::Room;
+use base::object::Timestamp;
+
+/// The content hash of a version that is deleted.
+const DELETED: &str = "0000000000000000000000000000000000000000";
+
+type Read<T> = Result<T, Failure>;
+
+/// `/status`.
+pub(super) fn status(url: &str, reply: &Reply) -> Read<Status> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told {
+        version: String,
+        index_version: i64,
+        kv_store: String,
+        #[serde(default)]
+        estimate_num_keys: Option<u64>,
+        #[serde(rename = "ingesterFailed?", default)]
+        ingester_failed: bool,
+    }
+    expect(url, reply, 200)?;
+    let told: Told = serde_json::from_slice(&reply.body)
+        .map_err(|_| Failure::never(failure::of_content(url, reply)))?;
+    if told.version.starts_with(|first: char| first.is_ascii_digit())
+        && !told.version.starts_with("1.")
+    {
+        let found = format!("XTDB {}", told.version);
+        return Err(Failure::never(Error::XtdbForeign { url: url.to_owned(), found }));
+    }
+    Ok(Status {
+        version: told.version,
+        index_version: told.index_version,
+        kv_store: told.kv_store,
+        ingester_failed: told.ingester_failed,
+        estimate_num_keys: told.estimate_num_keys,
+    })
+}
+
+/// `/submit-tx`: the transaction's ID.
+pub(super) fn submitted(url: &str, reply: &Reply) -> Read<i64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told {
+        tx_id: i64,
+    }
+    expect(url, reply, 202)?;
+    json::<Told>(url, reply).map(|told| told.tx_id)
+}
+
+/// `/tx-committed`.
+pub(super) fn committed(url: &str, reply: &Reply) -> Read<bool> {
+    #[derive(Deserialize)]
+    struct Told {
+        #[serde(rename = "txCommitted?")]
+        committed: bool,
+    }
+    expect(url, reply, 200)?;
+    json::<Told>(url, reply).map(|told| told.committed)
+}
+
+/// `/tx-log`, without operations.
+pub(super) fn transactions(
+    url: &str,
+    reply: &Reply,
+    body: &mut dyn BufRead,
+    room: &Room,
+) -> Read<Vec<Tx>> {
+    expect(url, reply, 200)?;
+    rows(url, body, room, tx_of)
+}
+
+/// `/await-tx`.
+pub(super) fn tx(url: &str, reply: &Reply) -> Read<Tx> {
+    expect(url, reply, 200)?;
+    let told = notation(url, reply)?;
+    tx_of(&told).ok_or_else(|| shape(url))
+}
+
+/// `/db`: the time of the server's clock.
+pub(super) fn time(url: &str, reply: &Reply) -> Read<Timestamp> {
+    expect(url, reply, 200)?;
+    match notation(url, reply)?.get("xtdb.api/valid-time") {
+        Some(&Edn::Instant(time)) => Ok(time),
+        _ => Err(shape(url)),
+    }
+}
+
+/// `/latest-completed-tx`: `None` in an empty database.
+pub(super) fn latest(url: &str, reply: &Reply) -> Read<Option<Tx>> {
+    if is_absent(reply) { Ok(None) } else { tx(url, reply).map(Some) }
+}
+
+/// `/latest-submitted-tx`: `None` in an empty database.
+pub(super) fn latest_id(url: &str, reply: &Reply) -> Read<Option<i64>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told {
+        tx_id: i64,
+    }
+    if is_absent(reply) {
+        return Ok(None);
+    }
+    expect(url, reply, 200)?;
+    json::<Told>(url, reply).map(|told| Some(told.tx_id))
+}
+
+/// `/entity`.
+pub(super) fn entity(
+    url: &str,
+    reply: &Reply,
+    body: &mut dyn BufRead,
+    room: &Room,
+) -> Read<Option<Document>> {
+    if is_absent(reply) {
+        return Ok(None);
+    }
+    expect(url, reply, 200)?;
+    begins(url, body, b'{')?;
+    let mut json = serde_json::Deserializer::from_reader(body);
+    let read = room.deserialize(&mut json).and_then(|value| json.end().map(|()| value));
+    match read.map_err(|error| unread(url, reply, room, &error))? {
+        Value::Object(document) => Ok(Some(document)),
+        _ => Err(shape(url)),
+    }
+}
+
+/// `/entity-tx`.
+pub(super) fn entity_tx(url: &str, reply: &Reply) -> Read<Option<EntityTx>> {
+    if is_absent(reply) {
+        return Ok(None);
+    }
+    expect(url, reply, 200)?;
+    let told = notation(url, reply)?;
+    let read = || {
+        let is_deleted = hash_of(told.get("xtdb.api/content-hash")?)? == DELETED;
+        Some(EntityTx { tx: tx_of(&told)?, is_deleted })
+    };
+    read().map(Some).ok_or_else(|| shape(url))
+}
+
+/// A version in a history, without its document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) tx: Tx,
+    /// `None` if the entity was deleted.
+    pub(super) content_hash: Option<String>,
+}
+
+/// `/entity?history=true`, in the order of transactions.
+pub(super) fn versions(
+    url: &str,
+    reply: &Reply,
+    body: &mut dyn BufRead,
+    room: &Room,
+) -> Read<Vec<Version>> {
+    expect(url, reply, 200)?;
+    let mut versions = rows(url, body, room, |row| {
+        let hash = hash_of(row.get("xtdb.api/content-hash")?)?;
+        let content_hash = (hash != DELETED).then(|| hash.to_owned());
+        Some(Version { tx: tx_of(row)?, content_hash })
+    })?;
+    versions.sort_by_key(|version| version.tx.id);
+    Ok(versions)
+}
+
+/// `/entity?history=true&with-docs=true`: the documents by their content hashes.
+pub(super) fn documents(
+    url: &str,
+    reply: &Reply,
+    body: &mut dyn BufRead,
+    room: &Room,
+) -> Read<HashMap<String, Document>> {
+    expect(url, reply, 200)?;
+    let mut documents = HashMap::new();
+    list(url, reply, body, room, |row| {
+        let Value::Object(mut row) = row else { return None };
+        let Some(Value::String(hash)) = row.remove("contentHash") else { return None };
+        match row.remove("doc") {
+            Some(Value::Object(document)) => drop(documents.insert(hash, document)),
+            None | Some(Value::Null) => {}
+            Some(_) => return None,
+        }
+        Some(())
+    })?;
+    Ok(documents)
+}
+
+/// `/query`. An empty answer is what a failed query gives.
+pub(super) fn tuples(
+    url: &str,
+    reply: &Reply,
+    body: &mut dyn BufRead,
+    room: &Room,
+) -> Read<Vec<Vec<Value>>> {
+    expect(url, reply, 200)?;
+    if first(url, body)?.is_none() {
+        let problem = "the query failed on one of its rows (an empty answer)".to_owned();
+        let error = Error::XtdbFailed { url: url.to_owned(), status: reply.status, problem };
+        return Err(Failure { error, again: Again::Once, unsent: false });
+    }
+    list(url, reply, body, room, |row| match row {
+        Value::Array(row) => Some(row),
+        _ => None,
+    })
+}
+
+/// `/attribute-stats`.
+pub(super) fn attribute_stats(url: &str, reply: &Reply) -> Read<BTreeMap<String, u64>> {
+    expect(url, reply, 200)?;
+    json(url, reply)
+}
+
+/// The time of one transaction of the log, which is told in EDN.
+pub(super) fn logged_time(url: &str, told: &Edn) -> Result<Tx, Error> {
+    tx_of(told).ok_or_else(|| strange(url))
+}
+
+/// The ID and the operations of one transaction of the log, which are told in JSON. An operation that cannot be read is none of ours.
+pub(super) fn logged_ops(
+    url: &str,
+    told: &RawValue,
+    room: &Room,
+) -> Result<(i64, Vec<LoggedOp>), Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told<'a> {
+        tx_id: i64,
+        #[serde(borrow)]
+        tx_ops: &'a RawValue,
+    }
+    let told: Told<'_> = serde_json::from_str(told.get()).map_err(|_| strange(url))?;
+    let mut json = serde_json::Deserializer::from_str(told.tx_ops.get());
+    let ops = json.deserialize_seq(Operations { room });
+    let ops = ops.map_err(|_| if room.is_full() { too_much(url, room) } else { strange(url) })?;
+    Ok((told.tx_id, ops))
+}
+
+/// Reads operations one by one.
+struct Operations<'r> {
+    room: &'r Room,
+}
+
+impl<'de> Visitor<'de> for Operations<'_> {
+    type Value = Vec<LoggedOp>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of operations")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<LoggedOp>, A::Error> {
+        let mut ops = Vec::new();
+        while let Some(op) = list.next_element::<&RawValue>()? {
+            self.room.take(2 * size_of::<LoggedOp>()).map_err(A::Error::custom)?;
+            let mut json = serde_json::Deserializer::from_str(op.get());
+            ops.push(match self.room.deserialize(&mut json) {
+                Ok(Value::Array(parts)) => logged_op(parts),
+                Err(error) if self.room.is_full() => return Err(A::Error::custom(error)),
+                Ok(_) | Err(_) => LoggedOp::Other,
+            });
+        }
+        Ok(ops)
+    }
+}
+
+fn logged_op(parts: Vec<Value>) -> LoggedOp {
+    let mut parts = parts.into_iter();
+    match (parts.next(), parts.next()) {
+        (Some(Value::String(kind)), Some(first)) => match (kind.as_str(), first) {
+            ("put", Value::Object(document)) => put(document),
+            ("delete", Value::String(id_hash)) => LoggedOp::Delete { id_hash },
+            ("evict", Value::String(id_hash)) => LoggedOp::Evict { id_hash },
+            ("match", Value::String(id_hash)) => LoggedOp::Match { id_hash },
+            _ => LoggedOp::Other,
+        },
+        _ => LoggedOp::Other,
+    }
+}
+
+/// A document that was evicted since has its hashed ID and a mark.
+fn put(document: Document) -> LoggedOp {
+    let is_erased = document.get("xtdb.api/evicted?") == Some(&Value::Bool(true));
+    match document.get("xt/id") {
+        Some(Value::String(id_hash)) if is_erased => LoggedOp::Erased { id_hash: id_hash.clone() },
+        Some(Value::String(_)) => LoggedOp::Put { document },
+        _ => LoggedOp::Other,
+    }
+}
+
+fn strange(url: &str) -> Error {
+    failure::unreadable(url, "has a transaction of another shape in it")
+}
+
+fn tx_of(told: &Edn) -> Option<Tx> {
+    match (told.get("xtdb.api/tx-id")?, told.get("xtdb.api/tx-time")?) {
+        (&Edn::Integer(id), &Edn::Instant(time)) => Some(Tx { id, time }),
+        _ => None,
+    }
+}
+
+/// The content hash of an entity's state; that of a deleted one is `DELETED`.
+fn hash_of(told: &Edn) -> Option<&str> {
+    match told {
+        Edn::Tagged(_, hash) => hash_of(hash),
+        Edn::Text(hash) => Some(hash),
+        Edn::Nil => Some(DELETED),
+        _ => None,
+    }
+}
+
+/// Whether the server itself says that there is none; another program's 404 says something else.
+fn is_absent(reply: &Reply) -> bool {
+    if reply.status != 404 {
+        return false;
+    }
+    let said = match serde_json::from_slice(&reply.body) {
+        Ok(Value::Object(said)) => said.get("error").and_then(Value::as_str).map(str::to_owned),
+        _ => match edn::read_all(&reply.body) {
+            Ok(said) => match said.get("error") {
+                Some(Edn::Text(said)) => Some(said.clone()),
+                _ => None,
+            },
+            Err(_) => None,
+        },
+    };
+    said.is_some_and(|said| said.trim_end_matches('.').ends_with(" found"))
+}
+
+pub(super) fn expect(url: &str, reply: &Reply, status: u16) -> Read<()> {
+    if reply.status == status && !reply.is_html() {
+        Ok(())
+    } else {
+        Err(failure::of_status(url, reply))
+    }
+}
+
+fn json<T: DeserializeOwned>(url: &str, reply: &Reply) -> Read<T> {
+    serde_json::from_slice(&reply.body).map_err(|error| {
+        if reply.body.is_empty() {
+            again(url, "is empty")
+        } else {
+            unread(url, reply, &Room::for_answers(), &error)
+        }
+    })
+}
+
+/// Reads a list of JSON member by member; `each` makes something of one, nothing if it has another shape.
+fn list<T>(
+    url: &str,
+    reply: &Reply,
+    body: &mut dyn BufRead,
+    room: &Room,
+    each: impl FnMut(Value) -> Option<T>,
+) -> Read<Vec<T>> {
+    begins(url, body, b'[')?;
+    let mut json = serde_json::Deserializer::from_reader(body);
+    let read = json.deserialize_seq(Members { room, each });
+    let read = read.and_then(|members| json.end().map(|()| members));
+    read.map_err(|error| unread(url, reply, room, &error))
+}
+
+struct Members<'r, E> {
+    room: &'r Room,
+    each: E,
+}
+
+impl<'de, T, E: FnMut(Value) -> Option<T>> Visitor<'de> for Members<'_, E> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Vec<T>, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = list.next_element_seed(self.room)? {
+            self.room.take(2 * size_of::<T>()).map_err(A::Error::custom)?;
+            let member = (self.each)(member);
+            members.push(member.ok_or_else(|| A::Error::custom("a member has another shape"))?);
+        }
+        Ok(members)
+    }
+}
+
+/// Reads a list of EDN member by member.
+fn rows<T>(
+    url: &str,
+    body: &mut dyn BufRead,
+    room: &Room,
+    each: impl Fn(&Edn) -> Option<T>,
+) -> Read<Vec<T>> {
+    let unread = |problem| again_as(of_notation(url, &problem));
+    let mut rows = Vec::new();
+    let mut reader = edn::Reader::new(body);
+    reader.enter().map_err(unread)?;
+    while let Some(row) = reader.member().map_err(unread)? {
+        // What is kept of one is a hash at most.
+        let taken = room.take(2 * size_of::<T>() + DELETED.len());
+        taken.map_err(|_| Failure::never(too_much(url, room)))?;
+        rows.push(each(&row).ok_or_else(|| shape(url))?);
+    }
+    reader.end().map_err(unread)?;
+    Ok(rows)
+}
+
+/// Expects that a body begins with a byte: what has another shape is not read on.
+fn begins(url: &str, body: &mut dyn BufRead, with: u8) -> Read<()> {
+    match first(url, body)? {
+        Some(byte) if byte == with => Ok(()),
+        Some(_) => Err(again(url, "is not what it should be (it begins as something else)")),
+        None => Err(again(url, "is empty")),
+    }
+}
+
+/// The first byte that is no white space; `None` if nothing else comes.
+fn first(url: &str, body: &mut dyn BufRead) -> Read<Option<u8>> {
+    loop {
+        let buffer = body.fill_buf();
+        let buffer =
+            buffer.map_err(|error| again_as(of_notation(url, &edn::Problem::Io(error))))?;
+        match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
+            Some(at) => return Ok(Some(buffer[at])),
+            None if buffer.is_empty() => return Ok(None),
+            None => {
+                let all = buffer.len();
+                body.consume(all);
+            }
+        }
+    }
+}
+
+fn notation(url: &str, reply: &Reply) -> Read<Edn> {
+    edn::read_all(&reply.body).map_err(|problem| again_as(of_notation(url, &problem)))
+}
+
+/// What cannot be read, as an error.
+pub(super) fn of_notation(url: &str, problem: &edn::Problem) -> Error {
+    failure::unreadable(
+        url,
+        match problem {
+            edn::Problem::CutOff => "is cut off".to_owned(),
+            edn::Problem::Io(error) => format!("cannot be read to its end ({error})"),
+            edn::Problem::Malformed { at, what } => format!("has {what} at byte {at}"),
+        },
+    )
+}
+
+/// Why JSON cannot be read.
+fn unread(url: &str, reply: &Reply, room: &Room, error: &serde_json::Error) -> Failure {
+    match error.classify() {
+        _ if room.is_full() => Failure::never(too_much(url, room)),
+        serde_json::error::Category::Eof => again(url, "is cut off"),
+        _ => again(url, format!("is not what it should be ({})", reply.shown(&error.to_string()))),
+    }
+}
+
+fn too_much(url: &str, room: &Room) -> Error {
+    failure::unreadable(url, format!("takes more than {} bytes of memory", room.size()))
+}
+
+fn again(url: &str, problem: impl Into<String>) -> Failure {
+    again_as(failure::unreadable(url, problem))
+}
+
+fn again_as(error: Error) -> Failure {
+    Failure { error, again: Again::AtOnce, unsent: false }
+}
+
+fn shape(url: &str) -> Failure {
+    Failure::never(failure::unreadable(url, "has another shape than XTDB 1 gives"))
+}

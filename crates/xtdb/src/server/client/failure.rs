@@ -1,0 +1,149 @@
+//! What goes wrong with the server, as the crate's errors: where the connection fails, and what answers of other kinds than asked for
+//! mean. The token never comes in here.
+
+use std::error::Error as StdError;
+
+use super::reply::Reply;
+use base::error::Error;
+
+/// Whether and when the same request may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Again {
+    /// It would fail in the same way.
+    Never,
+    /// On another connection, at once: this one was dead, or died in the middle.
+    AtOnce,
+    /// As [`Self::AtOnce`], but only once: it may well fail again, after as much work.
+    Once,
+    /// After a while.
+    Later,
+}
+
+/// An error, and what may be done about it.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) error: Error,
+    pub(super) again: Again,
+    /// Whether the server cannot have seen the request.
+    pub(super) unsent: bool,
+}
+
+impl Failure {
+    pub(super) fn never(error: Error) -> Self {
+        Self { error, again: Again::Never, unsent: false }
+    }
+}
+
+/// The server did not answer in time.
+pub(super) fn timeout(url: &str, seconds: f64) -> Error {
+    unavailable(url, format!("no answer within {seconds} s"), None)
+}
+
+/// As `XTDB_UNAVAILABLE`.
+pub(super) fn unavailable(
+    url: &str,
+    problem: impl Into<String>,
+    source: Option<base::error::BoxError>,
+) -> Error {
+    Error::XtdbUnavailable { url: url.to_owned(), problem: problem.into(), source }
+}
+
+/// As `XTDB_ANSWER`.
+pub(super) fn unreadable(url: &str, problem: impl Into<String>) -> Error {
+    Error::XtdbAnswer { url: url.to_owned(), problem: problem.into() }
+}
+
+/// As `XTDB_FOREIGN`.
+pub(super) fn foreign(url: &str, found: impl Into<String>) -> Error {
+    Error::XtdbForeign { url: url.to_owned(), found: found.into() }
+}
+
+/// What a failed exchange means. Nothing was answered, or the answer broke off.
+pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
+    let error = error.without_url();
+    let cause = innermost(&error);
+    if error.is_connect() {
+        // Whoever waited that long does not wait again.
+        let (again, problem) = if error.is_timeout() {
+            (Again::Never, "no connection in time".to_owned())
+        } else if error.is_dns() {
+            (Again::Later, format!("its host is not found ({cause})"))
+        } else {
+            (Again::Later, format!("no connection ({cause})"))
+        };
+        let error = unavailable(url, problem, Some(error.into()));
+        return Failure { error, again, unsent: true };
+    }
+    let hyper = chain(&error).find_map(|error| error.downcast_ref::<hyper::Error>());
+    if hyper.is_some_and(hyper::Error::is_parse) {
+        return Failure::never(foreign(url, format!("it does not speak HTTP ({cause})")));
+    }
+    if error.is_builder() {
+        return Failure::never(Error::internal(format!("a request that cannot be sent: {cause}")));
+    }
+    Failure {
+        unsent: hyper.is_some_and(hyper::Error::is_canceled),
+        error: unavailable(url, format!("the connection was cut ({cause})"), Some(error.into())),
+        again: Again::AtOnce,
+    }
+}
+
+/// What an answer with another status than asked for means.
+pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
+    let status = reply.status;
+    let failed = |problem: String| Error::XtdbFailed { url: url.to_owned(), status, problem };
+    match status {
+        401 | 403 => Failure::never(Error::XtdbRefused {
+            url: url.to_owned(),
+            status,
+            problem: reply.said().unwrap_or_else(|| "it gave no reason".to_owned()),
+        }),
+        400 if reply.mentions("node-out-of-sync") => Failure {
+            error: unavailable(url, "this node has not caught up with the transaction yet", None),
+            again: Again::Later,
+            unsent: false,
+        },
+        408 | 429 | 502..=504 => Failure {
+            error: unavailable(url, format!("status {status}{}", reply.said_after()), None),
+            again: Again::Later,
+            unsent: false,
+        },
+        500 if reply.class().is_some_and(|class| class.ends_with("TimeoutException")) => {
+            Failure::never(unavailable(url, "it had not indexed the transaction in time", None))
+        }
+        500.. => {
+            let problem = match reply.class() {
+                Some(class) => format!("`{class}`"),
+                None => format!("status {status}{}", reply.said_after()),
+            };
+            Failure::never(failed(problem))
+        }
+        400 | 413 | 414 | 431 if !reply.is_html() || reply.mentions("Bad Message") => {
+            Failure::never(failed(format!(
+                "it refused the request with status {status}{}",
+                reply.said_after()
+            )))
+        }
+        _ => Failure::never(foreign(url, reply.described())),
+    }
+}
+
+/// What an answer means that has the right status and another content.
+pub(super) fn of_content(url: &str, reply: &Reply) -> Error {
+    foreign(url, reply.described())
+}
+
+fn chain<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+fn innermost(error: &(dyn StdError + 'static)) -> String {
+    chain(error).last().map_or_else(String::new, ToString::to_string)
+}

@@ -1,0 +1,56 @@
+//! Finds out what answers in the place of XTDB 1, where people are likely to have given the address of XTDB 2: it has no HTTP API, but
+//! a port that speaks PostgreSQL's protocol and one that says whether it is well. Sends no token.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::http::Http;
+use base::error::Error;
+
+/// PostgreSQL's question for TLS (its documentation, section 54.7): answered with one byte by each server that speaks the protocol.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+/// How long such an answer may take.
+const LIMIT: Duration = Duration::from_secs(2);
+/// How long nothing comes after it.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// What answers, in words; `None` if that is not known. `error` is what asking it for XTDB's status came to.
+pub(super) async fn look(http: &Http, error: &Error) -> Option<String> {
+    match error {
+        Error::XtdbUnavailable { .. } => {
+            let found = "it speaks PostgreSQL's protocol, as XTDB 2 does";
+            speaks_postgres(http).await.then(|| found.to_owned())
+        }
+        Error::XtdbForeign { .. } => {
+            let health = http.ask_at_root("/healthz/alive").await?;
+            let says = |text: &str| health.body.starts_with(text.as_bytes());
+            let is_xtdb = match health.status {
+                200 => says("Alive."),
+                500 => says("Indexer error"),
+                _ => false,
+            };
+            is_xtdb.then(|| "it answers as the health port of XTDB 2".to_owned())
+        }
+        _ => None,
+    }
+}
+
+async fn speaks_postgres(http: &Http) -> bool {
+    let Some(address) = http.plain_address() else { return false };
+    let Ok(Ok(mut stream)) = timeout(http.connect_timeout(), TcpStream::connect(address)).await
+    else {
+        return false;
+    };
+    let first = timeout(LIMIT, async {
+        stream.write_all(&TLS_REQUEST).await?;
+        stream.read_u8().await
+    });
+    if !matches!(first.await, Ok(Ok(b'N' | b'S'))) {
+        return false;
+    }
+    // It waits for what comes next; a greeting that begins with the letter goes on.
+    !matches!(timeout(PAUSE, stream.read_u8()).await, Ok(Ok(_)))
+}

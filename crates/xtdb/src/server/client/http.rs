@@ -1,0 +1,367 @@
+//! Sends requests and takes answers: connections, time-outs, retries, limits. Must not know what an answer says.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Response, Url};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::ClientOptions;
+use super::body::{Body, chunk};
+use super::failure::{self, Again, Failure};
+use super::limits::{Limits, MAX_ERROR, SLOWEST_LINE};
+use super::reply::Reply;
+use super::runtime::Runtime;
+use super::tls;
+use super::token::Token;
+use base::error::{Error, Result};
+use config::{address_without_secret, server_address};
+
+/// Most bytes of an answer, and of a transaction in the log: a text stands twice in memory while it is read.
+const MAX_BODY: usize = 64 << 20;
+/// How often a request is sent at most, where repeating is safe.
+const MAX_TRIES: u32 = 4;
+/// The longest wait before the second try; doubles with each.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// A connection that nothing used for so long is closed; balancers in between drop them after a minute without a word.
+const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+/// The server takes addresses of 8 KB, headers included.
+const MAX_ADDRESS: usize = 7_000;
+
+/// The notation an answer is asked for in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    Json,
+    Edn,
+}
+
+impl Notation {
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Edn => "application/edn",
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// Below `/_xtdb/`.
+    pub(super) path: &'static str,
+    pub(super) parameters: Vec<(&'static str, String)>,
+    pub(super) accept: Notation,
+    pub(super) body: Option<(Notation, Vec<u8>)>,
+    /// Whether the server may wait before it answers.
+    pub(super) awaits: bool,
+    /// Whether the server makes all of a long answer before it begins with it.
+    pub(super) is_long: bool,
+    /// Whether the answer may be long, and is read as a stream.
+    pub(super) is_streamed: bool,
+}
+
+impl Request {
+    pub(super) fn get(path: &'static str, accept: Notation) -> Self {
+        Self {
+            path,
+            parameters: Vec::new(),
+            accept,
+            body: None,
+            awaits: false,
+            is_long: false,
+            is_streamed: false,
+        }
+    }
+
+    /// With an answer that may be long.
+    pub(super) fn streamed(mut self) -> Self {
+        self.is_streamed = true;
+        self
+    }
+
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.parameters.push((name, value.into()));
+        self
+    }
+}
+
+/// The way to one server.
+pub(super) struct Http {
+    pub(super) limits: Limits,
+    base: Url,
+    token: Option<Token>,
+    tls: rustls::ClientConfig,
+    connect_timeout: Duration,
+    await_timeout: Duration,
+    connections: usize,
+    pub(super) permits: Semaphore,
+    log_permit: Semaphore,
+    pool: Mutex<Arc<Client>>,
+}
+
+impl Http {
+    /// # Errors
+    /// `INVALID_ARGUMENT` for an address that is none of a server; `XTDB_UNAVAILABLE` where the system has no certificates.
+    pub(super) fn new(options: ClientOptions) -> Result<Self> {
+        let base = base_url(&options.url)?;
+        let url = shown(&base);
+        let tls = tls::config(&url, base.scheme() == "https", options.ca_file.as_deref())?;
+        let connections = options.connections.max(1);
+        let ClientOptions { token, request_timeout, connect_timeout, await_timeout, .. } = options;
+        let pool = build(&tls, connect_timeout, connections)?;
+        Ok(Self {
+            limits: Limits { url, max_body: MAX_BODY, request_timeout },
+            base,
+            token,
+            tls,
+            connect_timeout,
+            await_timeout,
+            connections,
+            permits: Semaphore::new(connections),
+            log_permit: Semaphore::new(1),
+            pool: Mutex::new(Arc::new(pool)),
+        })
+    }
+
+    pub(super) fn await_ms(&self) -> String {
+        self.await_timeout.as_millis().to_string()
+    }
+
+    /// Asks, again where that may help, until `read` makes something of the answer. For what changes nothing at the server.
+    ///
+    /// `read` is given the answer whatever its status: with its text, or, if it is what was asked for and may be long, with a body to
+    /// read.
+    pub(super) fn ask<T>(
+        &self,
+        runtime: &Runtime,
+        request: &Request,
+        read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
+    ) -> Result<T> {
+        let start = Instant::now();
+        let mut tries = 1;
+        loop {
+            let failure = match self.answered(runtime, request, &read) {
+                Ok(result) => return Ok(result),
+                Err(failure) => failure,
+            };
+            if failure.again != Again::Never {
+                // Others that were opened at the same time may be as dead, and a transaction must not be lost on one.
+                self.renew()?;
+            }
+            let is_enough = match failure.again {
+                Again::Never => true,
+                Again::Once => tries > 1,
+                Again::AtOnce | Again::Later => tries == MAX_TRIES,
+            };
+            if is_enough || start.elapsed() > self.head_limit(request) {
+                return Err(failure.error);
+            }
+            if failure.again == Again::Later || tries > 1 {
+                runtime.wait(async { sleep(wait(tries)).await });
+            }
+            tries += 1;
+        }
+    }
+
+    /// One request, and what `read` makes of the answer.
+    fn answered<T>(
+        &self,
+        runtime: &Runtime,
+        request: &Request,
+        read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let _permit = runtime.wait(self.permit(&self.permits, self.head_limit(request)))?;
+        let response = runtime.wait(self.open(request))?;
+        let come = Cell::new(0);
+        let mut reply = self.head(&response);
+        let mut body =
+            Body::new(runtime, &self.limits, response, &come, self.limits.request_timeout);
+        if !(request.is_streamed && reply.is_wanted()) {
+            body.text(&mut reply)?;
+        }
+        read(&reply, &mut body).map_err(|failure| body.failure.take().unwrap_or(failure))
+    }
+
+    /// Sends once, again only while the server cannot have seen it.
+    pub(super) fn send(&self, runtime: &Runtime, request: &Request) -> Result<Reply, Failure> {
+        let mut tries = 1;
+        loop {
+            let failure = match self.answered(runtime, request, |reply, _| Ok(reply.clone())) {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            if failure.again != Again::Never {
+                self.renew().map_err(Failure::never)?;
+            }
+            if !failure.unsent || failure.again == Again::Never || tries == MAX_TRIES {
+                return Err(failure);
+            }
+            runtime.wait(async { sleep(wait(tries)).await });
+            tries += 1;
+        }
+    }
+
+    /// One request, until the answer begins.
+    pub(super) async fn open(&self, request: &Request) -> Result<Response, Failure> {
+        let limit = self.head_limit(request);
+        let built = self.build_request(request).map_err(Failure::never)?;
+        let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        match timeout(limit, pool.execute(built)).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(failure::of_transport(&self.limits.url, error)),
+            Err(_) => Err(Failure::never(failure::timeout(&self.limits.url, limit.as_secs_f64()))),
+        }
+    }
+
+    /// For reading the log, which takes two connections of its own: one at a time.
+    pub(super) async fn log_permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        self.permit(&self.log_permit, self.limits.request_timeout).await
+    }
+
+    async fn permit<'a>(
+        &self,
+        permits: &'a Semaphore,
+        limit: Duration,
+    ) -> Result<SemaphorePermit<'a>, Failure> {
+        let busy = || {
+            let problem = format!("earlier requests have gone on for {} s", limit.as_secs_f64());
+            let error = failure::unavailable(&self.limits.url, problem, None);
+            Failure { error, again: Again::Never, unsent: true }
+        };
+        match timeout(limit, permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(busy()),
+        }
+    }
+
+    /// Status and headers of an answer, without its body.
+    pub(super) fn head(&self, response: &Response) -> Reply {
+        let headers = response.headers();
+        Reply {
+            status: response.status().as_u16(),
+            content_type: text(headers, "content-type"),
+            server: text(headers, "server"),
+            location: text(headers, "location"),
+            body: Vec::new(),
+            secret: self.token.clone(),
+        }
+    }
+
+    /// Gives up the connections that wait to be used again.
+    pub(super) fn renew(&self) -> Result<()> {
+        let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
+        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// Where the server listens, if it does without TLS.
+    pub(super) fn plain_address(&self) -> Option<(&str, u16)> {
+        (self.base.scheme() == "http").then_some(())?;
+        // The brackets of an IPv6 address are the URL's.
+        let host = self.base.host_str()?.trim_matches(['[', ']']);
+        Some((host, self.base.port_or_known_default()?))
+    }
+
+    /// How long connecting may take.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// Asks for something outside of XTDB's own paths, once.
+    pub(super) async fn ask_at_root(&self, path: &str) -> Option<Reply> {
+        let mut url = self.base.clone();
+        url.set_path(path);
+        let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        let asked = pool.execute(reqwest::Request::new(Method::GET, url));
+        let mut response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
+        let mut reply = self.head(&response);
+        let whole = timeout(self.connect_timeout, async {
+            while let Some(chunk) =
+                chunk(&self.limits, &mut response, self.connect_timeout).await.ok()?
+            {
+                reply.body.extend(chunk);
+                if reply.body.len() > MAX_ERROR {
+                    break;
+                }
+            }
+            Some(reply)
+        });
+        whole.await.ok()?
+    }
+
+    /// How long the server may take until it answers, what is sent included.
+    pub(super) fn head_limit(&self, request: &Request) -> Duration {
+        let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
+        let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
+        let begins = self.limits.request_timeout * if request.is_long { 10 } else { 1 };
+        begins + awaits + Duration::from_secs(sent) / SLOWEST_LINE
+    }
+
+    fn build_request(&self, request: &Request) -> Result<reqwest::Request> {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{}", self.base.path(), request.path));
+        for (name, value) in &request.parameters {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        // A plus sign is a space to some proxies' own decoders, and itself to others.
+        let query = url.query().map(|query| query.replace('+', "%20"));
+        url.set_query(query.as_deref());
+        if url.as_str().len() > MAX_ADDRESS {
+            return Err(Error::argument("id", "is too long for XTDB's addresses"));
+        }
+        let method = if request.body.is_some() { Method::POST } else { Method::GET };
+        let mut built = reqwest::Request::new(method, url);
+        let headers = built.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static(request.accept.content_type()));
+        if let Some(token) = &self.token {
+            headers.insert(AUTHORIZATION, token.header());
+        }
+        if let Some((notation, body)) = &request.body {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(notation.content_type()));
+            *built.body_mut() = Some(body.clone().into());
+        }
+        Ok(built)
+    }
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    Some(headers.get(name)?.to_str().ok()?.to_owned())
+}
+
+fn build(tls: &rustls::ClientConfig, connect_timeout: Duration, idle: usize) -> Result<Client> {
+    Client::builder()
+        .tls_backend_preconfigured(tls.clone())
+        .connect_timeout(connect_timeout)
+        .pool_max_idle_per_host(idle)
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .redirect(Policy::none())
+        .referer(false)
+        .no_proxy()
+        .http1_only()
+        .retry(reqwest::retry::never())
+        .user_agent(concat!("palimpsest/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| Error::internal(format!("no HTTP client: {error}")))
+}
+
+/// A random part of a span that doubles with each try, so that clients that failed together do not come again together.
+pub(super) fn wait(tries: u32) -> Duration {
+    let span = FIRST_WAIT.saturating_mul(1 << tries.min(10)).min(LONGEST_WAIT);
+    span.mul_f64(fastrand::f64())
+}
+
+/// The address up to and with `/_xtdb/`.
+fn base_url(given: &str) -> Result<Url> {
+    server_address(given).map_err(|problem| {
+        Error::argument("url", format!("`{}` {problem}", address_without_secret(given)))
+    })
+}
+
+fn shown(base: &Url) -> String {
+    base.as_str().trim_end_matches("/_xtdb/").to_owned()
+}

@@ -1,0 +1,192 @@
+//! The transaction log, read while it comes in: one transaction in memory at a time, which is bounded as a whole answer is.
+//!
+//! It is asked for twice at once. Operations come as JSON, which says documents as they were put; times to the millisecond stand in EDN
+//! alone, which comes without operations.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use serde::Deserializer;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use tokio::time::sleep;
+
+use super::super::edn;
+use super::answers;
+use super::body::Body;
+use super::failure::{self, Again, Failure};
+use super::http::{Http, Notation, Request, wait};
+use super::runtime::Runtime;
+use super::{LoggedTx, Tx};
+use base::error::Result;
+use base::object::Room;
+
+/// How often the log is taken up again without a transaction in between.
+const MAX_TRIES: u32 = 4;
+
+/// What takes the transactions.
+pub(super) type Take<'a> = &'a mut dyn FnMut(LoggedTx) -> Result<ControlFlow<()>>;
+
+/// Reads the log after a transaction, and takes it up again where the connection breaks.
+pub(super) fn read(
+    runtime: &Runtime,
+    http: &Http,
+    after: Option<i64>,
+    take: Take<'_>,
+) -> Result<()> {
+    let _permit = runtime.wait(http.log_permit()).map_err(|failure| failure.error)?;
+    let mut seen = after;
+    let mut tries = 0;
+    loop {
+        let before = seen;
+        let failure = match pass(runtime, http, &mut seen, take) {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure,
+        };
+        tries = if seen == before { tries + 1 } else { 1 };
+        if failure.again == Again::Never || tries == MAX_TRIES {
+            return Err(failure.error);
+        }
+        http.renew()?;
+        if failure.again == Again::Later || tries > 1 {
+            runtime.wait(async { sleep(wait(tries)).await });
+        }
+    }
+}
+
+/// Reads until the log ends, breaks, or is not wanted any more.
+fn pass(
+    runtime: &Runtime,
+    http: &Http,
+    seen: &mut Option<i64>,
+    take: Take<'_>,
+) -> Result<(), Failure> {
+    let request = |accept| {
+        let request = Request::get("tx-log", accept);
+        match *seen {
+            Some(after) => request.with("after-tx-id", after.to_string()),
+            None => request,
+        }
+    };
+    let come = Cell::new(0);
+    let times = open(runtime, http, &request(Notation::Edn), &come)?;
+    let mut with_ops = request(Notation::Json).with("with-ops?", "true");
+    with_ops.is_long = true;
+    let mut ops = open(runtime, http, &with_ops, &come)?;
+    let mut times = edn::Reader::new(times);
+    if let Err(problem) = times.enter() {
+        return Err(of_times(&mut times, &problem));
+    }
+    let mut ended = None;
+    let transactions =
+        Transactions { url: &http.limits.url, times, seen, take, come: &come, ended: &mut ended };
+    let mut json = serde_json::Deserializer::from_reader(&mut ops);
+    let read = json.deserialize_seq(transactions).and_then(|()| json.end());
+    drop(json);
+    match (ended, read) {
+        (Some(ended), _) => ended,
+        (None, Ok(())) => Ok(()),
+        (None, Err(error)) => Err(ops.failure.take().unwrap_or_else(|| {
+            let is_cut = error.is_eof();
+            let problem =
+                if is_cut { "is cut off".to_owned() } else { format!("is no log ({error})") };
+            let again = if is_cut { Again::AtOnce } else { Again::Never };
+            Failure { error: failure::unreadable(&http.limits.url, problem), again, unsent: false }
+        })),
+    }
+}
+
+/// Takes the operations of one transaction after another, and finds the time of each.
+struct Transactions<'a> {
+    url: &'a str,
+    times: edn::Reader<Body<'a>>,
+    seen: &'a mut Option<i64>,
+    take: Take<'a>,
+    come: &'a Cell<usize>,
+    /// How it ended, if not with the list.
+    ended: &'a mut Option<Result<(), Failure>>,
+}
+
+impl<'de> Visitor<'de> for Transactions<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of transactions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(told) = list.next_element::<Box<RawValue>>()? {
+            match self.transaction(&told) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => {
+                    *self.ended = Some(Ok(()));
+                    return Err(A::Error::custom("enough"));
+                }
+                Err(failure) => {
+                    *self.ended = Some(Err(failure));
+                    return Err(A::Error::custom("failed"));
+                }
+            }
+        }
+        // To its end, so that the connection can be used again; what is wrong there concerns nothing that was taken.
+        let _ = self.times.member().map(|_| self.times.end());
+        Ok(())
+    }
+}
+
+impl Transactions<'_> {
+    fn transaction(&mut self, told: &RawValue) -> Result<ControlFlow<()>, Failure> {
+        self.come.set(0);
+        let room = Room::for_answers();
+        let (id, ops) = answers::logged_ops(self.url, told, &room).map_err(Failure::never)?;
+        // What was logged since the times were asked for comes the next time.
+        let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
+        if tx.id != id || self.seen.is_some_and(|seen| id <= seen) {
+            let problem = "has other transactions than the one before, or in another order";
+            let error = failure::unreadable(self.url, problem);
+            return Err(Failure { error, again: Again::AtOnce, unsent: false });
+        }
+        let next =
+            (self.take)(LoggedTx { tx, ops, bytes: room.taken() }).map_err(Failure::never)?;
+        *self.seen = Some(id);
+        Ok(next)
+    }
+
+    fn time(&mut self) -> Result<Option<Tx>, Failure> {
+        match self.times.member() {
+            Ok(Some(told)) => {
+                answers::logged_time(self.url, &told).map(Some).map_err(Failure::never)
+            }
+            Ok(None) => Ok(None),
+            Err(problem) => Err(of_times(&mut self.times, &problem)),
+        }
+    }
+}
+
+/// Why the times cannot be read.
+fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &edn::Problem) -> Failure {
+    let body = times.source_mut();
+    body.failure.take().unwrap_or_else(|| Failure {
+        error: answers::of_notation(&body.limits.url, problem),
+        again: if matches!(problem, edn::Problem::CutOff) { Again::AtOnce } else { Again::Never },
+        unsent: false,
+    })
+}
+
+/// The body of an answer to a request.
+fn open<'a>(
+    runtime: &'a Runtime,
+    http: &'a Http,
+    request: &Request,
+    come: &'a Cell<usize>,
+) -> Result<Body<'a>, Failure> {
+    let response = runtime.wait(http.open(request))?;
+    let mut reply = http.head(&response);
+    let mut body = Body::new(runtime, &http.limits, response, come, http.head_limit(request));
+    if answers::expect(&http.limits.url, &reply, 200).is_err() {
+        body.text(&mut reply)?;
+        return Err(failure::of_status(&http.limits.url, &reply));
+    }
+    Ok(body)
+}

@@ -1,0 +1,106 @@
+//! The body of `submit-tx`, checked before it leaves: the server takes silently what loses a write, and dies of what is nested too deep.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Document, TxOp};
+use base::error::{Error, Result};
+
+/// Deepest nesting of a document, itself included. A node dies of about 400, again after each restart; 128 is what JSON's readers take
+/// in an answer, which has lists around the document.
+pub(crate) const MAX_DEPTH: usize = 120;
+/// Keys that mean something else to the server: it drops the document, hides it or runs it.
+const RESERVED: [&str; 5] =
+    ["crux.db/id", "crux.db/fn", "xt/fn", "xtdb.api/evicted?", "crux.db/evicted?"];
+
+/// As the server takes it.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(rename = "tx-ops")]
+    tx_ops: Vec<Wire<'a>>,
+}
+
+/// One operation as an array.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Wire<'a> {
+    Put(&'static str, &'a Document),
+    Match(&'static str, &'a str, Option<&'a Document>),
+    Id(&'static str, &'a str),
+}
+
+/// The transaction as JSON.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for what the server would take as something else: no operations, an ID that is no text, two writes of one ID,
+/// reserved keys, values nested too deep.
+pub(super) fn body(ops: &[TxOp<'_>]) -> Result<Vec<u8>> {
+    if ops.is_empty() {
+        return Err(wrong("has no operations, which would be committed as nothing"));
+    }
+    let mut written = HashSet::new();
+    let mut list = Vec::with_capacity(ops.len());
+    for op in ops {
+        let id = op.id()?;
+        if id.is_empty() {
+            return Err(wrong("has an empty ID"));
+        }
+        if !matches!(op, TxOp::Match(..)) && !written.insert(id) {
+            return Err(wrong(&format!("writes `{id}` twice, and only the last would stay")));
+        }
+        list.push(match op {
+            TxOp::Put(document) => Wire::Put("put", checked(document)?),
+            TxOp::Match(id, expected) => {
+                Wire::Match("match", id, expected.map(checked).transpose()?)
+            }
+            TxOp::Delete(id) => Wire::Id("delete", id),
+            TxOp::Evict(id) => Wire::Id("evict", id),
+        });
+    }
+    serde_json::to_vec(&Body { tx_ops: list })
+        .map_err(|error| Error::internal(format!("a transaction that is not JSON: {error}")))
+}
+
+impl TxOp<'_> {
+    fn id(&self) -> Result<&str> {
+        match self {
+            Self::Put(document) => match document.get("xt/id") {
+                Some(Value::String(id)) => Ok(id),
+                Some(_) => Err(wrong("has a document with an `xt/id` that is no text")),
+                None => Err(wrong("has a document without `xt/id`")),
+            },
+            Self::Match(id, _) | Self::Delete(id) | Self::Evict(id) => Ok(id),
+        }
+    }
+}
+
+fn checked(document: &Document) -> Result<&Document> {
+    if let Some(key) = RESERVED.iter().find(|key| document.contains_key(**key)) {
+        return Err(wrong(&format!(
+            "has a document with the key `{key}`, which means something to XTDB"
+        )));
+    }
+    if document.values().any(|value| is_deeper(value, MAX_DEPTH - 1)) {
+        return Err(wrong(&format!("has a document nested deeper than {MAX_DEPTH} levels")));
+    }
+    Ok(document)
+}
+
+/// Whether a value has more levels than `most`; a text or a number has none.
+fn is_deeper(value: &Value, most: usize) -> bool {
+    match value {
+        Value::Array(members) => {
+            most == 0 || members.iter().any(|member| is_deeper(member, most - 1))
+        }
+        Value::Object(entries) => {
+            most == 0 || entries.values().any(|value| is_deeper(value, most - 1))
+        }
+        _ => false,
+    }
+}
+
+fn wrong(problem: &str) -> Error {
+    Error::argument("transaction", problem)
+}

@@ -1,0 +1,77 @@
+//! The bearer token: read from a file that its user alone can read, and shown nowhere.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use reqwest::header::HeaderValue;
+
+use base::error::{Error, Result};
+use files::private;
+
+/// Longest token; the server takes 8 KB of headers in all.
+const MAX_LENGTH: usize = 6_000;
+
+/// A bearer token. Neither `Debug` nor anything else shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Token(String);
+
+impl Token {
+    /// Reads the file's text, without white space around it.
+    ///
+    /// # Errors
+    /// `NOT_PRIVATE` if it is a link, is another user's, or others may read it; `FILE` if it cannot be read; `INVALID_ARGUMENT` if what
+    /// it holds is no token.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let unreadable = |source| Error::File { act: "read", path: path.to_owned(), source };
+        private::check_file(path)?;
+        let mut text = String::new();
+        let file = private::open_to_read(path).map_err(unreadable)?;
+        let read = file.take(MAX_LENGTH as u64 + 1_000).read_to_string(&mut text);
+        if let Err(source) = read {
+            if source.kind() == std::io::ErrorKind::InvalidData {
+                return Err(wrong(path, "is no text"));
+            }
+            return Err(unreadable(source));
+        }
+        let token = text.trim();
+        if token.is_empty() {
+            Err(wrong(path, "is empty"))
+        } else if token.len() > MAX_LENGTH {
+            Err(wrong(path, &format!("is longer than {MAX_LENGTH} bytes")))
+        } else if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Err(wrong(path, "has to hold one token, in characters of ASCII without spaces"))
+        } else {
+            Ok(Self(token.to_owned()))
+        }
+    }
+
+    /// A text of the server without the token, should it throw that back.
+    pub(super) fn hidden_in(&self, text: &str) -> String {
+        text.replace(&self.0, "…")
+    }
+
+    /// The value of `Authorization`, which logs of libraries leave out.
+    pub(super) fn header(&self) -> HeaderValue {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0))
+            .unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
+        value.set_sensitive(true);
+        value
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+fn wrong(path: &Path, problem: &str) -> Error {
+    Error::argument("token file", format!("`{}` {problem}", path.display()))
+}

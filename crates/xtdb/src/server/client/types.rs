@@ -1,0 +1,158 @@
+//! What a client is given and gives back. Plain data.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::token::Token;
+use base::error::Error;
+use base::object::Timestamp;
+
+/// A document as JSON has it; its ID is `xt/id`.
+pub(crate) type Document = Map<String, Value>;
+
+/// How to reach a server.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientOptions {
+    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before it.
+    pub(crate) url: String,
+    /// Sent as `Authorization: Bearer`.
+    pub(crate) token: Option<Token>,
+    /// Certificate authorities in PEM form, besides the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// How long an answer may take to begin; and how long it may then let wait for it in all, beside what its bytes take at 32 KiB a
+    /// second.
+    pub(crate) request_timeout: Duration,
+    /// How long connecting may take.
+    pub(crate) connect_timeout: Duration,
+    /// How long the server may wait for a transaction to be indexed.
+    pub(crate) await_timeout: Duration,
+    /// Connections at a time; at least 2.
+    pub(crate) connections: usize,
+}
+
+impl ClientOptions {
+    /// The defaults, for a server without a token.
+    pub(crate) fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            token: None,
+            ca_file: None,
+            request_timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(5),
+            await_timeout: Duration::from_secs(10),
+            connections: 4,
+        }
+    }
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) version: String,
+    pub(crate) index_version: i64,
+    pub(crate) kv_store: String,
+    /// It indexes nothing any more, until it is started again.
+    pub(crate) ingester_failed: bool,
+    pub(crate) estimate_num_keys: Option<u64>,
+}
+
+/// The state of the database that a read sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// The latest, with everything that this client has written or seen, whichever node answers.
+    Latest,
+    /// As of a transaction, which is waited for.
+    Tx(i64),
+    /// As of a time that the server has reached.
+    Time(Timestamp),
+}
+
+/// A transaction, with its time to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tx {
+    pub(crate) id: i64,
+    pub(crate) time: Timestamp,
+}
+
+/// The transaction that gave an entity its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntityTx {
+    pub(crate) tx: Tx,
+    pub(crate) is_deleted: bool,
+}
+
+/// One version of an entity.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) tx: Tx,
+    /// `None` if it was deleted. Versions that are alike share it.
+    pub(crate) document: Option<Arc<Document>>,
+}
+
+/// One operation of a transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TxOp<'a> {
+    /// Replaces the whole document.
+    Put(&'a Document),
+    /// Lets the transaction pass only if this is the whole document now; `None`: if there is none.
+    Match(String, Option<&'a Document>),
+    /// The entity is gone from now on; its history stays.
+    Delete(String),
+    /// Removes the entity with all its history.
+    Evict(String),
+}
+
+/// A committed transaction of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoggedTx {
+    pub(crate) tx: Tx,
+    pub(crate) ops: Vec<LoggedOp>,
+    /// Bytes of memory that it takes.
+    pub(crate) bytes: usize,
+}
+
+/// One operation as the log has it. Only a put says its ID in clear; the others have the ID's hash, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LoggedOp {
+    Put {
+        document: Document,
+    },
+    /// A put of a document that was evicted since.
+    Erased {
+        id_hash: String,
+    },
+    Delete {
+        id_hash: String,
+    },
+    Evict {
+        id_hash: String,
+    },
+    Match {
+        id_hash: String,
+    },
+    /// Nothing of ours: a transaction function, a document with an ID that is no text, or one nested too deep.
+    Other,
+}
+
+/// Why a transaction was not taken.
+#[derive(Debug)]
+pub(crate) enum SubmitError {
+    /// The server cannot have seen it: it may be sent again.
+    NotSent(Error),
+    /// The server did not take it, and would not take it again as it is. `XTDB_REFUSED` and `XTDB_FOREIGN` are about the server,
+    /// any other code about the transaction.
+    Refused(Error),
+    /// It may be in the log: that has to be found out before it is sent again.
+    Unknown(Error),
+}
+
+impl SubmitError {
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::NotSent(error) | Self::Refused(error) | Self::Unknown(error) => error,
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! How objects look in XTDB: one document for an object, whose versions are XTDB's own, and documents of ours beside it. Pure.
+//!
+//! | `xt/id` | attributes |
+//! | --- | --- |
+//! | the object's ID | `type`, `source`, `path`, `identity_hash`, `source_hash`, `content_hash`; `payload`: the fields as one JSON text, which comes back exactly; `payload/NAME`: each scalar field, to ask for; `content`: the ID of a content; `additional`: those of further contents, by name; `item_count`, `items_hash`; `origin`; `redacted`; `forgotten` |
+//! | `palimpsest/content/SHA-256` | `state`: `kept` with the `text`, or `forgotten` |
+//! | `palimpsest/item/POSITION/OBJECT` | `object`, `position`, `text`, `running_hash`, `redacted` |
+//! | `palimpsest/origin/STORE/TX/OBJECT` | `object`, `content_hash`: this version of another store is here |
+//! | `palimpsest/nickname/NAME` | `nickname`, `object` |
+//! | `palimpsest/writer/STORE` | `step`, `nonce`: how far a store has written |
+//! | `palimpsest/store` | `store_id`, `format`: the database is ours |
+//!
+//! An attribute that is a list would be indexed once per element and version, so nothing that grows is one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::client::{Document, Tx};
+use base::error::{Error, Result};
+use base::object::Room;
+use base::object::{
+    Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Payload, Redaction, RedactionReason,
+    Source, TxId,
+};
+use store::{Item, Put, Version, rules};
+
+/// What the IDs of our own documents begin with; no object's may.
+pub(super) const OWN: &str = "palimpsest/";
+
+/// `state` of a content whose text is there, and of one that was forgotten and is not stored again.
+pub(super) const KEPT: &str = "kept";
+/// See [`KEPT`].
+pub(super) const FORGOTTEN: &str = "forgotten";
+
+/// The document that marks a database as ours.
+pub(super) const STORE: &str = "palimpsest/store";
+
+/// The form of these documents. It changes only if an older program would misread them.
+pub(super) const FORMAT: u64 = 1;
+
+/// Longest text of a field that can be asked for, in bytes: XTDB keeps longer ones twice.
+const MAX_ASKED_BYTES: usize = 200;
+
+/// Longest name of a field that can be asked for.
+const MAX_ASKED_NAME: usize = 64;
+
+/// Most items of an object: each is a document of its own, and is asked for and erased by its position.
+const MAX_ITEMS: u64 = 1 << 20;
+
+pub(super) fn content_id(hash: &Hash) -> String {
+    format!("{OWN}content/{hash}")
+}
+
+pub(super) fn item_id(object: &ObjectId, position: u64) -> String {
+    format!("{OWN}item/{position}/{object}")
+}
+
+pub(super) fn origin_id(object: &ObjectId, origin: &Origin) -> String {
+    format!("{OWN}origin/{}/{}/{object}", origin.store_id, origin.tx_id)
+}
+
+pub(super) fn nickname_id(nickname: &Nickname) -> String {
+    format!("{OWN}nickname/{}", nickname.as_str())
+}
+
+pub(super) fn writer_id(store_id: &str) -> String {
+    format!("{OWN}writer/{store_id}")
+}
+
+/// The document of an object that has this version. `items`: their number and running hash.
+pub(super) fn object(put: &Put, items: (u64, Option<&Hash>)) -> Result<Document> {
+    let mut document = envelope(&put.envelope)?;
+    let mut set = |name: &str, value: Value| document.insert(name.to_owned(), value);
+    set("content_hash", json!(put.content_hash));
+    set("payload", text_of(&put.fields)?.into());
+    if let Some(hash) = &put.source_hash {
+        set("source_hash", json!(hash));
+    }
+    if let Some((hash, _)) = &put.content {
+        set("content", content_id(hash).into());
+    }
+    if !put.additional.is_empty() {
+        let contents = put.additional.iter();
+        let contents = contents.map(|(name, (hash, _))| (name.clone(), content_id(hash).into()));
+        // A text, because the names are anything, and names of attributes are not.
+        set("additional", text_of(&contents.collect::<Map<String, Value>>())?.into());
+    }
+    if let (count, Some(hash)) = items {
+        set("item_count", count.into());
+        set("items_hash", json!(hash));
+    }
+    if let Some(origin) = &put.origin {
+        set("origin", json!(origin));
+    }
+    if let Some(redacted) = &put.redacted {
+        set("redacted", json!(redacted));
+    }
+    for (name, value) in put.fields.iter().filter(|(name, value)| is_asked(name, value)) {
+        document.insert(format!("payload/{name}"), value.clone());
+    }
+    Ok(document)
+}
+
+fn envelope(envelope: &Envelope) -> Result<Document> {
+    let id = envelope.id.as_str();
+    if id.starts_with(OWN) || id.is_empty() {
+        let problem = format!("is `{id}`, which a shared store cannot keep");
+        return Err(Error::argument("id", problem));
+    }
+    let mut document = Document::new();
+    document.insert("xt/id".into(), id.into());
+    document.insert("type".into(), json!(envelope.kind));
+    document.insert("identity_hash".into(), json!(envelope.identity_hash));
+    if let Some(source) = &envelope.source {
+        if let Some(path) = source.path() {
+            document.insert("path".into(), path.into());
+        }
+        document.insert("source".into(), json!(source));
+    }
+    Ok(document)
+}
+
+/// Whether a field is an attribute of its own, beside `payload`.
+fn is_asked(name: &str, value: &Value) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.len() <= MAX_ASKED_NAME
+        && name.chars().all(is_plain);
+    is_name
+        && match value {
+            Value::Bool(_) => true,
+            Value::Number(number) => number.is_i64(),
+            Value::String(text) => text.len() <= MAX_ASKED_BYTES,
+            _ => false,
+        }
+}
+
+/// The attribute by which a field of the payload can be asked for.
+pub(super) fn asked(name: &str, value: &Value) -> Option<String> {
+    is_asked(name, value).then(|| format!("payload/{name}"))
+}
+
+/// What stays of an object that was forgotten.
+pub(super) fn tombstone(version: &Version) -> Result<Document> {
+    let found_hash = Payload::default().content_hash(None)?;
+    let redacted = Redaction { reason: RedactionReason::Forgotten, found_hash };
+    let Envelope { id, kind, identity_hash, .. } = &version.envelope;
+    let fields = [
+        ("xt/id", json!(id)),
+        ("type", json!(kind)),
+        ("identity_hash", json!(identity_hash)),
+        ("content_hash", json!(version.content_hash)),
+        ("payload", "{}".into()),
+        ("redacted", json!(redacted)),
+        ("forgotten", true.into()),
+    ];
+    Ok(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// What stays of a content that was forgotten.
+pub(super) fn forgotten_content(hash: &Hash) -> Document {
+    own(content_id(hash), "content", [("state", FORGOTTEN.into())])
+}
+
+pub(super) fn is_forgotten_content(document: &Document) -> bool {
+    document.get("state").is_some_and(|state| state == FORGOTTEN)
+}
+
+/// Whether a document is what stays of a forgotten object.
+pub(super) fn is_forgotten(document: &Document) -> bool {
+    document.get("forgotten") == Some(&Value::Bool(true))
+}
+
+pub(super) fn content(hash: &Hash, text: &str) -> Document {
+    own(content_id(hash), "content", [("state", KEPT.into()), ("text", text.into())])
+}
+
+/// The content that a document is; `None` for every other document.
+pub(super) fn read_content(document: &Document) -> Option<(Hash, String)> {
+    let id = id_of(document).strip_prefix(OWN)?.strip_prefix("content/")?;
+    let hash = Some(Hash::from_stored(id)).filter(|hash| hash.to_bytes().is_some())?;
+    let text = document.get("text")?.as_str()?;
+    Some((hash, text.to_owned()))
+}
+
+pub(super) fn item(object: &ObjectId, position: u64, item: &Item) -> Document {
+    let fields = [
+        ("object", json!(object)),
+        ("position", position.into()),
+        ("text", item.text.as_str().into()),
+        ("running_hash", json!(item.running_hash)),
+    ];
+    let mut document = own(item_id(object, position), "item", fields);
+    if let Some(hash) = &item.redacted {
+        document.insert("redacted".into(), json!(hash));
+    }
+    document
+}
+
+pub(super) fn origin(object: &ObjectId, content_hash: &Hash, origin: &Origin) -> Document {
+    let fields = [("object", json!(object)), ("content_hash", json!(content_hash))];
+    own(origin_id(object, origin), "origin", fields)
+}
+
+pub(super) fn nickname(nickname: &Nickname, object: &ObjectId) -> Document {
+    let fields = [("nickname", nickname.as_str().into()), ("object", json!(object))];
+    own(nickname_id(nickname), "nickname", fields)
+}
+
+pub(super) fn writer(store_id: &str, step: u64, nonce: &str) -> Document {
+    own(writer_id(store_id), "writer", [("step", step.into()), ("nonce", nonce.into())])
+}
+
+pub(super) fn store(store_id: &str) -> Document {
+    own(STORE.to_owned(), "store", [("store_id", store_id.into()), ("format", FORMAT.into())])
+}
+
+fn own<const N: usize>(id: String, kind: &str, fields: [(&str, Value); N]) -> Document {
+    let mut document = Document::new();
+    document.insert("xt/id".into(), id.into());
+    document.insert("type".into(), format!("{OWN}{kind}").into());
+    document.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    document
+}
+
+/// Whether a document is an object of ours, by its attributes: what others keep in the database is not.
+pub(super) fn is_object(document: &Document) -> bool {
+    document.get("identity_hash").is_some_and(Value::is_string)
+        && document.get("payload").is_some_and(Value::is_string)
+        && !id_of(document).starts_with(OWN)
+}
+
+pub(super) fn id_of(document: &Document) -> &str {
+    document.get("xt/id").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The version that a document is. `store_id`: that of the database.
+///
+/// # Errors
+/// `XTDB_DOCUMENT` if it is not one.
+pub(super) fn version(document: &Document, tx: Tx, store_id: &str, room: &Room) -> Result<Version> {
+    let read = Reader { document };
+    let envelope = read.envelope()?;
+    let own = || Origin { store_id: store_id.to_owned(), tx_id: TxId(tx.id), time: tx.time };
+    let payload = read.text("payload").ok_or_else(|| read.broken("has no `payload`".to_owned()))?;
+    let fields = room.object(payload).map_err(|error| read.wrong("payload", error))?;
+    let items_hash: Option<Hash> = read.optional("items_hash")?;
+    Ok(Version {
+        tx_id: TxId(tx.id),
+        system_time: tx.time,
+        origin: read.optional("origin")?.unwrap_or_else(own),
+        source_hash: read.optional("source_hash")?,
+        content_hash: read.require("content_hash")?,
+        fields,
+        content: read.content()?,
+        item_count: read.item_count()?,
+        items_hash,
+        additional: read.additional(room)?,
+        redacted: read.optional("redacted")?,
+        envelope,
+    })
+}
+
+/// What the rules of a commit ask of the latest version.
+pub(super) fn latest(document: &Document, tx_id: TxId) -> Result<rules::Latest> {
+    let read = Reader { document };
+    Ok(rules::Latest {
+        tx_id,
+        identity_hash: read.require("identity_hash")?,
+        content_hash: read.require("content_hash")?,
+        source_hash: read.optional("source_hash")?,
+        item_count: read.item_count()?,
+        forgotten: read.optional("forgotten")?.unwrap_or(false),
+    })
+}
+
+/// The step of a writer after the one that a document says.
+pub(super) fn next_step(writer: &Document) -> Result<u64> {
+    let read = Reader { document: writer };
+    let next = read.require::<u64>("step")?.checked_add(1);
+    next.ok_or_else(|| read.broken("has the last `step` that there is".to_owned()))
+}
+
+/// The running hash of the items that a document's object has.
+pub(super) fn items_hash(document: &Document) -> Result<Option<Hash>> {
+    Reader { document }.optional("items_hash")
+}
+
+/// The position and the item that a document is.
+pub(super) fn read_item(document: &Document) -> Result<(u64, Item)> {
+    let read = Reader { document };
+    let item = Item {
+        text: read.require("text")?,
+        running_hash: read.require("running_hash")?,
+        redacted: read.optional("redacted")?,
+    };
+    Ok((read.require("position")?, item))
+}
+
+/// A field of one of our documents.
+pub(super) fn field<T: DeserializeOwned>(document: &Document, name: &str) -> Result<T> {
+    Reader { document }.require(name)
+}
+
+/// A field of one of our documents that it may lack.
+pub(super) fn optional<T: DeserializeOwned>(document: &Document, name: &str) -> Result<Option<T>> {
+    Reader { document }.optional(name)
+}
+
+fn text_of(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Reads the attributes of a document that anybody may have written.
+struct Reader<'d> {
+    document: &'d Document,
+}
+
+impl Reader<'_> {
+    fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let Some(value) = self.document.get(name) else { return Ok(None) };
+        T::deserialize(value).map(Some).map_err(|error| self.wrong(name, error))
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.document.get(name)?.as_str()
+    }
+
+    fn require<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
+        self.optional(name)?.ok_or_else(|| self.broken(format!("has no `{name}`")))
+    }
+
+    fn wrong(&self, name: &str, error: impl std::fmt::Display) -> Error {
+        self.broken(format!("has a `{name}` that is none: {error}"))
+    }
+
+    fn broken(&self, problem: String) -> Error {
+        Error::XtdbDocument { id: id_of(self.document).to_owned(), problem }
+    }
+
+    fn item_count(&self) -> Result<u64> {
+        match self.optional("item_count")? {
+            Some(count) if count > MAX_ITEMS => {
+                Err(self.broken(format!("has an `item_count` above {MAX_ITEMS}")))
+            }
+            count => Ok(count.unwrap_or(0)),
+        }
+    }
+
+    /// The envelope, checked against its hash: somebody else may have written this.
+    fn envelope(&self) -> Result<Envelope> {
+        let kind: String = self.require("type")?;
+        let Some(kind) = ObjectType::parse(&kind) else {
+            return Err(self.broken(format!("has the type `{kind}`, which is no object's")));
+        };
+        let source: Option<Source> = self.optional("source")?;
+        let id = ObjectId::new(id_of(self.document));
+        let identity_hash: Hash = self.require("identity_hash")?;
+        let forgotten = self.optional("forgotten")? == Some(true);
+        let envelope = match source {
+            Some(source) => Envelope::sourced(kind, source)?,
+            // A forgotten object has lost its source, and with it what its hash is over.
+            None if forgotten => Envelope {
+                id: id.clone(),
+                kind,
+                source: None,
+                identity_hash: identity_hash.clone(),
+            },
+            None => Envelope::unsourced(id.clone(), kind)?,
+        };
+        if envelope.id != id || envelope.identity_hash != identity_hash {
+            return Err(self.broken("has another ID than its type and source give".to_owned()));
+        }
+        Ok(envelope)
+    }
+
+    fn content(&self) -> Result<Option<Hash>> {
+        self.optional::<String>("content")?.map(|id| self.hash("content", &id)).transpose()
+    }
+
+    fn additional(&self, room: &Room) -> Result<BTreeMap<String, Hash>> {
+        let Some(text) = self.text("additional") else { return Ok(BTreeMap::new()) };
+        let contents = room.object(text).map_err(|error| self.wrong("additional", error))?;
+        let hash = |id: Value| self.hash("additional", id.as_str().unwrap_or_default());
+        contents.into_iter().map(|(name, id)| Ok((name, hash(id)?))).collect()
+    }
+
+    fn hash(&self, name: &str, id: &str) -> Result<Hash> {
+        let prefix = content_id(&Hash::from_stored(""));
+        let hash = id.strip_prefix(&prefix).map(Hash::from_stored);
+        hash.filter(|hash| hash.to_bytes().is_some())
+            .ok_or_else(|| self.wrong(name, format!("`{id}`")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_nobody_can_have_counted_to_are_refused() {
+        let step = next_step(&writer("s", u64::MAX, "n")).unwrap_err();
+        assert_eq!(step.code(), "XTDB_DOCUMENT");
+        assert_eq!(next_step(&writer("s", 6, "n")).unwrap(), 7);
+        let counted = |count: u64| {
+            let hash = "0".repeat(64);
+            let document =
+                json!({ "identity_hash": hash, "content_hash": hash, "item_count": count });
+            latest(document.as_object().unwrap(), TxId(i64::MAX))
+        };
+        assert_eq!(counted(MAX_ITEMS).unwrap().item_count, MAX_ITEMS);
+        for count in [MAX_ITEMS + 1, u64::MAX] {
+            assert_eq!(counted(count).unwrap_err().code(), "XTDB_DOCUMENT");
+        }
+    }
+
+    #[test]
+    fn a_payload_of_many_small_values_is_read_only_as_long_as_there_is_room() {
+        let payload = format!("{{\"a\":[{}0]}}", "{\"a\":1},".repeat(10_000));
+        let object = Envelope::unsourced(ObjectId::new("t"), ObjectType::Toolcall).unwrap();
+        let hash = "0".repeat(64);
+        let document = json!({
+            "xt/id": "t",
+            "type": "toolcall",
+            "identity_hash": object.identity_hash,
+            "content_hash": hash,
+            "payload": payload,
+        });
+        let tx = Tx { id: 1, time: base::object::Timestamp(0) };
+        let read = |room: &Room| version(document.as_object().unwrap(), tx, "s", room);
+        assert_eq!(read(&Room::of(100_000)).unwrap_err().code(), "XTDB_DOCUMENT");
+        assert_eq!(read(&Room::for_answers()).unwrap().fields.len(), 1);
+    }
+}

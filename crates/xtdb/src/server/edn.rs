@@ -1,0 +1,80 @@
+//! EDN, as far as XTDB prints it and takes it: the values, a reader for answers, a writer for what queries are asked with. Must not
+//! know what an answer means.
+//!
+//! A reader of our own, since the crates that there are read a whole text at once, or forgive what is not EDN: XTDB prints the keys of
+//! JSON objects as keywords whatever is in them (`{:with space 1}`), which has to be refused, not read as something else. For the same
+//! reason documents are never read as EDN, but as JSON.
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::fmt;
+
+pub(super) use self::read::{Problem, Reader, read_all};
+pub(super) use self::write::{NotEdn, write_value};
+use base::object::Timestamp;
+
+/// One value. Numbers that do not fit are kept as they were printed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Edn {
+    Nil,
+    Bool(bool),
+    Integer(i64),
+    /// Beyond 64 bits, or printed with `N`; without the `N`.
+    BigInteger(String),
+    Float(f64),
+    /// Printed with `M`; without it.
+    Decimal(String),
+    /// `1/3`.
+    Ratio(String),
+    Char(char),
+    Text(String),
+    /// Without the colon, with its namespace: `xt/id`.
+    Keyword(String),
+    Symbol(String),
+    List(Vec<Edn>),
+    Vector(Vec<Edn>),
+    Set(Vec<Edn>),
+    Map(Vec<(Edn, Edn)>),
+    /// `#inst`.
+    Instant(Timestamp),
+    /// Any other tag, without the `#`: `uuid`, `xtdb/id`, `error`.
+    Tagged(String, Box<Edn>),
+}
+
+impl Edn {
+    /// The value of a keyword in a map.
+    pub(super) fn get(&self, keyword: &str) -> Option<&Edn> {
+        let Self::Map(entries) = self else { return None };
+        entries.iter().find_map(|(key, value)| {
+            matches!(key, Self::Keyword(name) if name == keyword).then_some(value)
+        })
+    }
+}
+
+/// What kind of value it is, for messages.
+impl fmt::Display for Edn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nil => "nil",
+            Self::Bool(_) => "a boolean",
+            Self::Integer(_)
+            | Self::BigInteger(_)
+            | Self::Float(_)
+            | Self::Decimal(_)
+            | Self::Ratio(_) => "a number",
+            Self::Char(_) => "a character",
+            Self::Text(_) => "a string",
+            Self::Keyword(_) => "a keyword",
+            Self::Symbol(_) => "a symbol",
+            Self::List(_) => "a list",
+            Self::Vector(_) => "a vector",
+            Self::Set(_) => "a set",
+            Self::Map(_) => "a map",
+            Self::Instant(_) => "a time",
+            Self::Tagged(..) => "a tagged value",
+        })
+    }
+}

@@ -1,0 +1,426 @@
+//! The reader: forms one by one from a stream, whatever bytes come. Stricter than EDN where XTDB always prints the same: a comma
+//! stands between the entries of a map, and nowhere else.
+
+use std::io::BufRead;
+
+use super::Edn;
+use base::object::Timestamp;
+
+/// Deepest nesting that is read, on the stack of any thread. What the server says of transactions has four levels.
+const MAX_DEPTH: usize = 100;
+/// Most members and entries that are kept of a form: a small one takes fifty times its text.
+const MAX_KEPT: usize = 100_000;
+
+/// Why a text cannot be read.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// The stream failed.
+    Io(std::io::Error),
+    /// The text ended within a form.
+    CutOff,
+    /// What stands there is not EDN.
+    Malformed {
+        /// Bytes before it.
+        at: u64,
+        what: String,
+    },
+}
+
+type Read<T> = Result<T, Problem>;
+
+/// Reads forms from a stream.
+pub(crate) struct Reader<R> {
+    source: R,
+    at: u64,
+    /// How deep a value may stand in a form for its own members to be kept; those of deeper ones are read and dropped.
+    keeps: usize,
+    /// Members that were kept of the form.
+    kept: usize,
+}
+
+/// Reads a text that is one form and nothing else.
+pub(crate) fn read_all(text: &[u8]) -> Read<Edn> {
+    let mut reader = Reader::new(text);
+    let form = reader.form()?;
+    reader.end()?;
+    Ok(form)
+}
+
+impl<R: BufRead> Reader<R> {
+    pub(crate) fn new(source: R) -> Self {
+        Self { source, at: 0, keeps: MAX_DEPTH, kept: 0 }
+    }
+
+    /// Where the bytes come from, for what it has to say.
+    pub(crate) fn source_mut(&mut self) -> &mut R {
+        &mut self.source
+    }
+
+    /// The next form.
+    pub(crate) fn form(&mut self) -> Read<Edn> {
+        (self.keeps, self.kept) = (MAX_DEPTH, 0);
+        self.form_in(0)
+    }
+
+    /// Expects that nothing but white space follows.
+    pub(crate) fn end(&mut self) -> Read<()> {
+        match self.after_space()? {
+            None => Ok(()),
+            Some(byte) => Err(self.malformed(format!("{} after the end", shown(byte)))),
+        }
+    }
+
+    /// Goes into a list or vector of which the members are read one by one, with [`Self::member`].
+    pub(crate) fn enter(&mut self) -> Read<()> {
+        match self.after_space()? {
+            Some(b'(' | b'[') => self.skip(),
+            Some(byte) => Err(self.malformed(format!("{} in place of a list", shown(byte)))),
+            None => Err(Problem::CutOff),
+        }
+    }
+
+    /// The next member of the list entered; `None` at its end. Lists and maps within it come without their members: a transaction says
+    /// each of its operations.
+    pub(crate) fn member(&mut self) -> Read<Option<Edn>> {
+        (self.keeps, self.kept) = (1, 0);
+        match self.after_space()? {
+            None => Err(Problem::CutOff),
+            Some(b')' | b']') => self.skip().map(|()| None),
+            Some(_) => self.form_in(1).map(Some),
+        }
+    }
+
+    fn form_in(&mut self, depth: usize) -> Read<Edn> {
+        if depth > MAX_DEPTH {
+            return Err(self.malformed("values nested too deep".to_owned()));
+        }
+        match self.after_space()?.ok_or(Problem::CutOff)? {
+            b'"' => self.text().map(Edn::Text),
+            b':' => self.keyword().map(Edn::Keyword),
+            b'\\' => self.char(),
+            b'(' => self.members(b')', depth).map(Edn::List),
+            b'[' => self.members(b']', depth).map(Edn::Vector),
+            b'{' => self.entries(None, depth).map(Edn::Map),
+            b'#' => self.dispatch(depth),
+            byte if is_delimiter(byte) => {
+                Err(self.malformed(format!("{} in place of a value", shown(byte))))
+            }
+            _ => self.atom(),
+        }
+    }
+
+    /// `#inst`, `#{`, `##Inf`, `#:ns{` and any tag.
+    fn dispatch(&mut self, depth: usize) -> Read<Edn> {
+        self.skip()?;
+        match self.peek()?.ok_or(Problem::CutOff)? {
+            b'{' => self.members(b'}', depth).map(Edn::Set),
+            b'#' => {
+                self.skip()?;
+                match self.token()?.as_str() {
+                    "Inf" => Ok(Edn::Float(f64::INFINITY)),
+                    "-Inf" => Ok(Edn::Float(f64::NEG_INFINITY)),
+                    "NaN" => Ok(Edn::Float(f64::NAN)),
+                    other => Err(self.malformed(format!("the number `##{}`", short(other)))),
+                }
+            }
+            b':' => {
+                let namespace = self.keyword()?;
+                match self.peek()? {
+                    Some(b'{') => self.entries(Some(&namespace), depth).map(Edn::Map),
+                    Some(byte) => Err(self.malformed(format!("{} in place of a map", shown(byte)))),
+                    None => Err(Problem::CutOff),
+                }
+            }
+            byte if byte.is_ascii_alphabetic() => {
+                let tag = self.token()?;
+                let value = self.form_in(depth + 1)?;
+                self.tagged(tag, value)
+            }
+            byte => Err(self.malformed(format!("{} after `#`", shown(byte)))),
+        }
+    }
+
+    fn tagged(&self, tag: String, value: Edn) -> Read<Edn> {
+        match (tag.as_str(), value) {
+            ("inst", Edn::Text(text)) => Timestamp::parse(&text)
+                .map(Edn::Instant)
+                .ok_or_else(|| self.malformed(format!("the time `{}`", short(&text)))),
+            ("inst", other) => Err(self.malformed(format!("{other} in place of a time"))),
+            (_, value) => Ok(Edn::Tagged(tag, Box::new(value))),
+        }
+    }
+
+    fn members(&mut self, close: u8, depth: usize) -> Read<Vec<Edn>> {
+        self.skip()?;
+        let mut members = Vec::new();
+        loop {
+            match self.after_space()? {
+                None => return Err(Problem::CutOff),
+                Some(byte) if byte == close => {
+                    self.skip()?;
+                    return Ok(members);
+                }
+                Some(_) => {
+                    let member = self.form_in(depth + 1)?;
+                    if self.is_kept(depth)? {
+                        members.push(member);
+                    }
+                }
+            }
+        }
+    }
+
+    fn entries(&mut self, namespace: Option<&str>, depth: usize) -> Read<Vec<(Edn, Edn)>> {
+        self.skip()?;
+        let mut entries = Vec::new();
+        if self.after_space()? == Some(b'}') {
+            self.skip()?;
+            return Ok(entries);
+        }
+        loop {
+            let key = in_namespace(self.form_in(depth + 1)?, namespace);
+            let value = self.form_in(depth + 1)?;
+            if self.is_kept(depth)? {
+                entries.push((key, value));
+            }
+            match self.after_space()?.ok_or(Problem::CutOff)? {
+                b',' => self.skip()?,
+                b'}' => {
+                    self.skip()?;
+                    return Ok(entries);
+                }
+                byte => return Err(self.malformed(format!("{} in place of a comma", shown(byte)))),
+            }
+        }
+    }
+
+    fn text(&mut self) -> Read<String> {
+        self.skip()?;
+        let mut bytes = Vec::new();
+        loop {
+            match self.next()?.ok_or(Problem::CutOff)? {
+                b'"' => return self.utf8(bytes),
+                b'\\' => {
+                    let char = self.escape()?;
+                    bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                byte => bytes.push(byte),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Read<char> {
+        Ok(match self.next()?.ok_or(Problem::CutOff)? {
+            b'n' => '\n',
+            b't' => '\t',
+            b'r' => '\r',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'u' => return self.unicode_escape(),
+            byte @ (b'"' | b'\\') => char::from(byte),
+            byte => return Err(self.malformed(format!("the escape {}", shown(byte)))),
+        })
+    }
+
+    /// `\uXXXX`, two of them for a character beyond the first 65,536; half of one alone becomes U+FFFD.
+    fn unicode_escape(&mut self) -> Read<char> {
+        let first = self.hexadecimal()?;
+        if !(0xd800..0xdc00).contains(&first) {
+            return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+        if self.peek()? != Some(b'\\') {
+            return Ok(char::REPLACEMENT_CHARACTER);
+        }
+        self.skip()?;
+        match self.next()?.ok_or(Problem::CutOff)? {
+            b'u' => {}
+            byte => {
+                return Err(self.malformed(format!("{} in place of half a character", shown(byte))));
+            }
+        }
+        let second = self.hexadecimal()?;
+        let low = second.wrapping_sub(0xdc00);
+        if low >= 0x400 {
+            return Err(self.malformed("half a character".to_owned()));
+        }
+        let char = char::from_u32(0x10000 + ((first - 0xd800) << 10) + low);
+        Ok(char.unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    fn hexadecimal(&mut self) -> Read<u32> {
+        let mut number = 0;
+        for _ in 0..4 {
+            let byte = self.next()?.ok_or(Problem::CutOff)?;
+            let digit = char::from(byte).to_digit(16);
+            number = number * 16
+                + digit.ok_or_else(|| self.malformed("a bad `\\u` escape".to_owned()))?;
+        }
+        Ok(number)
+    }
+
+    fn char(&mut self) -> Read<Edn> {
+        self.skip()?;
+        let first = self.next()?.ok_or(Problem::CutOff)?;
+        let mut bytes = vec![first];
+        self.token_after(&mut bytes)?;
+        let name = self.utf8(bytes)?;
+        let mut chars = name.chars();
+        let char = match (chars.next(), chars.as_str()) {
+            (Some(char), "") => char,
+            (Some('u'), digits) if digits.len() == 4 => {
+                let code = u32::from_str_radix(digits, 16).ok();
+                code.map_or('u', |code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
+            }
+            _ => match name.as_str() {
+                "newline" => '\n',
+                "space" => ' ',
+                "tab" => '\t',
+                "return" => '\r',
+                "backspace" => '\u{8}',
+                "formfeed" => '\u{c}',
+                _ => return Err(self.malformed(format!("the character `\\{}`", short(&name)))),
+            },
+        };
+        Ok(Edn::Char(char))
+    }
+
+    /// Without the colon. Empty for `:`, which XTDB prints for the key `""`.
+    fn keyword(&mut self) -> Read<String> {
+        self.skip()?;
+        self.token()
+    }
+
+    /// A number, `nil`, a boolean or a symbol.
+    fn atom(&mut self) -> Read<Edn> {
+        let token = self.token()?;
+        Ok(match token.as_str() {
+            "nil" => Edn::Nil,
+            "true" => Edn::Bool(true),
+            "false" => Edn::Bool(false),
+            _ => {
+                let digits = token.strip_prefix(['+', '-']).unwrap_or(&token);
+                if digits.starts_with(|first: char| first.is_ascii_digit()) {
+                    number(&token)
+                        .ok_or_else(|| self.malformed(format!("the number `{}`", short(&token))))?
+                } else {
+                    Edn::Symbol(token)
+                }
+            }
+        })
+    }
+
+    fn token(&mut self) -> Read<String> {
+        let mut bytes = Vec::new();
+        self.token_after(&mut bytes)?;
+        self.utf8(bytes)
+    }
+
+    /// Appends what follows up to the next delimiter.
+    fn token_after(&mut self, bytes: &mut Vec<u8>) -> Read<()> {
+        while let Some(byte) = self.peek()?.filter(|&byte| !is_delimiter(byte)) {
+            bytes.push(byte);
+            self.skip()?;
+        }
+        Ok(())
+    }
+
+    /// The next byte that is no white space.
+    fn after_space(&mut self) -> Read<Option<u8>> {
+        loop {
+            match self.peek()? {
+                Some(byte) if byte.is_ascii_whitespace() => self.skip()?,
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn peek(&mut self) -> Read<Option<u8>> {
+        loop {
+            match self.source.fill_buf() {
+                Ok(buffer) => return Ok(buffer.first().copied()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Problem::Io(error)),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Read<Option<u8>> {
+        let byte = self.peek()?;
+        if byte.is_some() {
+            self.skip()?;
+        }
+        Ok(byte)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "a step like the others")]
+    fn skip(&mut self) -> Read<()> {
+        self.source.consume(1);
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Whether a member of a value at this depth is kept.
+    fn is_kept(&mut self, depth: usize) -> Read<bool> {
+        if depth > self.keeps {
+            return Ok(false);
+        }
+        self.kept += 1;
+        if self.kept > MAX_KEPT {
+            return Err(self.malformed(format!("a value of more than {MAX_KEPT} members")));
+        }
+        Ok(true)
+    }
+
+    fn utf8(&self, bytes: Vec<u8>) -> Read<String> {
+        String::from_utf8(bytes).map_err(|_| self.malformed("bytes that are not UTF-8".to_owned()))
+    }
+
+    fn malformed(&self, what: String) -> Problem {
+        Problem::Malformed { at: self.at, what }
+    }
+}
+
+fn number(token: &str) -> Option<Edn> {
+    let digits = |text: &str| {
+        let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let unsigned = |text: &str| text.strip_prefix('+').unwrap_or(text).to_owned();
+    if digits(token) {
+        return Some(token.parse().map_or_else(|_| Edn::BigInteger(unsigned(token)), Edn::Integer));
+    }
+    if let Some(text) = token.strip_suffix('N') {
+        return digits(text).then(|| Edn::BigInteger(unsigned(text)));
+    }
+    if let Some((above, below)) = token.split_once('/') {
+        return (digits(above) && digits(below)).then(|| Edn::Ratio(token.to_owned()));
+    }
+    let (text, is_decimal) = token.strip_suffix('M').map_or((token, false), |text| (text, true));
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    let number: f64 = text.parse().ok().filter(|_| is_plain)?;
+    Some(if is_decimal { Edn::Decimal(unsigned(text)) } else { Edn::Float(number) })
+}
+
+fn in_namespace(key: Edn, namespace: Option<&str>) -> Edn {
+    match (key, namespace) {
+        (Edn::Keyword(name), Some(namespace)) => match name.strip_prefix("_/") {
+            Some(bare) => Edn::Keyword(bare.to_owned()),
+            None if name.contains('/') => Edn::Keyword(name),
+            None => Edn::Keyword(format!("{namespace}/{name}")),
+        },
+        (key, _) => key,
+    }
+}
+
+fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"()[]{}\",;".contains(&byte)
+}
+
+/// The beginning of a text, for messages.
+fn short(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).take(40).collect()
+}
+
+fn shown(byte: u8) -> String {
+    format!("`{}`", char::from(byte).escape_default())
+}

@@ -1,0 +1,105 @@
+//! Erases what a person had forgotten, with its history. Nothing else does.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::XtdbBackend;
+use super::client::At;
+use super::documents;
+use super::plan::Change;
+use base::error::Result;
+use base::object::Room;
+use base::object::{Hash, ObjectId, ObjectType};
+use store::Version;
+
+/// Documents erased in one transaction.
+const ERASED_AT_ONCE: usize = 2_000;
+
+impl XtdbBackend {
+    /// Erases objects, and leaves a tombstone of each: no version of them is stored again, and other stores follow. Erases
+    /// contents likewise. An object that is not there stays away, but for a file, which another store may still bring.
+    ///
+    /// `objects`: the latest version of each, of which only ID, type and hashes are left here.
+    pub(crate) fn forget(&self, objects: &[Version], contents: &[Hash]) -> Result<()> {
+        let mut evicted = Vec::new();
+        let mut left = Vec::new();
+        for version in objects {
+            let id = &version.envelope.id;
+            let found = self.document(id, At::Latest, &Room::for_answers())?;
+            if found.as_ref().is_some_and(|(_, document)| documents::is_forgotten(document)) {
+                continue;
+            }
+            if found.is_some() || version.envelope.kind == ObjectType::File {
+                evicted.extend(self.documents_of(id)?);
+                left.push(documents::tombstone(version)?);
+            }
+        }
+        for hash in contents {
+            let found = self.client.entity(
+                &documents::content_id(hash),
+                At::Latest,
+                &Room::for_answers(),
+            )?;
+            if !found.as_ref().is_some_and(documents::is_forgotten_content) {
+                evicted.push(documents::content_id(hash));
+                left.push(documents::forgotten_content(hash));
+            }
+        }
+        self.evict(evicted)?;
+        self.change(&left.into_iter().map(Change::Put).collect::<Vec<_>>())
+    }
+
+    /// Erases objects that are stored anew, with other text.
+    pub(crate) fn erase(&self, ids: &BTreeSet<ObjectId>) -> Result<()> {
+        let mut evicted = Vec::new();
+        for id in ids {
+            if self.document(id, At::Latest, &Room::for_answers())?.is_some() {
+                evicted.extend(self.documents_of(id)?);
+            }
+        }
+        self.evict(evicted)
+    }
+
+    /// IDs of the documents of an object.
+    fn documents_of(&self, id: &ObjectId) -> Result<Vec<String>> {
+        let query = "{:find [x] :in [o] :where [[x :object o]]}";
+        let room = Room::for_answers();
+        let found = self.client.query(query, &[json!(id)], At::Latest, &room)?;
+        let found = found.into_iter().filter_map(|row| match row.into_iter().next() {
+            Some(Value::String(id)) => Some(id),
+            _ => None,
+        });
+        let mut ids: BTreeSet<String> = found.collect();
+        let longest =
+            self.history_in(id, &room)?.into_iter().map(|version| version.item_count).max();
+        ids.extend((0..longest.unwrap_or(0)).map(|position| documents::item_id(id, position)));
+        Ok(ids.into_iter().chain([id.as_str().to_owned()]).collect())
+    }
+
+    fn evict(&self, ids: Vec<String>) -> Result<()> {
+        let mut rest = ids;
+        while !rest.is_empty() {
+            let some: Vec<String> = rest.drain(..rest.len().min(ERASED_AT_ONCE)).collect();
+            self.change(&some.into_iter().map(Change::Evict).collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// Commits changes that depend on nothing.
+    fn change(&self, changes: &[Change]) -> Result<()> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut writer = self.writer();
+        loop {
+            let tx = self.submit(&mut writer, changes)?;
+            if self.committed(&[tx])?.contains_key(&tx) {
+                self.client.saw(tx);
+                return Ok(());
+            }
+            // Another process of the same writer was faster.
+            *writer = None;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Finds objects: by type, prefix, nickname and metadata, in Datalog. Must not read contents or items, or write.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::XtdbBackend;
+use super::client::At;
+use super::documents;
+use base::error::Result;
+use base::object::Room;
+use base::object::{FieldPath, Nickname, ObjectId, ObjectType, TxId};
+use store::query::{Candidate, Field, FieldPaths};
+use store::{Comparison, Condition, Literal, Query, Test, Version};
+
+/// Versions read at once where all have to be looked at.
+const VERSIONS_AT_ONCE: usize = 500;
+
+impl XtdbBackend {
+    /// The IDs that a query of one column finds, in order.
+    fn ids(&self, query: &str, args: &[Value], at: At) -> Result<Vec<ObjectId>> {
+        let rows = self.client.query(query, args, at, &Room::for_answers())?;
+        let texts = rows.into_iter().filter_map(|row| match row.into_iter().next() {
+            Some(Value::String(id)) if !id.starts_with(documents::OWN) => Some(ObjectId::new(id)),
+            _ => None,
+        });
+        let mut ids: Vec<ObjectId> = texts.collect();
+        ids.sort();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// IDs of objects of a type, after one.
+    pub(super) fn ids_of(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+    ) -> Result<Vec<ObjectId>> {
+        let after = after.map_or("", ObjectId::as_str);
+        let query = "{:find [e] :in [t a] :where [[e :type t] [e :identity_hash] [(> e a)]]}";
+        self.ids(query, &[json!(kind), json!(after)], At::Latest)
+    }
+
+    pub(super) fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        let query = "{:find [e] :in [p] :where [[e :identity_hash] [(>= e p)]]}";
+        let mut ids = self.ids(query, &[json!(prefix)], At::Latest)?;
+        ids.retain(|id| id.as_str().starts_with(prefix));
+        ids.truncate(limit);
+        Ok(ids)
+    }
+
+    pub(super) fn owner(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        match self.client.entity(
+            &documents::nickname_id(nickname),
+            At::Latest,
+            &Room::for_answers(),
+        )? {
+            Some(document) => documents::field(&document, "object").map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn nicknames_of(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        let query = "{:find [n] :in [o] :where [[x :object o] [x :nickname n]]}";
+        let mut names = Vec::new();
+        for row in self.client.query(query, &[json!(id)], At::Latest, &Room::for_answers())? {
+            if let Some(Value::String(name)) = row.first() {
+                names.push(Nickname::parse(name)?);
+            }
+        }
+        names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+        Ok(names)
+    }
+
+    /// The marks of those of the versions that are here, see [`super::mark`].
+    pub(crate) fn known(&self, versions: &[Version]) -> Result<HashSet<String>> {
+        self.present(&versions.iter().map(super::mark).collect::<Vec<_>>())
+    }
+
+    /// The objects that a person had forgotten.
+    pub(super) fn forgotten(&self, at: At) -> Result<Vec<ObjectId>> {
+        self.ids("{:find [e] :where [[e :forgotten true] [e :identity_hash]]}", &[], at)
+    }
+
+    /// Datalog narrows it down by what it can compare as we do, the rest is looked at here.
+    pub(super) fn answer(&self, query: &Query) -> Result<Vec<Version>> {
+        query.check()?;
+        let Some(at) = self.at(query.at)? else { return Ok(Vec::new()) };
+        let mut clauses = Clauses::default();
+        if let Some(condition) = &query.condition {
+            clauses.narrow(condition)?;
+        }
+        let ids = self.ids(&clauses.text(), &clauses.values, at)?;
+        let names = |field: &Field| {
+            query.fields().into_iter().any(|path| Field::of(path).as_ref().ok() == Some(field))
+        };
+        let (asks_nickname, asks_forgotten) = (names(&Field::Nickname), names(&Field::Forgotten));
+        let forgotten = if asks_forgotten { self.forgotten(at)? } else { Vec::new() };
+        let mut candidates = Vec::new();
+        for version in self.versions(&ids, at)? {
+            let id = &version.envelope.id;
+            let nicknames = if asks_nickname { self.nicknames_of(id)? } else { Vec::new() };
+            let is_forgotten = forgotten.contains(id);
+            candidates.push(Candidate { version, nicknames, is_forgotten });
+        }
+        query.choose(candidates)
+    }
+
+    pub(super) fn has_value(&self, path: &FieldPath) -> Result<bool> {
+        let mut after = TxId(0);
+        loop {
+            let logged = self.logged(after, VERSIONS_AT_ONCE)?;
+            for version in logged.versions {
+                let nicknames = match Field::of(path)? {
+                    Field::Nickname => self.nicknames_of(&version.envelope.id)?,
+                    _ => Vec::new(),
+                };
+                if (Candidate { version, nicknames, is_forgotten: false }).has(path)? {
+                    return Ok(true);
+                }
+            }
+            if logged.until == after {
+                return Ok(false);
+            }
+            after = logged.until;
+        }
+    }
+
+    pub(super) fn paths(&self) -> Result<Vec<FieldPath>> {
+        let mut paths = FieldPaths::default();
+        let mut after = TxId(0);
+        loop {
+            let logged = self.logged(after, VERSIONS_AT_ONCE)?;
+            for version in &logged.versions {
+                if paths.add(&version.fields).is_break() {
+                    return Ok(paths.into_list());
+                }
+            }
+            if logged.until == after {
+                return Ok(paths.into_list());
+            }
+            after = logged.until;
+        }
+    }
+}
+
+/// A Datalog query for objects that may fulfil a condition: never fewer than do.
+#[derive(Default)]
+struct Clauses {
+    clauses: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Clauses {
+    /// Adds what a condition demands of every object; only equality with a text or a boolean, which mean the same there.
+    fn narrow(&mut self, condition: &Condition) -> Result<()> {
+        match condition {
+            Condition::All(all) => all.iter().try_for_each(|condition| self.narrow(condition)),
+            Condition::Test(path, Test::Compare(Comparison::Equal, literal)) => {
+                let value = match literal {
+                    Literal::Text(text) => json!(text),
+                    Literal::Bool(value) => json!(value),
+                    _ => return Ok(()),
+                };
+                let attribute = match (Field::of(path)?, path.steps()) {
+                    (Field::Kind, _) => Some("type".to_owned()),
+                    (Field::ContentHash, _) => Some("content_hash".to_owned()),
+                    (Field::SourceHash, _) => Some("source_hash".to_owned()),
+                    (Field::Payload(steps), _) => match &steps[..] {
+                        [base::object::FieldStep::Key(name)] => documents::asked(name, &value),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                if let Some(attribute) = attribute {
+                    let name = format!("v{}", self.values.len());
+                    self.clauses.push(format!("[e :{attribute} {name}]"));
+                    self.values.push(value);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let names: Vec<String> = (0..self.values.len()).map(|at| format!("v{at}")).collect();
+        let clauses = self.clauses.join(" ");
+        format!("{{:find [e] :in [{}] :where [[e :identity_hash] {clauses}]}}", names.join(" "))
+    }
+}

@@ -1,0 +1,105 @@
+//! Reads the transaction log in parts. Must not write, nor remember how far anybody has come.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::XtdbBackend;
+use super::client::{LoggedOp, LoggedTx};
+use super::documents;
+use base::error::{Error, Result};
+use base::object::Room;
+use base::object::{Hash, ObjectId, TxId};
+use store::Version;
+
+/// Bytes of memory after which a part of the log ends.
+const PART_BYTES: usize = 32 << 20;
+
+impl XtdbBackend {
+    /// The versions of transactions after one, whole transactions until there are `limit`; and the documents among them that are
+    /// none of ours, with what is wrong with them. `after` is also where the next call goes on.
+    pub(super) fn logged(&self, after: TxId, limit: usize) -> Result<Logged> {
+        let mut first = Logged::after(after);
+        self.logged_in_parts(after, limit, &mut |logged| {
+            first = logged;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(first)
+    }
+
+    /// Hands the log after a transaction to `take` in such parts, none of them empty. `take` may end it. The server is asked once: it
+    /// makes all of its answer before it begins with it.
+    pub(super) fn logged_in_parts(
+        &self,
+        after: TxId,
+        limit: usize,
+        take: &mut dyn FnMut(Logged) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let mut logged = Logged::after(after);
+        let (mut taken, mut is_ended) = (after, false);
+        self.client.log(Some(after.0.max(self.first.id)), &mut |tx| {
+            logged.add(tx, &self.store_id);
+            if logged.versions.len() < limit && logged.bytes < PART_BYTES {
+                return Ok(ControlFlow::Continue(()));
+            }
+            taken = logged.until;
+            let next = Logged::after(taken);
+            let flow = take(std::mem::replace(&mut logged, next))?;
+            is_ended = flow.is_break();
+            Ok(flow)
+        })?;
+        if !is_ended && logged.until != taken {
+            let _last = take(logged)?;
+        }
+        Ok(())
+    }
+}
+
+/// A part of the log.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    pub(crate) versions: Vec<Version>,
+    /// Objects of which only a tombstone is left.
+    pub(crate) forgotten: Vec<ObjectId>,
+    /// One error for each document that looks like ours and is not.
+    pub(crate) broken: Vec<Error>,
+    /// Contents that came with the versions.
+    pub(crate) texts: HashMap<Hash, String>,
+    bytes: usize,
+    /// The last transaction that was read.
+    pub(crate) until: TxId,
+}
+
+impl Logged {
+    fn after(until: TxId) -> Self {
+        Self {
+            versions: Vec::new(),
+            forgotten: Vec::new(),
+            broken: Vec::new(),
+            texts: HashMap::new(),
+            bytes: 0,
+            until,
+        }
+    }
+
+    fn add(&mut self, LoggedTx { tx, ops, bytes }: LoggedTx, store_id: &str) {
+        let room = Room::for_answers();
+        self.bytes += bytes;
+        for op in ops {
+            let LoggedOp::Put { document } = op else { continue };
+            if let Some((hash, text)) = documents::read_content(&document) {
+                self.texts.insert(hash, text);
+            } else if documents::is_object(&document) {
+                if documents::is_forgotten(&document) {
+                    self.forgotten.push(ObjectId::new(documents::id_of(&document)));
+                    continue;
+                }
+                match documents::version(&document, tx, store_id, &room) {
+                    Ok(version) => self.versions.push(version),
+                    Err(error) => self.broken.push(error),
+                }
+            }
+        }
+        self.bytes += room.taken();
+        self.until = TxId(tx.id);
+    }
+}

@@ -1,0 +1,339 @@
+//! Reads versions, items and contents. Must not write.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::thread;
+
+use serde_json::Value;
+
+use super::XtdbBackend;
+use super::client::{At, Document, Tx};
+use super::documents::{self, FORGOTTEN, KEPT};
+use base::error::{Error, Result};
+use base::object::Room;
+use base::object::{AsOf, Hash, ObjectId, Origin, Timestamp, TxId};
+use store::{Item, PlacedItem, Version};
+
+/// Documents asked about in one query.
+const ASKED_AT_ONCE: usize = 1_000;
+
+/// Items asked for in one query.
+const ITEMS_AT_ONCE: u64 = 500;
+
+/// Objects read side by side; not more than there are connections.
+const READERS: usize = 4;
+
+impl XtdbBackend {
+    /// Number and time of the newest transaction; zeros where there is none of ours.
+    pub(super) fn newest_tx(&self) -> Result<(TxId, Timestamp)> {
+        let newest = self.client.latest_completed()?.filter(|tx| tx.id > self.first.id);
+        Ok(newest.map_or((TxId(0), Timestamp(0)), |tx| (TxId(tx.id), tx.time)))
+    }
+
+    /// The state that a point in our history stands for; `None` before the first transaction.
+    pub(super) fn at(&self, at: AsOf) -> Result<Option<At>> {
+        match at {
+            AsOf::Latest => Ok(Some(At::Latest)),
+            AsOf::Tx(TxId(tx)) if tx <= self.first.id => Ok(None),
+            AsOf::Tx(TxId(tx)) => {
+                let (newest, _) = self.newest_tx()?;
+                Ok(Some(if tx >= newest.0 { At::Latest } else { At::Tx(tx) }))
+            }
+            AsOf::Time(time) if time < self.first.time => Ok(None),
+            AsOf::Time(time) => {
+                let (_, newest) = self.newest_tx()?;
+                Ok(Some(if time >= newest { At::Latest } else { At::Time(time) }))
+            }
+        }
+    }
+
+    /// An object's document, with the transaction that wrote it.
+    pub(super) fn document(
+        &self,
+        id: &ObjectId,
+        at: At,
+        room: &Room,
+    ) -> Result<Option<(Tx, Document)>> {
+        if id.as_str().is_empty() {
+            return Ok(None);
+        }
+        let Some(found) = self.client.entity_tx(id.as_str(), at)? else { return Ok(None) };
+        if found.is_deleted {
+            return Ok(None);
+        }
+        let document = self.client.entity(id.as_str(), At::Tx(found.tx.id), room)?;
+        Ok(document.map(|document| (found.tx, document)))
+    }
+
+    /// The documents of several objects, with the transactions that wrote them, in their order.
+    pub(super) fn documents(
+        &self,
+        ids: &[ObjectId],
+        at: At,
+    ) -> Result<Vec<Option<(Tx, Document)>>> {
+        let room = Room::for_answers();
+        side_by_side(ids, |id| self.document(id, at, &room))
+    }
+
+    /// The latest documents of several objects by their IDs, in one question.
+    pub(super) fn latest_documents<'i>(
+        &self,
+        ids: impl Iterator<Item = &'i ObjectId>,
+    ) -> Result<HashMap<String, Document>> {
+        let query = "{:find [(pull e [*])] :in [[e ...]] :where [[e :identity_hash]]}";
+        let mut found = HashMap::new();
+        for row in self.ask_about(query, &texts(ids))? {
+            if let Some(Value::Object(document)) = row.into_iter().next() {
+                found.insert(documents::id_of(&document).to_owned(), document);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Which of these contents are there, and which were forgotten.
+    pub(super) fn states_of(
+        &self,
+        contents: HashSet<&Hash>,
+    ) -> Result<(HashSet<Hash>, HashSet<Hash>)> {
+        let mut by_id: HashMap<String, &Hash> =
+            contents.into_iter().map(|hash| (documents::content_id(hash), hash)).collect();
+        let (mut kept, mut forgotten) = (HashSet::new(), HashSet::new());
+        let query = "{:find [c s] :in [[c ...]] :where [[c :state s]]}";
+        for row in self.ask_about(query, &by_id.keys().cloned().collect::<Vec<_>>())? {
+            let [Value::String(id), Value::String(state)] = &row[..] else { continue };
+            let Some(hash) = by_id.remove(id) else { continue };
+            match state.as_str() {
+                FORGOTTEN => forgotten.insert(hash.clone()),
+                KEPT => kept.insert(hash.clone()),
+                _ => false,
+            };
+        }
+        Ok((kept, forgotten))
+    }
+
+    /// Which of these marks of versions of other stores are there.
+    pub(super) fn present(&self, marks: &[String]) -> Result<HashSet<String>> {
+        let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
+        let found = self.ask_about(query, marks)?;
+        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
+        Ok(found.into_iter().filter_map(text).collect())
+    }
+
+    /// What a query finds about the documents that its one argument lists.
+    fn ask_about(&self, query: &str, ids: &[String]) -> Result<Vec<Vec<Value>>> {
+        let (mut found, room) = (Vec::new(), Room::for_answers());
+        for ids in ids.chunks(ASKED_AT_ONCE) {
+            let ids = ids.iter().map(|id| id.as_str().into()).collect();
+            found.extend(self.client.query(query, &[Value::Array(ids)], At::Latest, &room)?);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn version(&self, id: &ObjectId, at: At, room: &Room) -> Result<Option<Version>> {
+        let Some((tx, document)) = self.document(id, at, room)? else { return Ok(None) };
+        documents::version(&document, tx, &self.store_id, room).map(Some)
+    }
+
+    /// The versions of several objects, in their order.
+    pub(super) fn versions(&self, ids: &[ObjectId], at: At) -> Result<Vec<Version>> {
+        let room = Room::for_answers();
+        Ok(side_by_side(ids, |id| self.version(id, at, &room))?.into_iter().flatten().collect())
+    }
+
+    /// The histories of those of these objects that are there.
+    pub(super) fn histories_of(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<Version>>> {
+        let query = "{:find [e] :in [[e ...]] :where [[e :identity_hash]]}";
+        let found = self.ask_about(query, &texts(ids.iter()))?;
+        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(ObjectId::new);
+        let there: Vec<ObjectId> = found.into_iter().filter_map(text).collect();
+        let room = Room::for_answers();
+        let histories = side_by_side(&there, |id| self.history_in(id, &room))?;
+        Ok(there.into_iter().zip(histories).collect())
+    }
+
+    /// All versions of an object, the latest first, as long as there is room for them.
+    pub(super) fn history_in(&self, id: &ObjectId, room: &Room) -> Result<Vec<Version>> {
+        if id.as_str().is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut versions = Vec::new();
+        for row in self.client.history(id.as_str(), room)?.into_iter().rev() {
+            if let Some(document) = row.document {
+                versions.push(documents::version(&document, row.tx, &self.store_id, room)?);
+            }
+        }
+        // Whoever reads them here knows them, and may put them again.
+        let mut missed = self.missed();
+        if !missed.is_empty() {
+            for version in &versions {
+                missed.remove(&super::mark(version));
+            }
+        }
+        drop(missed);
+        Ok(versions)
+    }
+
+    pub(super) fn versions_of_origin(
+        &self,
+        id: &ObjectId,
+        origin: &Origin,
+    ) -> Result<Vec<Version>> {
+        if origin.store_id == self.store_id {
+            let own = self.version_at(id, origin.tx_id, &Room::for_answers())?;
+            return Ok(own.into_iter().collect());
+        }
+        let (mut found, room) = (Vec::new(), Room::for_answers());
+        let mark = documents::origin_id(id, origin);
+        for row in self.client.history(&mark, &room)?.into_iter().rev() {
+            if row.document.is_some() {
+                found.extend(self.version_at(id, TxId(row.tx.id), &room)?);
+            }
+        }
+        let mut missed = self.missed();
+        if found.is_empty() {
+            missed.insert(mark)
+        } else {
+            missed.remove(&mark)
+        };
+        Ok(found)
+    }
+
+    /// Of several versions, those that are surely not here. A version of our own numbering is not looked up.
+    pub(super) fn lacks_origins(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
+        let mark = |(id, origin): &(&ObjectId, &Origin)| {
+            (origin.store_id != self.store_id).then(|| documents::origin_id(id, origin))
+        };
+        let marks: Vec<Option<String>> = versions.iter().map(mark).collect();
+        let present = self.present(&marks.iter().flatten().cloned().collect::<Vec<_>>())?;
+        let mut missed = self.missed();
+        let mut lacks = Vec::new();
+        for mark in marks {
+            let lacked = mark.filter(|mark| !present.contains(mark));
+            lacks.push(lacked.is_some());
+            missed.extend(lacked);
+        }
+        missed.retain(|mark| !present.contains(mark));
+        Ok(lacks)
+    }
+
+    /// Content hashes and origins of the latest versions of those of these objects that came from other stores.
+    pub(super) fn latest_origins(
+        &self,
+        ids: &[ObjectId],
+    ) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+        let mut origins = HashMap::new();
+        for (id, document) in self.latest_documents(ids.iter())? {
+            if let Some(origin) = documents::optional(&document, "origin")? {
+                let content_hash = documents::field(&document, "content_hash")?;
+                origins.insert(ObjectId::new(id), (content_hash, origin));
+            }
+        }
+        Ok(origins)
+    }
+
+    /// The version that a transaction wrote, if it wrote one of the object.
+    fn version_at(&self, id: &ObjectId, tx_id: TxId, room: &Room) -> Result<Option<Version>> {
+        let Some(at) = self.at(AsOf::Tx(tx_id))? else { return Ok(None) };
+        Ok(self.version(id, at, room)?.filter(|version| version.tx_id == tx_id))
+    }
+
+    pub(super) fn text(&self, hash: &Hash) -> Result<Option<String>> {
+        if hash.to_bytes().is_none() {
+            return Ok(None);
+        }
+        if let Some(text) = self.at_hand().get(hash) {
+            return Ok(Some(text.clone()));
+        }
+        match self.client.entity(&documents::content_id(hash), At::Latest, &Room::for_answers())? {
+            Some(document) => documents::optional(&document, "text"),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn items_of(&self, id: &ObjectId, at: At, range: Range<u64>) -> Result<Vec<Item>> {
+        let room = Room::for_answers();
+        let Some(version) = self.version(id, at, &room)? else { return Ok(Vec::new()) };
+        let end = range.end.min(version.item_count);
+        let mut items = Vec::new();
+        let mut next = range.start;
+        while next < end {
+            let until = end.min(next + ITEMS_AT_ONCE);
+            items.extend(self.some_items(id, At::Tx(version.tx_id.0), next..until, &room)?);
+            next = until;
+        }
+        Ok(items)
+    }
+
+    fn some_items(
+        &self,
+        id: &ObjectId,
+        at: At,
+        range: Range<u64>,
+        room: &Room,
+    ) -> Result<Vec<Item>> {
+        let ids: Vec<Value> =
+            range.clone().map(|position| documents::item_id(id, position).into()).collect();
+        let query = "{:find [(pull i [*])] :in [[i ...]] :where [[i :running_hash]]}";
+        let mut found = HashMap::new();
+        for row in self.client.query(query, &[Value::Array(ids)], at, room)? {
+            let [Value::Object(document)] = &row[..] else { continue };
+            let (position, item) = documents::read_item(document)?;
+            found.insert(position, item);
+        }
+        let missing = |position| Error::XtdbDocument {
+            id: documents::item_id(id, position),
+            problem: "is gone".to_owned(),
+        };
+        range.map(|position| found.remove(&position).ok_or_else(|| missing(position))).collect()
+    }
+
+    pub(super) fn items_ever(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        let room = Room::for_answers();
+        let longest =
+            self.history_in(id, &room)?.into_iter().map(|version| version.item_count).max();
+        let mut items = Vec::new();
+        for position in range.start..range.end.min(longest.unwrap_or(0)) {
+            let from = items.len();
+            for row in self.client.history(&documents::item_id(id, position), &room)? {
+                let tx_id = TxId(row.tx.id);
+                if let Some(PlacedItem { until: until @ None, .. }) =
+                    items.get_mut(from..).and_then(<[_]>::last_mut)
+                {
+                    *until = Some(tx_id);
+                }
+                if let Some(document) = row.document {
+                    let (_, item) = documents::read_item(&document)?;
+                    items.push(PlacedItem { position, from: tx_id, until: None, item });
+                }
+            }
+            if items.len() == from {
+                // Nothing ever stood there, nor behind it: whoever wrote the number of items wrote too large a one.
+                break;
+            }
+        }
+        Ok(items)
+    }
+}
+
+/// Asks about several objects on several connections; the answers in their order.
+fn side_by_side<T: Send>(
+    ids: &[ObjectId],
+    read: impl Fn(&ObjectId) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let share = ids.len().div_ceil(READERS).max(1);
+    let read = |ids: &[ObjectId]| ids.iter().map(&read).collect::<Result<Vec<T>>>();
+    thread::scope(|scope| {
+        let read = &read;
+        let readers: Vec<_> = ids.chunks(share).map(|ids| scope.spawn(move || read(ids))).collect();
+        let mut all = Vec::new();
+        for reader in readers {
+            let read = reader.join().map_err(|_| Error::internal("a reader panicked"))?;
+            all.extend(read?);
+        }
+        Ok(all)
+    })
+}
+
+fn texts<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> Vec<String> {
+    ids.map(|id| id.as_str().to_owned()).collect()
+}

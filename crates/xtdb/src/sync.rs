@@ -1,0 +1,295 @@
+//! Keeps a store of our own and a shared one alike, in the background. The own store is the front: what is written there is safe, and
+//! its log from a certain transaction on is what waits to be sent. Must not be waited for by a call.
+//!
+//! - `push` sends what the own store has: files, and sessions where that is wanted, without what looks like a secret.
+//! - `pull` takes what others have: their files, and sessions that are asked for.
+//! - `passing` is what both do with versions.
+//! - `forgotten` carries over what a person had forgotten, both ways.
+//! - `running` is the thread that does this as long as a session runs, in one process at a time.
+//! - `state` is what a store remembers of a shared one; `migrate` moves everything at once.
+//!
+//! Both ways end in [`Store::take`], which an imported archive ends in too: so all agree on the latest version of an object. Each may
+//! be interrupted anywhere and done again.
+
+mod forgotten;
+mod migrate;
+mod passing;
+mod pull;
+mod push;
+mod running;
+mod state;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use self::migrate::{Migrated, migrate};
+pub use self::pull::Pulled;
+pub use self::push::Pushed;
+pub use self::running::Running;
+use self::state::{Last, State};
+use config::{Exclude, Settings, XtdbOptions};
+use store::{IsExcluded, Store, Version};
+
+use super::XtdbBackend;
+use base::error::{Error, Result};
+use base::object::{ObjectType, Timestamp, TxId};
+
+/// Transactions that are looked at to count those of others.
+const LOOKED_AT: u64 = 1_000;
+
+/// Versions read at once from a log.
+const VERSIONS_AT_ONCE: usize = 256;
+
+/// What is shared, and where.
+#[derive(Clone)]
+pub struct SharingOptions {
+    /// The shared store.
+    pub shared: XtdbOptions,
+    /// Whether sessions that run are shared too, from their start. Text in them that looks like a secret is replaced.
+    pub sessions: bool,
+    /// Files whose text neither leaves this machine nor is taken.
+    pub is_excluded: IsExcluded,
+}
+
+/// Where memory is, a project's and its user's. What it says is theirs to share, by git for one.
+const MEMORY_FOLDERS: [&str; 3] =
+    ["**/.pi/memory/**", "**/.pi/agent/memory/**", "**/palimpsest/memory/**"];
+
+impl SharingOptions {
+    /// What settings share with a store, which may be another than that of the settings. Text of memory stays here, beside that of files
+    /// which are never stored.
+    ///
+    /// # Errors
+    /// As [`Settings::excluded`].
+    pub fn of(settings: &Settings, shared: XtdbOptions) -> Result<Self> {
+        let memory = Exclude::new(&MEMORY_FOLDERS.map(str::to_owned))?;
+        let kept = memory.and(settings.excluded()?);
+        let is_excluded: IsExcluded = Arc::new(move |path| kept.excludes_name(Path::new(path)));
+        Ok(Self { shared, sessions: settings.share_sessions, is_excluded })
+    }
+}
+
+/// A store of our own and the shared one that it is kept alike with. Connects when it first has to.
+pub struct Sharing {
+    local: Store,
+    options: SharingOptions,
+    connected: Mutex<Option<Connected>>,
+}
+
+/// The shared store, as a store and as what it is.
+#[derive(Clone)]
+struct Connected {
+    store: Store,
+    backend: Arc<XtdbBackend>,
+    /// The newest transaction in its log when it was asked for.
+    newest: Option<TxId>,
+}
+
+/// How far a store and the shared one are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharingStatus {
+    /// Address of the shared store's server.
+    pub url: String,
+    /// ID of the shared store; `None` if it was never reached.
+    pub store_id: Option<String>,
+    /// Transactions that wait to be sent.
+    pub outbox: u64,
+    /// Time of the oldest of them.
+    pub oldest: Option<Timestamp>,
+    /// Transactions of others in the shared store that were not taken yet; `None` if the server was not asked.
+    pub behind: Option<u64>,
+    /// When all was last alike.
+    pub last: Option<Timestamp>,
+    /// Why it does not go on.
+    pub error: Option<SharingError>,
+    /// Versions that wait because their time is far ahead of this machine's clock.
+    pub ahead: u64,
+    /// Whether sessions that run are shared.
+    pub sessions: bool,
+}
+
+/// Why sharing does not go on.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SharingError {
+    /// The error's code.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+impl Sharing {
+    /// Sends nothing.
+    pub fn new(local: Store, options: SharingOptions) -> Self {
+        Self { local, options, connected: Mutex::new(None) }
+    }
+
+    /// The sessions that the shared store has, by ID.
+    ///
+    /// # Errors
+    /// Those of [`XtdbBackend::connect`].
+    pub fn sessions(&self) -> Result<Vec<Version>> {
+        self.connect()?.store.list(ObjectType::Session, None, usize::MAX)
+    }
+
+    /// What is known here, without asking the server.
+    pub fn status(&self) -> Result<SharingStatus> {
+        let last = Last::read(&self.local, &self.options.shared.url)?;
+        let state = match &last.store_id {
+            Some(store_id) => State::read(&self.local, store_id)?,
+            None => State::default(),
+        };
+        let (outbox, oldest) = self.outbox(&state)?;
+        Ok(SharingStatus {
+            url: self.options.shared.url.clone(),
+            store_id: last.store_id,
+            outbox,
+            oldest,
+            behind: None,
+            last: last.alike,
+            error: last.error,
+            ahead: state.ahead.len() as u64,
+            sessions: self.options.sessions,
+        })
+    }
+
+    /// The same, having asked the server. Works on a store that is only looked at, too.
+    pub fn look(&self) -> Result<SharingStatus> {
+        let asked = self.noting(|connected| {
+            let (newest, _) = connected.store.newest()?;
+            let store_id = connected.store.id().to_owned();
+            let pulled = State::read(&self.local, &store_id)?.pulled;
+            Ok((store_id, self.behind(connected, pulled, newest)?))
+        });
+        let mut status = self.status()?;
+        match asked {
+            Ok((store_id, behind)) => {
+                (status.store_id, status.behind, status.error) = (Some(store_id), behind, None);
+            }
+            Err(error) => status.error = Some(self.describe(&error, status.error)),
+        }
+        Ok(status)
+    }
+
+    /// Number of the transactions of others that were not taken yet; where there are very many, own ones may be among them.
+    fn behind(&self, shared: &Connected, pulled: TxId, newest: TxId) -> Result<Option<u64>> {
+        let all = u64::try_from(newest.0.saturating_sub(pulled.0)).unwrap_or(0);
+        if all > LOOKED_AT {
+            return Ok(Some(all));
+        }
+        let mut others = BTreeSet::new();
+        shared.backend.log(pulled, VERSIONS_AT_ONCE, &mut |logged| {
+            let foreign = |version: &&Version| version.origin.store_id != self.local.id();
+            others.extend(logged.versions.iter().filter(foreign).map(|version| version.tx_id));
+            Ok(())
+        })?;
+        Ok(Some(others.len() as u64))
+    }
+
+    /// Number of the transactions that wait to be sent, and the time of the oldest.
+    fn outbox(&self, state: &State) -> Result<(u64, Option<Timestamp>)> {
+        let kind = (!self.options.sessions).then_some(ObjectType::File);
+        self.local.upkeep("sharing")?.written_after(state.pushed, kind)
+    }
+
+    /// The shared store; connects if it has to, also where the server has another database now.
+    fn connect(&self) -> Result<Connected> {
+        let mut connected = self.connected();
+        if let Some(known) = &mut *connected
+            && let Some(newest) = known.backend.newest_of_same()?
+        {
+            known.newest = Some(newest);
+            return Ok(known.clone());
+        }
+        *connected = None;
+        let mut options = self.options.shared.clone();
+        options.writer = Some(self.local.id().to_owned());
+        let backend = Arc::new(XtdbBackend::connect(&options)?);
+        let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
+        let found = Connected { store, backend, newest: None };
+        self.begin_anew_with_older(&found)?;
+        *connected = Some(found.clone());
+        Ok(found)
+    }
+
+    /// Sends everything again where the shared store is older than what was seen of it, after somebody brought a backup back.
+    fn begin_anew_with_older(&self, shared: &Connected) -> Result<()> {
+        let state = State::read(&self.local, shared.store.id())?;
+        if shared.store.newest()?.0 >= state.pulled {
+            return Ok(());
+        }
+        let State { ahead, .. } = state;
+        State { ahead, ..State::default() }.write(&self.local, shared.store.id())
+    }
+
+    fn connected(&self) -> MutexGuard<'_, Option<Connected>> {
+        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works with the shared store, and notes what became of it.
+    fn noting<T>(&self, work: impl FnOnce(&Connected) -> Result<T>) -> Result<T> {
+        let url = &self.options.shared.url;
+        let connected = self.connect();
+        let store_id = connected.as_ref().ok().map(|connected| connected.store.id().to_owned());
+        let done = connected.and_then(|connected| work(&connected));
+        let mut last = Last::read(&self.local, url)?;
+        last.store_id = store_id.or(last.store_id);
+        last.error = match &done {
+            Ok(_) => None,
+            Err(error) => Some(self.describe(error, last.error)),
+        };
+        match last.write(&self.local, url) {
+            Err(Error::ReadOnly { .. }) => {}
+            noted => noted?,
+        }
+        done
+    }
+
+    /// An error as it is kept; the same one keeps its time.
+    fn describe(&self, error: &Error, before: Option<SharingError>) -> SharingError {
+        let (code, message) = (error.code().to_owned(), error.to_string());
+        let since = before.filter(|before| before.code == code).map(|before| before.since);
+        SharingError { code, message, since: since.unwrap_or_else(|| self.local.now()) }
+    }
+
+    /// The newest transaction of the own store.
+    fn newest(&self) -> Result<TxId> {
+        Ok(self.local.newest()?.0)
+    }
+}
+
+impl std::fmt::Debug for Sharing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let url = &self.options.shared.url;
+        formatter.debug_struct("Sharing").field("url", url).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_text_of_memory_and_of_excluded_files_is_not_shared() {
+        let settings = Settings::from_json(json!({ "excludeAlso": ["*.mine"] })).unwrap();
+        let sharing = SharingOptions::of(&settings, XtdbOptions::default()).unwrap();
+        let kept = |path: &str| (sharing.is_excluded)(path);
+        for path in [
+            "/app/.pi/memory/MEMORY.md",
+            "/app/.pi/memory/MEMORY.local.md",
+            "/home/ann/.pi/agent/memory/archive/old.md",
+            "/app/.env",
+            "/app/a.mine",
+        ] {
+            assert!(kept(path), "{path}");
+        }
+        for path in ["/app/src/memory/scope.rs", "/app/.pi/notes.md", "/app/MEMORY.md"] {
+            assert!(!kept(path), "{path}");
+        }
+        assert!(!sharing.sessions);
+    }
+}

@@ -1,0 +1,68 @@
+//! Carries over what a person had forgotten: to the shared store, and from there. Must not decide what is forgotten.
+
+use super::state::State;
+use super::{Connected, Pushed, Sharing};
+use base::error::{Error, Result};
+use base::object::{AsOf, ObjectId};
+use store::archive::session_versions;
+use store::{ForgetOptions, OnProgress, Progress, Stage, Version};
+
+impl Sharing {
+    /// Removes there what was removed here since the last time. Documents of which lines were removed are sent anew.
+    pub(super) fn forget_there(
+        &self,
+        shared: &Connected,
+        pushed: &mut Pushed,
+        progress: OnProgress<'_>,
+    ) -> Result<()> {
+        let after = State::read(&self.local, shared.store.id())?.replaced;
+        for (number, replaced) in self.local.upkeep("sharing")?.replaced(after)? {
+            let mut objects = Vec::new();
+            for id in &replaced.forgotten {
+                objects.extend(self.local.get(id, AsOf::Latest)?);
+            }
+            shared.backend.forget(&objects, &replaced.banned)?;
+            let mut changed = std::collections::BTreeSet::new();
+            for id in &replaced.changed {
+                if shared.store.get(id, AsOf::Latest)?.is_some() {
+                    changed.insert(id.clone());
+                }
+            }
+            shared.backend.erase(&changed)?;
+            for id in &changed {
+                self.send(shared, self.whole(id)?)?;
+            }
+            pushed.forgotten += (objects.len() + changed.len()) as u64;
+            progress(Progress { stage: Stage::Sending, done: pushed.forgotten, of: None })?;
+            let state = State::read(&self.local, shared.store.id())?;
+            State { replaced: number, ..state }.write(&self.local, shared.store.id())?;
+        }
+        Ok(())
+    }
+
+    /// The versions of an object, the oldest first; of a session, all that it refers to.
+    fn whole(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        match session_versions(&self.local, id) {
+            Err(Error::InvalidArgument { .. }) => {
+                let mut versions = self.local.history(id)?;
+                versions.reverse();
+                Ok(versions)
+            }
+            versions => versions,
+        }
+    }
+
+    /// Forgets here what others had forgotten; the number of objects.
+    pub(super) fn forget_here(&self, ids: &[ObjectId]) -> Result<u64> {
+        let mut count = 0;
+        for id in ids {
+            if self.local.get(id, AsOf::Latest)?.is_none() || self.local.is_forgotten(id)? {
+                continue;
+            }
+            let options = ForgetOptions { dry_run: false, everywhere: false };
+            self.local.forget(id, options)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,118 @@
+//! Moves everything from one store to another, of whatever kind, and compares both by their hashes.
+
+use super::VERSIONS_AT_ONCE;
+use base::error::{Error, Result};
+use base::object::{ObjectId, ObjectType, Origin, TxId};
+use store::archive::Taking;
+use store::{ImportOptions, LeftOut, OnProgress, Progress, Stage, Store, Version};
+
+/// What was moved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Migrated {
+    /// Versions that the new store lacked.
+    pub versions: u64,
+    /// Versions that it had.
+    pub present: u64,
+    /// Nicknames given.
+    pub nicknames: u64,
+    /// Objects whose every version was compared.
+    pub objects: u64,
+    /// Versions that are in both stores, with all that hashes cover.
+    pub verified: u64,
+    /// What was left out, with the reason, by object.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Copies all versions and nicknames of `from` that `to` lacks, and then reads every version of `from` in `to`: payloads and items are
+/// compared by their hashes. Progress counts versions. It may be interrupted and done again.
+///
+/// # Errors
+/// Those of reading and writing; `HASH_MISMATCH` for a version that is not in `to` as it is in `from`.
+pub fn migrate(from: &Store, to: &Store, progress: OnProgress<'_>) -> Result<Migrated> {
+    let (until, _) = from.newest()?;
+    let mut migrated = Migrated::default();
+    let options = ImportOptions { is_own: true, ..ImportOptions::default() };
+    let mut after = TxId(i64::MIN);
+    loop {
+        let mut versions = from.changes(after, VERSIONS_AT_ONCE)?;
+        versions.retain(|version| version.tx_id <= until);
+        let Some(last) = versions.last().map(|version| version.tx_id) else { break };
+        let mut nicknames = Vec::new();
+        for version in &versions {
+            let id = &version.envelope.id;
+            nicknames.extend(from.nicknames(id)?.into_iter().map(|name| (name, id.clone())));
+        }
+        let taking = Taking { redact: false, nicknames: &nicknames, options: &options };
+        let imported = to.take(from, versions, taking, &mut |_| Ok(()))?;
+        migrated.versions += imported.versions;
+        migrated.present += imported.present;
+        migrated.nicknames += imported.nicknames;
+        migrated.left_out.extend(imported.left_out);
+        after = last;
+        let done = migrated.versions + migrated.present;
+        progress(Progress { stage: Stage::Taking, done, of: None })?;
+    }
+    compare(from, to, until, &mut migrated, progress)?;
+    Ok(migrated)
+}
+
+fn compare(
+    from: &Store,
+    to: &Store,
+    until: TxId,
+    migrated: &mut Migrated,
+    progress: OnProgress<'_>,
+) -> Result<()> {
+    for kind in ObjectType::ALL {
+        let mut after: Option<ObjectId> = None;
+        loop {
+            let page = from.list(kind, after.as_ref(), VERSIONS_AT_ONCE)?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.envelope.id.clone());
+            for latest in page {
+                compare_object(from, to, until, &latest.envelope.id, migrated)?;
+            }
+            let (done, stage) = (migrated.verified, Stage::Checking);
+            progress(Progress { stage, done, of: Some(migrated.versions + migrated.present) })?;
+        }
+    }
+    Ok(())
+}
+
+fn compare_object(
+    from: &Store,
+    to: &Store,
+    until: TxId,
+    id: &ObjectId,
+    migrated: &mut Migrated,
+) -> Result<()> {
+    let left_out: u64 =
+        migrated.left_out.iter().filter(|one| one.id == *id).map(|one| one.versions).sum();
+    if left_out > 0 {
+        return Ok(());
+    }
+    let there = to.history(id)?;
+    for version in from.history(id)?.into_iter().filter(|version| version.tx_id <= until) {
+        let same = |other: &&Version| is_same(&version.origin, &other.origin);
+        let found = there.iter().find(same);
+        let known = |version: &Version| {
+            let Version { content_hash, items_hash, item_count, .. } = version;
+            format!("{content_hash} {items_hash:?} {item_count}")
+        };
+        let (recorded, found_hash) = (known(&version), found.map(known).unwrap_or_default());
+        if recorded != found_hash {
+            let what = format!("version {} of `{id}` in the new store", version.tx_id);
+            return Err(Error::HashMismatch { what, found: found_hash, recorded });
+        }
+        if let Some(found) = found {
+            to.verify(found)?;
+        }
+        migrated.verified += 1;
+    }
+    migrated.objects += 1;
+    Ok(())
+}
+
+fn is_same(one: &Origin, other: &Origin) -> bool {
+    (&one.store_id, one.tx_id) == (&other.store_id, other.tx_id)
+}

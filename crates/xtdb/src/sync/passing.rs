@@ -1,0 +1,67 @@
+//! Passes versions from one store to the other, in either direction. Must not choose them.
+
+use super::Sharing;
+use base::error::{Error, Result};
+use base::object::ObjectId;
+use store::archive::Taking;
+use store::{ImportOptions, Imported, Store, Version};
+
+/// What became of a page of versions.
+#[derive(Default)]
+pub(super) struct Passed {
+    pub(super) imported: Vec<Imported>,
+    /// Objects of which a version is not what it says, each with the error.
+    pub(super) damaged: Vec<(ObjectId, Error)>,
+}
+
+/// A direction.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub(super) from: &'a Store,
+    pub(super) to: &'a Store,
+    /// Whether text that looks like a secret is replaced, in everything but files.
+    pub(super) redact: bool,
+}
+
+impl Sharing {
+    /// Passes versions together; where one of them is damaged, each alone, so that the others get through.
+    pub(super) fn pass_page(&self, way: Way<'_>, versions: Vec<Version>) -> Result<Passed> {
+        let mut passed = Passed::default();
+        if versions.is_empty() {
+            return Ok(passed);
+        }
+        match self.pass(way, versions.clone()) {
+            Ok(imported) => passed.imported.push(imported),
+            Err(error) if is_damage(&error) => {
+                for version in versions {
+                    let id = version.envelope.id.clone();
+                    match self.pass(way, vec![version]) {
+                        Ok(imported) => passed.imported.push(imported),
+                        Err(error) if is_damage(&error) => passed.damaged.push((id, error)),
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(passed)
+    }
+
+    /// Passes versions together.
+    pub(super) fn pass(&self, way: Way<'_>, versions: Vec<Version>) -> Result<Imported> {
+        let options = ImportOptions {
+            is_excluded: self.options.is_excluded.clone(),
+            ..ImportOptions::default()
+        };
+        let taking = Taking { redact: way.redact, nicknames: &[], options: &options };
+        way.to.take(way.from, versions, taking, &mut |_| Ok(()))
+    }
+}
+
+/// Whether something stored is not what it says, which is so however often it is read.
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::HashMismatch { .. } | Error::StoreCorrupt { .. } | Error::XtdbDocument { .. }
+    )
+}

@@ -1,0 +1,180 @@
+//! Takes what others wrote into the shared store, in its order: their files, and sessions that are asked for.
+
+use super::passing::Way;
+use super::state::{Ahead, State};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE};
+use base::error::{Error, Result};
+use base::object::{AsOf, ObjectId, ObjectType, TxId};
+use store::archive::{is_ahead, session_versions};
+use store::{
+    ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
+};
+
+/// What was taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pulled {
+    /// Versions that the own store lacked.
+    pub versions: u64,
+    /// Versions that it had.
+    pub present: u64,
+    /// Objects that the own store had, and that have another latest version now.
+    pub changed: Vec<ChangedLatest>,
+    /// Sessions that went on here in another way.
+    pub parted: Vec<PartedSession>,
+    /// What was left out, with the reason, by object.
+    pub left_out: Vec<LeftOut>,
+    /// Objects that others had forgotten, and that are forgotten here now.
+    pub forgotten: u64,
+    /// Documents of the shared store that are none of ours, in words.
+    pub broken: Vec<String>,
+}
+
+impl Pulled {
+    fn add(&mut self, imported: Imported) {
+        self.versions += imported.versions;
+        self.present += imported.present;
+        self.changed.extend(imported.changed);
+        self.parted.extend(imported.parted);
+        self.left_out.extend(imported.left_out);
+    }
+}
+
+impl Sharing {
+    /// Takes what others wrote since the last time. Progress counts versions.
+    ///
+    /// # Errors
+    /// Those of [`crate::XtdbBackend::connect`] and of writing to the own store. What was taken stays.
+    pub fn pull(&self, progress: OnProgress<'_>) -> Result<Pulled> {
+        self.noting(|shared| {
+            let mut pulled = Pulled::default();
+            self.take_ahead(shared, &mut pulled)?;
+            let after = State::read(&self.local, shared.store.id())?.pulled;
+            if shared.newest == Some(after) {
+                return Ok(pulled);
+            }
+            shared.backend.log(after, VERSIONS_AT_ONCE, &mut |logged| {
+                let broken = logged.broken.iter();
+                pulled.broken.extend(broken.map(Error::to_string));
+                let (taken, ahead) = self.parted_by_time(logged.versions);
+                self.take_page(shared, taken, &mut pulled)?;
+                pulled.forgotten += self.forget_here(&logged.forgotten)?;
+                let mut state = State::read(&self.local, shared.store.id())?;
+                state.ahead.extend(ahead);
+                state.pulled = logged.until;
+                self.save(shared, state)?;
+                let done = pulled.versions + pulled.present;
+                progress(Progress { stage: Stage::Taking, done, of: None })
+            })?;
+            Ok(pulled)
+        })
+    }
+
+    /// Takes a session that another store shares, by its ID or its host's: with its chat, and all that it refers to.
+    ///
+    /// # Errors
+    /// `UNKNOWN_NAME` if the shared store has none of that name, `AMBIGUOUS_NAME` if several; as [`Self::pull`].
+    pub fn pull_session(&self, name: &str) -> Result<Pulled> {
+        self.noting(|shared| {
+            let id = session_of_name(shared, name)?;
+            let versions = session_versions(&shared.store, &id)?;
+            let mut pulled = Pulled::default();
+            pulled.add(self.pass(self.way_here(shared), versions)?);
+            Ok(pulled)
+        })
+    }
+
+    /// The versions of files to take now, and those whose time is far ahead.
+    fn parted_by_time(&self, versions: Vec<Version>) -> (Vec<Version>, Vec<Ahead>) {
+        let now = self.local.now();
+        let files =
+            versions.into_iter().filter(|version| version.envelope.kind == ObjectType::File);
+        let (ahead, taken): (Vec<Version>, Vec<Version>) =
+            files.partition(|version| is_ahead(version, now));
+        let wait = |version: Version| Ahead {
+            id: version.envelope.id,
+            tx_id: version.tx_id,
+            time: version.origin.time,
+        };
+        (taken, ahead.into_iter().map(wait).collect())
+    }
+
+    /// Takes the versions that waited for this machine's clock.
+    fn take_ahead(&self, shared: &Connected, pulled: &mut Pulled) -> Result<()> {
+        let mut state = State::read(&self.local, shared.store.id())?;
+        if state.ahead.is_empty() {
+            return Ok(());
+        }
+        let mut due = Vec::new();
+        let mut waiting = Vec::new();
+        for ahead in std::mem::take(&mut state.ahead) {
+            let version = shared.store.get(&ahead.id, AsOf::Tx(ahead.tx_id))?;
+            match version.filter(|version| version.tx_id == ahead.tx_id) {
+                Some(version) if is_ahead(&version, self.local.now()) => waiting.push(ahead),
+                Some(version) => due.push(version),
+                // Forgotten since.
+                None => {}
+            }
+        }
+        self.take_page(shared, due, pulled)?;
+        state.ahead = waiting;
+        self.save(shared, state)
+    }
+
+    fn take_page(
+        &self,
+        shared: &Connected,
+        versions: Vec<Version>,
+        pulled: &mut Pulled,
+    ) -> Result<()> {
+        let passed = self.pass_page(self.way_here(shared), versions)?;
+        passed.imported.into_iter().for_each(|imported| pulled.add(imported));
+        pulled.broken.extend(passed.damaged.iter().map(|(_, error)| error.to_string()));
+        Ok(())
+    }
+
+    fn way_here<'a>(&'a self, shared: &'a Connected) -> Way<'a> {
+        Way { from: &shared.store, to: &self.local, redact: false }
+    }
+
+    /// Keeps how far it came, beside what another process may have sent meanwhile.
+    fn save(&self, shared: &Connected, state: State) -> Result<()> {
+        let known = State::read(&self.local, shared.store.id())?;
+        let pulled = TxId(state.pulled.0.max(known.pulled.0));
+        State { pulled, ahead: state.ahead, ..known }.write(&self.local, shared.store.id())
+    }
+}
+
+/// The session that a name means: an ID, with or without `session:`, else its host's ID, else the beginning of one of them.
+fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
+    let sessions = shared.store.list(ObjectType::Session, None, usize::MAX)?;
+    let by_id = |version: &Version| {
+        let id = version.envelope.id.as_str();
+        id == name || id.strip_prefix("session:") == Some(name)
+    };
+    let by_host = |version: &Version| host_session(version) == Some(name);
+    let by_start = |version: &Version| {
+        let id = version.envelope.id.as_str();
+        let names = [Some(id), id.strip_prefix("session:"), host_session(version)];
+        names.into_iter().flatten().any(|known| known.starts_with(name))
+    };
+    let ways: [&dyn Fn(&Version) -> bool; 3] = [&by_id, &by_host, &by_start];
+    for way in ways {
+        let found: Vec<&Version> = sessions.iter().filter(|version| way(version)).collect();
+        match &found[..] {
+            [] => {}
+            [one] => return Ok(one.envelope.id.clone()),
+            several => {
+                let ids = several.iter().map(|version| version.envelope.id.to_string());
+                return Err(Error::AmbiguousName {
+                    name: name.to_owned(),
+                    candidates: ids.collect(),
+                });
+            }
+        }
+    }
+    Err(Error::UnknownName { name: name.to_owned() })
+}
+
+fn host_session(version: &Version) -> Option<&str> {
+    version.fields.get("host_session")?.as_str()
+}

@@ -1,0 +1,166 @@
+//! Sends what the own store has and the shared one lacks, in the order in which it was written.
+
+use std::collections::BTreeMap;
+
+use super::passing::Way;
+use super::state::{Last, State};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE};
+use crate::server::mark;
+use base::error::Result;
+use base::object::{ObjectId, ObjectType, RedactionReason};
+use store::archive::session_versions;
+use store::{Imported, LeftOut, OnProgress, Progress, Stage, Version};
+
+/// What was sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// Versions that the shared store lacked.
+    pub versions: u64,
+    /// Versions that it had.
+    pub present: u64,
+    /// What was left out, with the reason, by object.
+    pub left_out: Vec<LeftOut>,
+    /// Objects whose text was removed there as it was here.
+    pub forgotten: u64,
+}
+
+impl Pushed {
+    fn add(&mut self, imported: Imported) {
+        self.versions += imported.versions;
+        self.present += imported.present;
+        let mut left_out: BTreeMap<(ObjectId, &'static str), LeftOut> = BTreeMap::new();
+        for one in self.left_out.drain(..).chain(imported.left_out) {
+            let versions = one.versions;
+            left_out
+                .entry((one.id.clone(), one.reason))
+                .and_modify(|known| known.versions += versions)
+                .or_insert(one);
+        }
+        self.left_out = left_out.into_values().collect();
+    }
+}
+
+impl Sharing {
+    /// Sends everything that waits, and returns when it is committed there. Progress counts versions.
+    ///
+    /// # Errors
+    /// Those of [`crate::XtdbBackend::connect`] and of reading the own store. What was sent stays sent.
+    pub fn push(&self, progress: OnProgress<'_>) -> Result<Pushed> {
+        self.noting(|shared| {
+            let mut pushed = Pushed::default();
+            self.forget_there(shared, &mut pushed, progress)?;
+            self.push_changes(shared, &mut pushed, progress)?;
+            Ok(pushed)
+        })
+    }
+
+    /// Sends one session from its start, whatever the setting says.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`; `INVALID_ARGUMENT` if it is no session; as [`Self::push`].
+    pub fn push_session(&self, id: &ObjectId) -> Result<Pushed> {
+        let versions = session_versions(&self.local, id)?;
+        self.noting(|shared| {
+            let mut pushed = Pushed::default();
+            pushed.add(self.send(shared, versions)?);
+            Ok(pushed)
+        })
+    }
+
+    fn push_changes(
+        &self,
+        shared: &Connected,
+        pushed: &mut Pushed,
+        progress: OnProgress<'_>,
+    ) -> Result<()> {
+        let mut state = State::read(&self.local, shared.store.id())?;
+        loop {
+            let versions = self.local.changes(state.pushed, VERSIONS_AT_ONCE)?;
+            let Some(last) = versions.last().map(|version| version.tx_id) else { break };
+            if self.options.sessions {
+                for id in new_sessions(&versions, &state, self.local.id()) {
+                    let whole = session_versions(&self.local, &id)?;
+                    pushed.add(self.send(shared, whole)?);
+                    state.sessions.insert(id);
+                }
+            }
+            let lacking = self.lacking(shared, versions)?;
+            self.send_page(shared, lacking, pushed)?;
+            let known = State::read(&self.local, shared.store.id())?;
+            state = State { pushed: last, sessions: state.sessions, ..known };
+            state.write(&self.local, shared.store.id())?;
+            let done = pushed.versions + pushed.present;
+            progress(Progress { stage: Stage::Sending, done, of: None })?;
+        }
+        let url = &self.options.shared.url;
+        let mut last = Last::read(&self.local, url)?;
+        last.alike = Some(self.local.now());
+        last.write(&self.local, url)
+    }
+
+    /// Whether a version is of a kind that is shared.
+    pub(super) fn is_shared(&self, version: &Version) -> bool {
+        version.envelope.kind == ObjectType::File || self.options.sessions
+    }
+
+    /// The versions to send. Most of another store's origin came from the shared one, which is asked for all of them at once.
+    fn lacking(&self, shared: &Connected, versions: Vec<Version>) -> Result<Vec<Version>> {
+        let (own, foreign): (Vec<Version>, Vec<Version>) =
+            versions.into_iter().partition(|version| version.origin.store_id == self.local.id());
+        let known = shared.backend.known(&foreign)?;
+        let lacking = foreign.into_iter().filter(|version| !known.contains(&mark(version)));
+        let mut lacking: Vec<Version> = own.into_iter().chain(lacking).collect();
+        lacking.sort_by_key(|version| version.tx_id);
+        let mut sent = Vec::new();
+        for version in lacking {
+            if self.is_shared(&version) && !self.is_forgotten(&version)? {
+                sent.push(version);
+            }
+        }
+        Ok(sent)
+    }
+
+    fn is_forgotten(&self, version: &Version) -> Result<bool> {
+        let reason = version.redacted.as_ref().map(|redacted| redacted.reason);
+        Ok(reason == Some(RedactionReason::Forgotten)
+            && self.local.is_forgotten(&version.envelope.id)?)
+    }
+
+    fn send_page(
+        &self,
+        shared: &Connected,
+        versions: Vec<Version>,
+        pushed: &mut Pushed,
+    ) -> Result<()> {
+        let passed = self.pass_page(self.way_there(shared), versions)?;
+        passed.imported.into_iter().for_each(|imported| pushed.add(imported));
+        pushed.left_out.extend(passed.damaged.into_iter().map(|(id, error)| {
+            let detail = error.to_string();
+            LeftOut { id, reason: "damaged", detail, versions: 1 }
+        }));
+        Ok(())
+    }
+
+    pub(super) fn send(&self, shared: &Connected, versions: Vec<Version>) -> Result<Imported> {
+        self.pass(self.way_there(shared), versions)
+    }
+
+    fn way_there<'a>(&'a self, shared: &'a Connected) -> Way<'a> {
+        Way { from: &self.local, to: &shared.store, redact: true }
+    }
+}
+
+/// Sessions among the versions that are not in the shared store from their start.
+fn new_sessions(versions: &[Version], state: &State, own: &str) -> Vec<ObjectId> {
+    let is_own = |version: &&Version| {
+        version.envelope.kind == ObjectType::Session && version.origin.store_id == own
+    };
+    let sessions = versions.iter().filter(is_own);
+    let mut ids: Vec<ObjectId> = sessions
+        .map(|version| version.envelope.id.clone())
+        .filter(|id| !state.sessions.contains(id))
+        .collect();
+    ids.sort();
+    ids.dedup();
+    ids
+}

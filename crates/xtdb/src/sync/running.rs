@@ -1,0 +1,200 @@
+//! The thread that keeps stores alike as long as a session runs. Whatever fails is tried again, later and later; nothing waits for it.
+//!
+//! One process works for a store at a time: it holds a lock beside the store's file, which ends with it. The others look now and then
+//! whether it has ended.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use super::Sharing;
+use base::error::{Error, Result};
+use base::object::TxId;
+use files::private;
+
+/// Between two looks at what was written here.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Looks between two questions for what others wrote.
+const LOOKS_TO_ASK: u32 = 4;
+
+/// The first and the longest pause after a failure; it doubles between them.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How long the end waits for what is being sent.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Sharing that runs in the background, until the last of these is dropped.
+#[derive(Debug)]
+pub struct Running {
+    sharing: Arc<Sharing>,
+    stop: Mutex<Option<Sender<()>>>,
+    ended: Mutex<Option<mpsc::Receiver<()>>>,
+}
+
+impl Sharing {
+    /// Keeps the stores alike from now on.
+    ///
+    /// # Errors
+    /// `INTERNAL` if the system gives no thread.
+    pub fn start(self: &Arc<Self>) -> Result<Running> {
+        let (stop, stopped) = mpsc::channel();
+        let (end, ended) = mpsc::channel();
+        let sharing = Arc::clone(self);
+        thread::Builder::new()
+            .name("palimpsest-sharing".to_owned())
+            .spawn(move || {
+                Work::new(&sharing).run(&stopped);
+                drop(end);
+            })
+            .map_err(|error| Error::internal(format!("no thread for sharing: {error}")))?;
+        let sharing = Arc::clone(self);
+        Ok(Running { sharing, stop: Mutex::new(Some(stop)), ended: Mutex::new(Some(ended)) })
+    }
+}
+
+impl Running {
+    /// What runs.
+    pub fn sharing(&self) -> Arc<Sharing> {
+        Arc::clone(&self.sharing)
+    }
+}
+
+impl Running {
+    /// Lets go of it. The last one to do so lets what is being sent arrive, but waits no longer than `limit`.
+    pub fn let_go(self: Arc<Self>, limit: Duration) {
+        if let Some(running) = Arc::into_inner(self) {
+            running.end(limit.min(GRACE));
+        }
+    }
+
+    /// What does not arrive within a time is sent the next time.
+    fn end(&self, limit: Duration) {
+        drop(self.stop.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _timed_out = ended.recv_timeout(limit);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(GRACE);
+    }
+}
+
+struct Work<'a> {
+    sharing: &'a Sharing,
+    lock: Lock,
+    /// The newest transaction that was sent.
+    sent: Option<TxId>,
+    /// Looks until others are asked.
+    until_asked: u32,
+    pause: Duration,
+}
+
+impl<'a> Work<'a> {
+    fn new(sharing: &'a Sharing) -> Self {
+        let lock = Lock { path: lock_path(sharing.local.path()), held: None };
+        Self { sharing, lock, sent: None, until_asked: 0, pause: FIRST_PAUSE }
+    }
+
+    fn run(&mut self, stopped: &mpsc::Receiver<()>) {
+        loop {
+            let pause = if self.once().is_ok() {
+                self.pause = FIRST_PAUSE;
+                LOOK
+            } else {
+                let most = u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX);
+                self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+                // Not all at the same moment, when a server comes back.
+                Duration::from_millis(fastrand::u64(most / 2..=most))
+            };
+            match stopped.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) => {}
+                _ => break,
+            }
+        }
+        // What was written last.
+        let _noted = self.once();
+    }
+
+    /// Sends and takes what there is. Errors are noted where they arise.
+    fn once(&mut self) -> Result<()> {
+        if !self.lock.take() {
+            return Ok(());
+        }
+        let newest = self.sharing.newest()?;
+        if self.sent != Some(newest) {
+            self.sharing.push(&mut |_| Ok(()))?;
+            self.sent = Some(newest);
+        }
+        if let Some(left) = self.until_asked.checked_sub(1) {
+            self.until_asked = left;
+        } else {
+            self.sharing.pull(&mut |_| Ok(()))?;
+            self.until_asked = LOOKS_TO_ASK;
+        }
+        Ok(())
+    }
+}
+
+/// The lock of the process that works for a store; a store in memory has none, and needs none.
+struct Lock {
+    path: Option<PathBuf>,
+    held: Option<File>,
+}
+
+impl Lock {
+    fn take(&mut self) -> bool {
+        let Some(path) = &self.path else { return true };
+        if self.held.is_none() {
+            let Ok(file) = private::open(path, true) else {
+                return false;
+            };
+            match file.try_lock() {
+                Ok(()) => self.held = Some(file),
+                Err(TryLockError::WouldBlock) => return false,
+                // A file system without locks: two may work, which changes nothing but the load.
+                Err(TryLockError::Error(_)) => return true,
+            }
+        }
+        true
+    }
+}
+
+fn lock_path(store: &str) -> Option<PathBuf> {
+    let path = Path::new(store);
+    path.is_absolute().then(|| {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-sharing");
+        PathBuf::from(name)
+    })
+}
+
+/// The sharing of each store and server that runs in this process, so that many sessions have one.
+static ALL: Mutex<Vec<(String, Weak<Running>)>> = Mutex::new(Vec::new());
+
+impl Sharing {
+    /// Keeps the stores alike as [`Self::start`] does, once in this process however often it is asked for.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_once(self) -> Result<Arc<Running>> {
+        let shared = &self.options.shared;
+        let key = format!("{} {} {}", self.local.id(), shared.url, self.options.sessions);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(_, running)| running.strong_count() > 0);
+        let known = all.iter().find(|(known, _)| *known == key);
+        if let Some(running) = known.and_then(|(_, running)| running.upgrade()) {
+            return Ok(running);
+        }
+        let running = Arc::new(Arc::new(self).start()?);
+        all.push((key, Arc::downgrade(&running)));
+        Ok(running)
+    }
+}

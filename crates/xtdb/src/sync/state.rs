@@ -1,0 +1,92 @@
+//! What a store remembers of a shared one, in its notes. Must not ask the server.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::SharingError;
+use base::error::{Error, Result};
+use base::object::{ObjectId, Timestamp, TxId};
+use store::Store;
+
+/// How far a store has come with a shared one. Every part may lag: what is done twice changes nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct State {
+    /// The last transaction of the own store that is in the shared one.
+    pub(super) pushed: TxId,
+    /// The last transaction of the shared store that was taken.
+    pub(super) pulled: TxId,
+    /// Sessions that are in the shared store from their start.
+    pub(super) sessions: BTreeSet<ObjectId>,
+    /// Versions of the shared store that wait until this machine's clock has come near their time.
+    pub(super) ahead: Vec<Ahead>,
+    /// What was removed here and in the shared store, by its number.
+    pub(super) replaced: i64,
+}
+
+/// A version of the shared store whose time is far ahead of this machine's clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ahead {
+    pub(super) id: ObjectId,
+    /// The transaction of the shared store.
+    pub(super) tx_id: TxId,
+    /// Its time.
+    pub(super) time: Timestamp,
+}
+
+/// What became of the last attempt at a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Last {
+    /// The shared store that was found there.
+    pub(super) store_id: Option<String>,
+    /// When all was alike.
+    pub(super) alike: Option<Timestamp>,
+    /// Why it does not go on.
+    pub(super) error: Option<SharingError>,
+}
+
+impl State {
+    pub(super) fn read(store: &Store, shared: &str) -> Result<Self> {
+        read(store, &Self::name(shared))
+    }
+
+    pub(super) fn write(&self, store: &Store, shared: &str) -> Result<()> {
+        write(store, &Self::name(shared), self)
+    }
+
+    fn name(shared: &str) -> String {
+        format!("shared store {shared}")
+    }
+}
+
+impl Last {
+    pub(super) fn read(store: &Store, url: &str) -> Result<Self> {
+        read(store, &Self::name(url))
+    }
+
+    /// Writes it, if it changed.
+    pub(super) fn write(&self, store: &Store, url: &str) -> Result<()> {
+        if Self::read(store, url)? == *self {
+            return Ok(());
+        }
+        write(store, &Self::name(url), self)
+    }
+
+    fn name(url: &str) -> String {
+        format!("server {url}")
+    }
+}
+
+fn read<T: DeserializeOwned + Default>(store: &Store, name: &str) -> Result<T> {
+    let Some(text) = store.upkeep("sharing")?.note(name)? else { return Ok(T::default()) };
+    // A note of a later release: everything is looked at anew.
+    Ok(serde_json::from_str(&text).unwrap_or_default())
+}
+
+fn write(store: &Store, name: &str, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))?;
+    store.upkeep("sharing")?.set_note(name, Some(&text))
+}

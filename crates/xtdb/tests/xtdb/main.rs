@@ -1,0 +1,44 @@
+//! XTDB: the real node, which the development server of `xtdb/` runs. Where there is no JDK or no Maven, all are skipped.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+
+#[path = "../../../../tests/common/backend_contract.rs"]
+mod backend_contract;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+#[path = "../../../../tests/common/faults.rs"]
+mod faults;
+#[path = "../../../../tests/common/http.rs"]
+mod http;
+#[path = "../../../../tests/common/ops.rs"]
+mod ops;
+#[path = "../../../../tests/common/ports.rs"]
+mod ports;
+#[path = "../../../../tests/common/postgres.rs"]
+mod postgres;
+#[path = "../../../../tests/common/query_contract.rs"]
+mod query_contract;
+#[path = "../../../../tests/common/query_model.rs"]
+mod query_model;
+#[path = "../../../../tests/common/recordings.rs"]
+mod recordings;
+#[path = "../../../../tests/common/skip.rs"]
+mod skip;
+#[path = "../../../../tests/common/xtdb.rs"]
+mod xtdb;
+
+mod agents;
+mod backends;
+mod bad_input;
+mod compare;
+mod conformance;
+mod machine;
+mod mounted;
+mod nodes;
+mod outages;
+mod recording;
+mod resume;
+mod sharing;
+mod sockets;
+mod speed;

@@ -1,0 +1,298 @@
+//! Two machines and a real node between them: what is shared, in which order, and what never leaves a machine.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use base::object::{AsOf, ObjectId, ObjectType};
+use store::{ForgetOptions, Query, Store};
+use xtdb::migrate;
+
+use crate::machine::{Machine, NOW, everything, shared, source, versions};
+use crate::recordings;
+use crate::xtdb::Database;
+
+const HOUR: i64 = 3_600_000;
+
+/// A short session: a person asks, a command runs, the model answers. `name`: its host's ID.
+fn run_session(store: &Store, name: &str, output: &str) {
+    let call = |id: &str, command: &str| {
+        serde_json::json!({"role": "assistant", "timestamp": 2, "content": [
+            {"type": "toolCall", "id": id, "name": "bash", "arguments": {"command": command}}
+        ]})
+    };
+    let messages = [
+        serde_json::json!({"role": "user", "content": "run it", "timestamp": 1}),
+        call("call_0", "make all"),
+        serde_json::json!({"role": "toolResult", "toolCallId": "call_0", "toolName": "bash", "timestamp": 3,
+            "isError": false, "content": [{"type": "text", "text": output}]}),
+        serde_json::json!({"role": "assistant", "timestamp": 4,
+            "content": [{"type": "text", "text": "It ran."}]}),
+        serde_json::json!({"role": "user", "content": "thanks", "timestamp": 5}),
+    ];
+    let messages: Vec<String> = messages.iter().map(ToString::to_string).collect();
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    recordings::play(store, name, &messages);
+}
+
+#[test]
+fn two_machines_see_each_others_versions_of_a_file() {
+    let Some(database) = Database::new() else { return };
+    let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    let id = one.write("/p/a.txt", "one\n");
+    assert_eq!(one.push().versions, 1);
+    let behind = |machine: &Machine| machine.sharing.look().unwrap().behind;
+    assert_eq!((behind(&one), behind(&other)), (Some(0), Some(1)));
+    assert_eq!(other.pull().versions, 1);
+    assert_eq!(behind(&other), Some(0));
+    assert_eq!(other.text(&id).as_deref(), Some("one\n"));
+    other.write("/p/a.txt", "two\n");
+    assert_eq!(other.push().versions, 1);
+    let pulled = one.pull();
+    assert_eq!((pulled.versions, pulled.changed.len()), (1, 1));
+    assert_eq!(one.text(&id).as_deref(), Some("two\n"));
+    let all = versions(&one.store, &id);
+    assert_eq!(all.0.len(), 2);
+    assert_eq!(versions(&other.store, &id), all);
+    assert_eq!(versions(&shared(&database.url()), &id), all);
+}
+
+#[test]
+fn what_was_sent_or_taken_changes_nothing_the_second_time() {
+    let Some(database) = Database::new() else { return };
+    let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    for text in ["a", "b", "a"] {
+        one.write("/p/a.txt", text);
+    }
+    one.push();
+    other.pull();
+    let there = shared(&database.url());
+    let (newest, _) = there.newest().unwrap();
+    // As after a crash between sending and noting it.
+    for machine in [&one, &other] {
+        let again = Machine::at(&database.url());
+        let copy = again.folder.path().join("copy.sqlite");
+        std::fs::copy(machine.folder.path().join("store.sqlite"), &copy).unwrap();
+        let _log = std::fs::copy(
+            machine.folder.path().join("store.sqlite-wal"),
+            again.folder.path().join("copy.sqlite-wal"),
+        );
+        let store = Store::open(copy.to_str().unwrap()).unwrap();
+        let sharing = xtdb::Sharing::new(store, crate::machine::options(&database.url()));
+        sharing.push(&mut |_| Ok(())).unwrap();
+        sharing.pull(&mut |_| Ok(())).unwrap();
+        assert_eq!(machine.push().versions, 0);
+        assert_eq!(machine.pull().versions, 0);
+    }
+    assert_eq!(there.newest().unwrap().0, newest);
+    let id = one.write("/p/a.txt", "a");
+    assert_eq!(there.history(&id).unwrap().len(), 3);
+}
+
+#[test]
+fn versions_written_apart_have_the_same_latest_everywhere() {
+    let Some(database) = Database::new() else { return };
+    let machines = [(); 3].map(|()| Machine::at(&database.url()));
+    for (at, machine) in (0_i64..).zip(&machines) {
+        // The last to push wrote first.
+        machine.clock.store(NOW + 1_000 * (3 - at), Ordering::Relaxed);
+        for text in ["one", "two"] {
+            machine.write("/p/a.txt", &format!("{text} of {at}"));
+        }
+    }
+    for machine in &machines {
+        machine.push();
+    }
+    for machine in &machines {
+        machine.pull();
+    }
+    let id = machines[0].write("/p/a.txt", "two of 0");
+    let all = versions(&machines[0].store, &id);
+    assert_eq!(all.0.len(), 6);
+    assert_eq!(machines[0].text(&id).as_deref(), Some("two of 0"));
+    for machine in &machines[1..] {
+        assert_eq!(versions(&machine.store, &id), all);
+    }
+    assert_eq!(versions(&shared(&database.url()), &id), all);
+    // Nobody has anything left to say.
+    let there = shared(&database.url());
+    let (newest, _) = there.newest().unwrap();
+    for machine in &machines {
+        assert_eq!((machine.push().versions, machine.pull().versions), (0, 0));
+    }
+    assert_eq!(there.newest().unwrap().0, newest);
+}
+
+#[test]
+fn an_edit_after_what_was_seen_is_the_latest_whatever_the_clocks_say() {
+    let Some(database) = Database::new() else { return };
+    let [fast, slow] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    fast.clock.store(NOW + HOUR / 2, Ordering::Relaxed);
+    let id = fast.write("/p/a.txt", "first");
+    fast.push();
+    slow.pull();
+    slow.write("/p/a.txt", "second");
+    slow.push();
+    fast.pull();
+    assert_eq!(fast.text(&id).as_deref(), Some("second"));
+    assert_eq!(versions(&fast.store, &id), versions(&slow.store, &id));
+}
+
+#[test]
+fn a_version_of_a_far_future_waits_until_the_clock_is_near() {
+    let Some(database) = Database::new() else { return };
+    let [wrong, right] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    wrong.clock.store(NOW + 5 * HOUR, Ordering::Relaxed);
+    let id = wrong.write("/p/a.txt", "from the future");
+    wrong.push();
+    assert_eq!(right.pull().versions, 0);
+    assert_eq!(right.text(&id), None);
+    assert_eq!(right.sharing.status().unwrap().ahead, 1);
+    right.clock.store(NOW + 5 * HOUR, Ordering::Relaxed);
+    assert_eq!(right.pull().versions, 1);
+    assert_eq!(right.text(&id).as_deref(), Some("from the future"));
+    assert_eq!(right.sharing.status().unwrap().ahead, 0);
+}
+
+#[test]
+fn sessions_stay_here_unless_they_are_shared() {
+    let Some(database) = Database::new() else { return };
+    let one = Machine::at(&database.url());
+    run_session(&one.store, "s1", "done\n");
+    one.write("/p/a.txt", "text");
+    assert_eq!(one.push().versions, 1);
+    let there = shared(&database.url());
+    for kind in ObjectType::ALL {
+        let count = there.list(kind, None, 9).unwrap().len();
+        assert_eq!(count, usize::from(kind == ObjectType::File), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_shared_session_goes_whole_and_without_secrets_and_comes_when_it_is_named() {
+    let Some(database) = Database::new() else { return };
+    let one = Machine::with_sessions(&database.url());
+    let secret = format!("AKIA{}", "QYLPMN5HFIQR7XYZ");
+    run_session(&one.store, "s1", &format!("key = {secret}\nand a line that stays\n"));
+    one.push();
+    let other = Machine::with_sessions(&database.url());
+    let pulled = other.pull();
+    assert_eq!((pulled.versions, pulled.broken.len()), (0, 0), "a session comes when it is named");
+    other.sharing.pull_session("s1").unwrap();
+    let session = ObjectId::session("s1");
+    let [here, there] = [&one, &other].map(|machine| {
+        let version = machine.store.require(&session, AsOf::Latest).unwrap();
+        machine.store.items(&session, AsOf::Latest, 0..version.item_count).unwrap()
+    });
+    assert_eq!(here.len(), there.len());
+    let text = |machine: &Machine| {
+        let call = machine.store.list(ObjectType::Toolcall, None, 9).unwrap().remove(0);
+        machine.store.content(&call).unwrap().unwrap()
+    };
+    assert!(text(&one).contains(&secret));
+    assert!(!text(&other).contains(&secret), "{}", text(&other));
+    assert!(text(&other).contains("and a line that stays"));
+    assert!(!there.join("\n").contains(&secret));
+    assert_eq!(other.sharing.pull_session("nowhere").unwrap_err().code(), "UNKNOWN_NAME");
+}
+
+#[test]
+fn an_excluded_file_neither_leaves_nor_comes() {
+    let Some(database) = Database::new() else { return };
+    let careful = |options: &mut xtdb::SharingOptions| {
+        options.is_excluded = Arc::new(|path| path.contains(".env"));
+    };
+    let one = Machine::with(&database.url(), careful);
+    one.write("/p/.env", "TOKEN=1");
+    let pushed = one.push();
+    assert_eq!((pushed.versions, pushed.left_out[0].reason), (0, "excluded"));
+    let other = Machine::at(&database.url());
+    let id = other.write("/q/.env", "TOKEN=2");
+    other.push();
+    assert_eq!(one.pull().left_out[0].reason, "excluded");
+    assert_eq!(one.text(&id), None);
+}
+
+#[test]
+fn what_one_forgets_is_gone_everywhere_and_does_not_come_back() {
+    let Some(database) = Database::new() else { return };
+    let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    let id = one.write("/p/a.txt", "a line that nobody should see\n");
+    let kept = one.write("/p/b.txt", "another file\n");
+    one.push();
+    other.pull();
+    let late = Machine::at(&database.url());
+    late.write("/p/a.txt", "a line that nobody should see\n");
+    one.store.forget(&id, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    assert_eq!(one.push().forgotten, 1);
+    let there = shared(&database.url());
+    assert_eq!(there.history(&id).unwrap().len(), 1, "its tombstone");
+    assert!(there.is_forgotten(&id).unwrap());
+    assert_eq!(other.pull().forgotten, 1);
+    assert!(other.store.is_forgotten(&id).unwrap());
+    assert_eq!(other.text(&id), None);
+    assert_eq!(other.text(&kept).as_deref(), Some("another file\n"));
+    // One who wrote it meanwhile cannot bring it back.
+    assert_eq!(late.push().left_out[0].reason, "forgotten");
+    assert_eq!(late.pull().forgotten, 1);
+    assert_eq!(late.text(&id), None);
+    assert_eq!((one.push().forgotten, other.push().forgotten), (0, 1), "told once by each");
+    assert_eq!((one.pull().forgotten, other.pull().forgotten), (0, 0));
+}
+
+#[test]
+fn everything_moves_to_xtdb_and_back() {
+    let Some(database) = Database::new() else { return };
+    let one = Machine::at(&database.url());
+    run_session(&one.store, "s1", &"a long line of output\n".repeat(500));
+    run_session(&one.store, "s2", "done\n");
+    for text in ["a", "b", "a"] {
+        one.write("/p/a.txt", text);
+    }
+    let there = shared(&database.url());
+    let moved = migrate(&one.store, &there, &mut |_| Ok(())).unwrap();
+    assert_eq!(moved.verified, moved.versions);
+    let back = Store::open(":memory:").unwrap();
+    let returned = migrate(&there, &back, &mut |_| Ok(())).unwrap();
+    assert_eq!(returned.verified, moved.verified);
+    for kind in ObjectType::ALL {
+        let here = everything(&one.store, kind);
+        assert_eq!(everything(&there, kind), here);
+        assert_eq!(everything(&back, kind), here);
+    }
+    assert_eq!(migrate(&one.store, &there, &mut |_| Ok(())).unwrap().versions, 0);
+}
+
+#[test]
+fn recorded_sessions_move_to_xtdb_and_back_and_cost_what_they_hold() {
+    let Some(files) = recordings::files() else { return };
+    let Some(database) = Database::new() else { return };
+    let one = Machine::at(&database.url());
+    let mut smallest: Vec<_> =
+        files.iter().map(|file| (file.metadata().unwrap().len(), file)).collect();
+    smallest.sort();
+    for (_, file) in &smallest[..2] {
+        let text = recordings::read(file);
+        let messages: Vec<&str> = text.lines().skip(1).collect();
+        recordings::play(&one.store, &file.file_name().unwrap().to_string_lossy(), &messages);
+    }
+    let there = shared(&database.url());
+    let moved = migrate(&one.store, &there, &mut |_| Ok(())).unwrap();
+    assert_eq!((moved.verified, moved.left_out), (moved.versions, vec![]));
+    let back = Store::open(":memory:").unwrap();
+    assert_eq!(migrate(&there, &back, &mut |_| Ok(())).unwrap().verified, moved.verified);
+    for kind in [ObjectType::Session, ObjectType::Chat] {
+        assert_eq!(everything(&back, kind), everything(&one.store, kind));
+    }
+}
+
+#[test]
+fn anyone_can_ask_the_shared_store_in_datalog() {
+    let Some(database) = Database::new() else { return };
+    let one = Machine::at(&database.url());
+    let id = one.write("/p/a.txt", "text");
+    one.push();
+    let there = shared(&database.url());
+    let found = there.query(&Query::parse("type = file and path = /p/a.txt").unwrap()).unwrap();
+    assert_eq!(found[0].envelope.id, id);
+    assert_eq!(found[0].envelope.source, Some(source("/p/a.txt")));
+}
