@@ -390,6 +390,24 @@ describe("a claimed port", () => {
   });
 });
 
+// npm omits what is for other systems where it locks what is installed here, and `npm ci` then refuses the lock file.
+test.each([".", "__test__/openclaw/host"])("the lock file of %s has the packages of all systems", (folder) => {
+  const { packages } = JSON.parse(readFileSync(join(root, folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>;
+  };
+  /** Whether Node finds a package from a place: in a `node_modules` there or above. */
+  const isFound = (place: string, name: string): boolean =>
+    `${place}${place === "" ? "" : "/"}node_modules/${name}` in packages ||
+    (place !== "" && isFound(place.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ""), name));
+  const locked = Object.entries(packages);
+  const absent = locked.flatMap(([place, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter((name) => !isFound(place, name)),
+  );
+  expect(absent).toEqual([]);
+  // Whoever installs has a registry of their own.
+  expect(locked.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+});
+
 test("a missing program is named with how to get it, in one line", () => {
   const folder = temporaryFolder();
   for (const name of ["npm", "cc"]) {

@@ -100,8 +100,8 @@ function nameCargoTarget() {
 function installPackages() {
   if (!packagesMatchLock(root)) {
     console.error("setting up: npm packages");
-    // Not `npm ci`: it refuses a lock file written where a registry lacked other platforms' optional packages. Without
-    // saving, npm installs what is locked and leaves the lock as it is.
+    // Not `npm ci`: it would also remove the Pi in node_modules/.cache, and the Node that may run this. Without saving, npm installs what is
+    // locked and leaves the lock as it is.
     runOrFail("npm", ["install", "--no-save", "--loglevel=error"], "npm install failed; its output above says why");
   }
   if (!existsSync(pinnedNode())) {
