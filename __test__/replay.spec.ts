@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
+import { isEverything } from "../scripts/lib/tiers.js";
 import { desk } from "./command.ts";
 import { recordedData, temporaryFolder } from "./e2e/support.ts";
 import { carriedText } from "./inspector/saved.ts";
@@ -68,7 +69,7 @@ const rounded = (figures: Figures) =>
   Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, Number(value.toPrecision(5))]));
 
 /** One in this many recorded sessions is taken. */
-const oneIn = 6;
+const oneIn = isEverything ? 1 : 24;
 
 const settings: Setting[] = [{ prices: "anthropic" }, { prices: "openai", window: 200_000 }];
 

@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSyn
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packagesMatchLock } from "./lib/npm-lock.js";
-import { installOpenClaw } from "./lib/openclaw-host.js";
 import { unpackCurrentPi } from "./lib/pi-versions.js";
 
 /** The clone's root folder. */
@@ -32,8 +31,8 @@ const programs = [
  * Returns only in that Node; in any other it runs `script` there and exits with its code.
  *
  * @param {string} script absolute path of the calling script
- * @param {{ addon?: "debug" | "release", pi?: boolean, openClaw?: boolean }} [options] which build of the addon the script needs,
- *   and whether it runs Pi or OpenClaw; by default none of them
+ * @param {{ addon?: "debug" | "release", pi?: boolean }} [options] which build of the addon the script needs, and whether it runs Pi;
+ *   by default neither
  */
 export function setUp(script, options = {}) {
   try {
@@ -42,11 +41,9 @@ export function setUp(script, options = {}) {
     installPackages();
     runUnderPinnedNode(script);
     buildPage();
-    if (options.pi) {
-      must(unpackCurrentPi());
-    }
-    if (options.openClaw) {
-      must(installOpenClaw());
+    const missing = options.pi ? unpackCurrentPi() : undefined;
+    if (missing !== undefined) {
+      throw new SetupError(missing);
     }
     if (options.addon !== undefined) {
       buildAddon(options.addon);
@@ -113,13 +110,6 @@ function installPackages() {
         "missing: the binary of the npm package `node` (run: npm install-scripts approve node && npm rebuild node)",
       );
     }
-  }
-}
-
-/** @param {string | undefined} failure */
-function must(failure) {
-  if (failure !== undefined) {
-    throw new SetupError(failure);
   }
 }
 
