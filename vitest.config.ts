@@ -1,14 +1,14 @@
 // Tests of the addon, the extension and the scripts. The end-to-end ones start processes: few at a time, with room.
-// They run on the version of Pi that users run; on the oldest that we serve runs what differs there and a walk through the rest, and in
-// `npm run check:all` everything. Those on OpenClaw run where scripts/test.js asks for them, since they need 600 MB of packages.
+// They run on the version of Pi that users run and on the oldest that we serve. Where scripts/test.js says a tier, only its files are taken
+// (scripts/lib/tiers.js); by hand any file can be run. Those on OpenClaw need 600 MB of packages, and run where that script asks for them.
 import { defineConfig, type TestProjectConfiguration } from "vitest/config";
 import { currentPi, oldestPi } from "./scripts/lib/pi-versions.js";
-import { isEverything } from "./scripts/lib/tiers.js";
+import { ciOnOldestPi, leftToCi, quickOnCurrentPi, quickOnOldestPi } from "./scripts/lib/tiers.js";
 
-const endToEnd = ["__test__/e2e/**/*.spec.ts"];
-
-/** Pi itself, tools, the terminal and prompts, which differ, and sessions from one process to the next. */
-const onOldestPi = "__test__/e2e/{harness,extension,foreign-tools,prompts,terminal,terminal-rows,lifecycle}.spec.ts";
+const tier = process.env.PALIMPSEST_TEST_TIER;
+const specs = (names: string[]) => names.map((name) => `__test__/${name}.spec.ts`);
+const endToEnd = (names = ["**/*"]) => specs(names.map((name) => `e2e/${name}`));
+const onOldestPi = { quick: quickOnOldestPi, ci: ciOnOldestPi }[tier ?? ""];
 
 /** Only the walk, or all. */
 const openClaw = process.env.PALIMPSEST_TEST_OPENCLAW;
@@ -28,16 +28,27 @@ export default defineConfig({
     hookTimeout: 60_000,
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: "here", include: ["__test__/*.spec.ts", "__test__/{inspector,xtdb}/*.spec.ts"] } },
       {
         extends: true,
-        test: { name: `pi ${currentPi}`, include: endToEnd, env: { PALIMPSEST_TEST_PI: currentPi } },
+        test: {
+          name: "here",
+          include: specs(["*", "{inspector,xtdb}/*"]),
+          exclude: tier === "quick" ? specs(leftToCi) : [],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: `pi ${currentPi}`,
+          include: endToEnd(tier === "quick" ? quickOnCurrentPi : undefined),
+          env: { PALIMPSEST_TEST_PI: currentPi },
+        },
       },
       {
         extends: true,
         test: {
           name: `pi ${oldestPi}`,
-          include: isEverything ? endToEnd : [onOldestPi],
+          include: endToEnd(onOldestPi),
           // The demo shows what users get; what is new in Pi 1.5 is not there.
           exclude: ["__test__/e2e/demo.spec.ts", "__test__/e2e/pi-1.5/**"],
           env: { PALIMPSEST_TEST_PI: oldestPi },

@@ -28,7 +28,7 @@ await check("binding.js and binding.d.ts are not those of the sources (npm run b
   "binding.js",
   "binding.d.ts",
 ]);
-await check("tests (npm test)", ["npm", "test", "--silent"]);
+await check("tests (npm test)", ["npm", "test", "--silent", "--", "--ci"]);
 if (isAll) {
   await check("soak (the seed stands above)", ["npm", "run", "--silent", "soak"]);
 }

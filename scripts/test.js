@@ -1,7 +1,7 @@
-// `npm test`: all set-up, then cargo tests, type check and vitest, with the real Pi, and one walk through the real OpenClaw and through XTDB
-// where they can be had. With PROPTEST_CASES set (`npm run check:all`) everything: the bill on all recorded sessions, the oldest Pi too,
-// all of OpenClaw. Ends with the slowest tests, a line for each failure and one that sums up. What failed is run once more, alone, when all
-// has run.
+// `npm test`: all set-up, then cargo tests, type check and vitest, with walks through the real Pi and, where they can be had, the real
+// OpenClaw and XTDB. With --ci all tests on the Pi that users run, and more of them. With PROPTEST_CASES set (`npm run check:all`)
+// everything: the bill on all recorded sessions, the oldest Pi and OpenClaw too. Ends with the slowest tests, a line for each failure and
+// one that sums up. What failed is run once more, alone, when all has run.
 // Options: --cargo-only, --bill-only, --node-only, --openclaw-only; everything else goes to cargo test or to vitest.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,8 @@ import { root, setUp } from "./setup.js";
 const args = process.argv.slice(2);
 const parts = ["cargo", "bill", "node", "openclaw"];
 const only = parts.find((part) => args.includes(`--${part}-only`));
-const forwarded = args.filter((arg) => !parts.some((part) => arg === `--${part}-only`));
+const forwarded = args.filter((arg) => arg !== "--ci" && !parts.some((part) => arg === `--${part}-only`));
+const tier = isEverything ? "everything" : args.includes("--ci") ? "ci" : "quick";
 const isOnVitest = runs("node") || only === "openclaw";
 
 setUp(fileURLToPath(import.meta.url), isOnVitest ? { addon: "debug", pi: true } : {});
@@ -39,7 +40,7 @@ if (runs("node")) {
   played.push(await runTypeCheck());
 }
 if (isOnVitest) {
-  const env = { ...process.env, ...openClawTests() };
+  const env = { ...process.env, ...nodeTests() };
   played.push(await runVitest(only === "openclaw" ? ["--project", "openclaw", ...forwarded] : forwarded, env));
 }
 const results = [];
@@ -47,7 +48,7 @@ for (const part of played) {
   results.push(await settle(part));
 }
 const seconds = played.reduce((sum, part) => sum + part.seconds, 0);
-const { lines, code } = closingLines(addUp([...results, overBudget(seconds, budgetSeconds)]));
+const { lines, code } = closingLines(addUp([...results, overBudget(seconds, budgetSeconds[tier])]));
 const times = played.flatMap((part) => part.times);
 console.log([...slowestTests(times), `${Math.round(seconds)} s of processor time`, ...lines].join("\n"));
 process.exitCode = code;
@@ -69,11 +70,15 @@ function skips(what, missing) {
   return missing !== undefined;
 }
 
-/** What vitest.config.ts takes of OpenClaw: nothing where a test was chosen, or where it cannot be had. */
-function openClawTests() {
+/** Which tests vitest.config.ts takes: the tier's unless some were chosen, and those on OpenClaw where it can be had. */
+function nodeTests() {
   if (only !== "openclaw" && forwarded.length > 0) {
     return {};
   }
+  return { PALIMPSEST_TEST_TIER: tier, ...openClawTests() };
+}
+
+function openClawTests() {
   // The walk reads what Linux says of a process.
   const missing = process.platform === "linux" ? installOpenClaw() : "not tried on this system";
   if (skips("the tests on OpenClaw", missing) && process.env.PALIMPSEST_REQUIRE_ALL_TESTS !== "1") {
