@@ -12,7 +12,7 @@ import { unpackCurrentPi } from "./lib/pi-versions.js";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** A reason why set-up cannot go on; its message is one line for the user. */
-export class SetupError extends Error {}
+class SetupError extends Error {}
 
 const isWindows = process.platform === "win32";
 
@@ -138,7 +138,7 @@ function buildPage() {
  * Builds the addon unless what the last build wrote is still there, of this profile and of these sources.
  * @param {"debug" | "release"} profile
  */
-export function buildAddon(profile) {
+function buildAddon(profile) {
   const stampFile = join(root, "target", "addon-stamp.json");
   const sources = hashSources();
   const stamp = () => JSON.stringify({ profile, sources, outputs: describeOutputs() });
