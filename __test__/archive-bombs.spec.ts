@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../index.js";
+import { isEverything } from "../scripts/lib/tiers.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program } from "./command.ts";
 
@@ -82,10 +83,11 @@ describe.skipIf(!existsSync("/proc/self/status"))("an archive of few bytes", () 
     }
   });
 
-  test("whose one document expands to 30 MB is taken in less than 256 MiB", async () => {
+  test("whose one document is large is taken in less than 256 MiB", async () => {
     const at = desk();
+    const lines = isEverything ? 2_000_000 : 500_000;
     const store = await openStore({ path: at.store });
-    await store.put({ type: "toolcall", id: "x", content: "a line of text\n".repeat(2_000_000) });
+    await store.put({ type: "toolcall", id: "x", content: "a line of text\n".repeat(lines) });
     await store.close();
     const path = join(at.folder, "whole.jsonl.zst");
     expect(at.run("export", path).status).toBe(0);

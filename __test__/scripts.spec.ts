@@ -21,11 +21,14 @@ import { claimPort } from "../scripts/lib/ports.js";
 import { spread } from "../scripts/lib/store-bench.js";
 import {
   addUp,
+  cargoTimes,
   closingLines,
+  overBudget,
   parseCargoOutput,
   parseClosingLines,
   parseVitestReport,
   slowestTests,
+  vitestTimes,
 } from "../scripts/lib/test-results.js";
 import { runVitest } from "../scripts/lib/vitest.js";
 import { requirePrograms, root } from "../scripts/setup.js";
@@ -155,12 +158,41 @@ describe("test results", () => {
     });
   });
 
-  test("name the slowest tests, the slowest first", () => {
+  test("name the ten slowest tests, the slowest first", () => {
     const tests = [1_240, 30, 61_000].map((ms) => ({ ...failing, name: `${ms}`, ms }));
-    expect(slowestTests({ files: [{ ...file, tests }], errors: [] }, 2)).toEqual([
-      "slow: 61.0 s a.spec.ts > 61000 [here]",
-      "slow: 1.2 s a.spec.ts > 1240 [here]",
+    const times = vitestTimes({ files: [{ ...file, tests }], errors: [] });
+    expect(slowestTests([...times, ...times, ...times, ...times])).toEqual([
+      ...Array(4).fill("slow: 61.0 s a.spec.ts > 61000 [here]"),
+      ...Array(4).fill("slow: 1.2 s a.spec.ts > 1240 [here]"),
+      ...Array(2).fill("slow: 0.0 s a.spec.ts > 30 [here]"),
     ]);
+  });
+
+  test("have the times of cargo's tests by their programs", () => {
+    const stderr = [
+      "   Compiling p v0.1.0",
+      "     Running unittests src/lib.rs (target/x86_64-unknown-linux-gnu/debug/deps/p_core-5a97)",
+      "     Running `target/debug/deps/kill-0f`",
+      "\u001b[1m\u001b[92m     Running\u001b[0m tests/live/main.rs (target\\debug\\deps\\live-97.exe)",
+    ].join("\n");
+    const stdout = [
+      "running 2 tests",
+      "test plain ... ok <0.250s>",
+      "test old ... ignored",
+      "running 1 test",
+      "test deep::fails ... \u001b[31mFAILED\u001b[m <61.002s>",
+    ].join("\n");
+    expect(cargoTimes({ stdout, stderr })).toEqual([
+      { name: "p_core plain", ms: 250 },
+      { name: "live deep::fails", ms: 61_002 },
+    ]);
+  });
+
+  test("fail when they took more processor time than they may", () => {
+    expect(overBudget(90, 90)).toMatchObject({ failed: 0, failures: [] });
+    const { lines, code } = closingLines(addUp([results, overBudget(91.2, 90)]));
+    expect(code).toBe(1);
+    expect(lines[0]).toMatch(/^failed: the time of all tests: 91 s of processor time, more than 90 /);
   });
 
   test("add up", () => {
@@ -261,6 +293,7 @@ describe("what failed is run once more, alone:", () => {
     const where = ["--offline", "--manifest-path", join(folder, "Cargo.toml")];
     const played = await runCargoTests([], { ...env, CARGO_TARGET_DIR: join(folder, "target") }, where);
     expect(played.results).toMatchObject({ passed: 1, failed: 3 });
+    expect(played.times.map(({ name }) => name)).toContain("some deep::well");
     const settled = await settle(played);
     expect(settled.flaky).toEqual(["--test some deep::once", "--test whole"]);
     expect(settled).toMatchObject({ passed: 3, failed: 1, failures: [{ name: "--test some fails" }] });
@@ -388,6 +421,24 @@ describe("a claimed port", () => {
     release();
     expect(String(said(`${place}`)).trim()).toBe(String(port));
   });
+});
+
+// npm omits what is for other systems where it locks what is installed here, and `npm ci` then refuses the lock file.
+test.each([".", "__test__/openclaw/host"])("the lock file of %s has the packages of all systems", (folder) => {
+  const { packages } = JSON.parse(readFileSync(join(root, folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>;
+  };
+  /** Whether Node finds a package from a place: in a `node_modules` there or above. */
+  const isFound = (place: string, name: string): boolean =>
+    `${place}${place === "" ? "" : "/"}node_modules/${name}` in packages ||
+    (place !== "" && isFound(place.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ""), name));
+  const locked = Object.entries(packages);
+  const absent = locked.flatMap(([place, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter((name) => !isFound(place, name)),
+  );
+  expect(absent).toEqual([]);
+  // Whoever installs has a registry of their own.
+  expect(locked.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
 });
 
 test("a missing program is named with how to get it, in one line", () => {

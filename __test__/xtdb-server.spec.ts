@@ -5,12 +5,13 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { isEverything } from "../scripts/lib/tiers.js";
 import { prepareXtdb } from "../scripts/lib/xtdb.js";
 import { root } from "../scripts/setup.js";
 import { missing, temporaryFolder } from "./e2e/support.ts";
 
 const script = join(root, "scripts", "xtdb.js");
-const noXtdb = missing("java", "mvn");
+const noXtdb = !isEverything || missing("java", "mvn");
 
 /** Starts the command in a process group of its own, as a terminal does. */
 async function start(...args: string[]): Promise<{ url: string; command: ChildProcess }> {

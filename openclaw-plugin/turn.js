@@ -9,7 +9,7 @@
  */
 
 /** What the messages of ours are called in OpenClaw's list. */
-export const ownType = "palimpsest";
+const ownType = "palimpsest";
 
 /** The time of the messages of ours: the host orders by place, and a time that changes would change the request. */
 const ownTime = 1;

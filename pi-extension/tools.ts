@@ -77,7 +77,7 @@ interface RowContext {
 type Result = Pick<AgentToolResult<unknown>, "content" | "details">;
 
 /** Draws the calls of one of our tools. */
-export function toolRow(tool: string) {
+function toolRow(tool: string) {
   return {
     renderCall(args: unknown, theme: Theme, context: RowContext): Component {
       const text = (context.lastComponent as Text | undefined) ?? new Text("", 0, 0);

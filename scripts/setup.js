@@ -6,14 +6,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSyn
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packagesMatchLock } from "./lib/npm-lock.js";
-import { installOpenClaw } from "./lib/openclaw-host.js";
 import { unpackCurrentPi } from "./lib/pi-versions.js";
 
 /** The clone's root folder. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** A reason why set-up cannot go on; its message is one line for the user. */
-export class SetupError extends Error {}
+class SetupError extends Error {}
 
 const isWindows = process.platform === "win32";
 
@@ -32,8 +31,8 @@ const programs = [
  * Returns only in that Node; in any other it runs `script` there and exits with its code.
  *
  * @param {string} script absolute path of the calling script
- * @param {{ addon?: "debug" | "release", pi?: boolean, openClaw?: boolean }} [options] which build of the addon the script needs,
- *   and whether it runs Pi or OpenClaw; by default none of them
+ * @param {{ addon?: "debug" | "release", pi?: boolean }} [options] which build of the addon the script needs, and whether it runs Pi;
+ *   by default neither
  */
 export function setUp(script, options = {}) {
   try {
@@ -42,11 +41,9 @@ export function setUp(script, options = {}) {
     installPackages();
     runUnderPinnedNode(script);
     buildPage();
-    if (options.pi) {
-      must(unpackCurrentPi());
-    }
-    if (options.openClaw) {
-      must(installOpenClaw());
+    const missing = options.pi ? unpackCurrentPi() : undefined;
+    if (missing !== undefined) {
+      throw new SetupError(missing);
     }
     if (options.addon !== undefined) {
       buildAddon(options.addon);
@@ -100,8 +97,8 @@ function nameCargoTarget() {
 function installPackages() {
   if (!packagesMatchLock(root)) {
     console.error("setting up: npm packages");
-    // Not `npm ci`: it refuses a lock file written where a registry lacked other platforms' optional packages. Without
-    // saving, npm installs what is locked and leaves the lock as it is.
+    // Not `npm ci`: it would also remove the Pi in node_modules/.cache, and the Node that may run this. Without saving, npm installs what is
+    // locked and leaves the lock as it is.
     runOrFail("npm", ["install", "--no-save", "--loglevel=error"], "npm install failed; its output above says why");
   }
   if (!existsSync(pinnedNode())) {
@@ -113,13 +110,6 @@ function installPackages() {
         "missing: the binary of the npm package `node` (run: npm install-scripts approve node && npm rebuild node)",
       );
     }
-  }
-}
-
-/** @param {string | undefined} failure */
-function must(failure) {
-  if (failure !== undefined) {
-    throw new SetupError(failure);
   }
 }
 
@@ -148,7 +138,7 @@ function buildPage() {
  * Builds the addon unless what the last build wrote is still there, of this profile and of these sources.
  * @param {"debug" | "release"} profile
  */
-export function buildAddon(profile) {
+function buildAddon(profile) {
   const stampFile = join(root, "target", "addon-stamp.json");
   const sources = hashSources();
   const stamp = () => JSON.stringify({ profile, sources, outputs: describeOutputs() });

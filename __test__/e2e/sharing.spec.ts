@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import { claimPort } from "../../scripts/lib/ports.js";
+import { isEverything } from "../../scripts/lib/tiers.js";
 import { noXtdb, startNode } from "../xtdb/nodes.ts";
 import { extension, start } from "./support.ts";
 
@@ -87,7 +88,7 @@ test("settings that cannot be are said as any others, without what may be a secr
   expect(stderr).not.toContain("word@");
 });
 
-describe.skipIf(noXtdb)("on a real node", () => {
+describe.skipIf(noXtdb || !isEverything)("on a real node", () => {
   test("what is new arrives by itself; an outage is said, and over when it is over", { timeout: 120_000 }, async () => {
     const { port, release } = await claimPort();
     onTestFinished(release);

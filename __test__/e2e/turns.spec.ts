@@ -2,7 +2,7 @@
 // images, other extensions' messages. The model sees what plain Pi would have shown it, but for lines that stand for content.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
 import {
   allText,
@@ -12,8 +12,8 @@ import {
   files,
   loaded,
   obedient,
+  paired,
   standing,
-  wires,
   withAndWithout,
 } from "./wires.ts";
 
@@ -127,24 +127,22 @@ async function live(sandbox: Sandbox, args: string[]): Promise<void> {
   expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
 }
 
-describe.each(wires)("%s", { timeout }, (wire) => {
-  test.each(settings)("all that happens in a run, $name", async ({ palimpsest }) => {
-    const model = { input: ["text", "image"], reasoning: true };
-    const options = { files, palimpsest, model, settings: { retry: { baseDelayMs: 5 } } };
-    const { plain, ours, sandbox } = await withAndWithout(wire, () => obedient(() => hangs()), live, options);
-    expect(expectAllFaithful(plain, ours).missing > 0).toBe(palimpsest === collapsing);
-    expect(JSON.stringify(ours)).not.toContain("not for the model");
-    const said = allText(ours.at(-1));
-    for (const words of [
-      "Before the run.",
-      "In the middle.",
-      "Words for the next turn.",
-      "And mind the gap.",
-      "Did broken.",
-      "[image]",
-    ]) {
-      expect(said).toContain(words);
-    }
-    await expectRecorded(sandbox);
-  });
+test.each(paired(settings))("all that happens in a run, $wire, $name", { timeout }, async ({ wire, palimpsest }) => {
+  const model = { input: ["text", "image"], reasoning: true };
+  const options = { files, palimpsest, model, settings: { retry: { baseDelayMs: 5 } } };
+  const { plain, ours, sandbox } = await withAndWithout(wire, () => obedient(() => hangs()), live, options);
+  expect(expectAllFaithful(plain, ours).missing > 0).toBe(palimpsest === collapsing);
+  expect(JSON.stringify(ours)).not.toContain("not for the model");
+  const said = allText(ours.at(-1));
+  for (const words of [
+    "Before the run.",
+    "In the middle.",
+    "Words for the next turn.",
+    "And mind the gap.",
+    "Did broken.",
+    "[image]",
+  ]) {
+    expect(said).toContain(words);
+  }
+  await expectRecorded(sandbox);
 });

@@ -2,6 +2,7 @@
 // shown it, but for lines that stand for content.
 import { describe, expect, test } from "vitest";
 import { runPi, runPiJson, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
+import { isEverything } from "../../scripts/lib/tiers.js";
 import {
   collapsing,
   expectAllFaithful,
@@ -9,6 +10,7 @@ import {
   files,
   loaded,
   obedient,
+  paired,
   standing,
   wires,
   withAndWithout,
@@ -135,13 +137,19 @@ const settings = [
   { how: "while outputs leave at every chance", palimpsest: collapsing },
 ];
 
-describe.each(wires)("%s", { timeout }, (wire) => {
-  test.each(settings)("new, switch, fork, clone, reload and the tree in one process, $how", async ({ palimpsest }) => {
+test.each(paired(settings))(
+  "new, switch, fork, clone, reload, tree in one process, $wire, $how",
+  {
+    timeout,
+  },
+  async ({ wire, palimpsest }) => {
     const { plain, ours, sandbox } = await withAndWithout(wire, obedient, wander, { files, palimpsest });
     expect(expectAllFaithful(plain, ours).missing > 0).toBe(palimpsest === collapsing);
     await expectRecorded(sandbox);
-  });
+  },
+);
 
+describe.each(isEverything ? wires : wires.slice(-1))("%s", { timeout }, (wire) => {
   test("--continue, --session, --fork, --no-session and a new one, in print and json mode", async () => {
     const { plain, ours, sandbox, results } = await withAndWithout(wire, obedient, comeBack, {
       files,

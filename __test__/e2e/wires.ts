@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { openStore, tools } from "../../index.js";
 import type { createSandbox, Sandbox } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
+import { isEverything } from "../../scripts/lib/tiers.js";
 import { startProvider, useModel } from "./providers.ts";
 import { extension, numbered, start } from "./support.ts";
 
@@ -16,6 +17,13 @@ export type Wire = "openai" | "responses" | "anthropic";
 
 /** The formats that most ways are tried in. */
 export const wires: Wire[] = ["openai", "anthropic"];
+
+/** Formats with settings: each format with one of its own, in a run of everything with each. */
+export function paired<T extends object>(settings: readonly T[]): (T & { wire: Wire })[] {
+  return wires.flatMap((wire, row) =>
+    settings.filter((_, column) => isEverything || row === column).map((each) => ({ wire, ...each })),
+  );
+}
 
 export type WireScript = Step[] | ((request: { n: number; body: Json }) => Step | Promise<Step>);
 

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openSession, openStore, type SharingProgress, type SharingStatus } from "../../index.js";
+import { isEverything } from "../../scripts/lib/tiers.js";
 import { type Desk, desk, withSession } from "../command.ts";
 import { patient, rejection, user } from "../sessions.ts";
 import { type Node, noXtdb, startNode, submit } from "./nodes.ts";
@@ -201,7 +202,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
   });
 });
 
-describe.skipIf(noXtdb)(
+describe.skipIf(noXtdb || !isEverything)(
   "a shared store that cannot be used is named, and what is here stays as it is:",
   { timeout: 120_000 },
   () => {

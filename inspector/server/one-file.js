@@ -21,7 +21,7 @@ export async function oneFile(carried) {
  * @param {import("./page-files.js").PageFiles} files
  * @param {string} data base64
  */
-export function inOne({ html, script, style }, data) {
+function inOne({ html, script, style }, data) {
   const policy = [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,

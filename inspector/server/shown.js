@@ -41,7 +41,7 @@ export function shownDiff(diff) {
  * @param {string} json
  * @returns {{ message: unknown, length: number, cut: boolean }}
  */
-export function shownMessage(json) {
+function shownMessage(json) {
   let isCut = false;
   /** @type {(value: unknown, depth: number) => unknown} */
   const cut = (value, depth) => {

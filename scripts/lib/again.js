@@ -2,10 +2,12 @@
 import { asFlaky } from "./test-results.js";
 
 /**
- * @import { Results } from "./test-results.js"
+ * @import { Results, TestTime } from "./test-results.js"
  *
  * @typedef {object} Played tests that were run
  * @property {Results} results
+ * @property {readonly TestTime[]} times
+ * @property {number} seconds of processor time that they took, without compiling
  * @property {(alone: readonly string[]) => Promise<Results>} playAlone runs one of them, by the arguments of its failure
  */
 
@@ -13,7 +15,7 @@ import { asFlaky } from "./test-results.js";
 const mostAgain = 20;
 
 /**
- * @param {Played} played
+ * @param {Pick<Played, "results" | "playAlone">} played
  * @returns {Promise<Results>}
  */
 export async function settle({ results, playAlone }) {

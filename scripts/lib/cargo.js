@@ -1,6 +1,12 @@
 // Runs cargo's tests in the clone, with their output shown, and counts what they report.
+import { fileURLToPath } from "node:url";
+import { childSeconds } from "./processor-time.js";
 import { run } from "./run.js";
-import { parseCargoOutput } from "./test-results.js";
+import { cargoTimes, parseCargoOutput } from "./test-results.js";
+
+// For every machine: cargo takes a runner by the machine's name or by what is true of it.
+const runner = JSON.stringify(["node", fileURLToPath(new URL("timed-program.js", import.meta.url))]);
+const timed = ["--config", `target."cfg(all())".runner=${runner}`];
 
 /**
  * @param {string[]} args of `cargo test`
@@ -10,7 +16,15 @@ import { parseCargoOutput } from "./test-results.js";
  */
 export async function runCargoTests(args, env = process.env, where = []) {
   const color = process.stdout.isTTY ? "always" : "never";
-  const test = async (/** @type {readonly string[]} */ words) =>
-    parseCargoOutput(await run("cargo", ["test", "--no-fail-fast", "--color", color, ...where, ...words], env));
-  return { results: await test(args), playAlone: test };
+  const cargo = (/** @type {readonly string[]} */ words) =>
+    run("cargo", ["test", "--no-fail-fast", "--color", color, ...timed, ...where, ...words], env);
+  const playAlone = async (/** @type {readonly string[]} */ words) => parseCargoOutput(await cargo(words));
+  // Apart, so that what it takes does not count as the tests' time.
+  const compiled = await cargo(["--no-run", ...args]);
+  if (compiled.code !== 0) {
+    return { results: parseCargoOutput(compiled), playAlone, times: [], seconds: 0 };
+  }
+  const before = childSeconds();
+  const output = await cargo(args);
+  return { results: parseCargoOutput(output), playAlone, times: cargoTimes(output), seconds: childSeconds() - before };
 }

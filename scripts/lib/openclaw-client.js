@@ -15,7 +15,7 @@ const protocol = 4;
 const answerDeadlineMs = 120_000;
 
 /** A connection that has been admitted. */
-export class GatewayClient {
+class GatewayClient {
   /** All events so far. */
   events = /** @type {GatewayEvent[]} */ ([]);
   #socket;

@@ -14,6 +14,10 @@ import { stripVTControlCharacters } from "node:util";
  * @property {string} [message] how its message begins
  * @property {readonly string[]} [alone] arguments that run it alone; absent where nothing does
  *
+ * @typedef {object} TestTime how long a test took
+ * @property {string} name
+ * @property {number} ms
+ *
  * @typedef {object} VitestReport what scripts/lib/vitest-reporter.js writes
  * @property {readonly FileReport[]} files
  * @property {readonly { message: string, path?: string }[]} errors those of no test
@@ -42,6 +46,9 @@ const FLAKY_MARK = "flaky: ";
 /** Flaky tests that a run may have and still be green. */
 const MOST_FLAKY = 2;
 
+/** Tests that are named with the time that they took. */
+const MOST_SLOW = 10;
+
 /** Characters of a failure's message that are shown. */
 const SHOWN = 300;
 
@@ -50,6 +57,8 @@ const nothing = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
 
 const cargoSummary = /^test result: .* (\d+) passed; (\d+) failed; (\d+) ignored;/gm;
 const closing = /^(\d+) passed, (\d+) failed, (\d+) skipped$/;
+const cargoTime = /^test (.+) \.\.\. .*<([\d.]+)s>$/gm;
+const startedProgram = /^ +Running .*\(\S*?([^/\\\s]+)-[0-9a-f]+(?:\.exe)?\)$/gm;
 const cargoFailure = /^---- (.+) stdout ----\n([\s\S]*?)(?=^---- .+ stdout ----$|^failures:$)/gm;
 const failedTarget = /^error: (?:doc)?test failed, to rerun pass `(.+)`(\n\nCaused by:\n {2}process didn't exit)?/gm;
 
@@ -90,16 +99,50 @@ export function parseVitestReport(report, code) {
 }
 
 /**
- * The tests that took longest, a line each.
- * @param {VitestReport | undefined} report
- * @param {number} most
+ * The times of cargo's tests, where their programs say them. Cargo names each program on stderr before it runs it, and each begins its
+ * own output by how many tests it has.
+ * @param {{ stdout: string, stderr: string }} output
+ * @returns {TestTime[]}
  */
-export function slowestTests(report, most) {
-  const tests = (report?.files ?? []).flatMap((file) =>
+export function cargoTimes({ stdout, stderr }) {
+  const programs = [...stripVTControlCharacters(stderr).matchAll(startedProgram)].map(([, name]) => name);
+  const [, ...parts] = stripVTControlCharacters(stdout).split(/^running \d+ tests?$/m);
+  return parts.flatMap((part, at) =>
+    [...part.matchAll(cargoTime)].map(([, name, seconds]) => ({
+      name: `${programs[at] ?? "cargo"} ${name}`,
+      ms: Number(seconds) * 1000,
+    })),
+  );
+}
+
+/**
+ * @param {VitestReport | undefined} report
+ * @returns {TestTime[]}
+ */
+export function vitestTimes(report) {
+  return (report?.files ?? []).flatMap((file) =>
     file.tests.filter(({ ms }) => ms > 0).map((test) => ({ ms: test.ms, name: testName(file, test) })),
   );
-  const slowest = tests.toSorted((a, b) => b.ms - a.ms).slice(0, most);
+}
+
+/**
+ * The tests that took longest, a line each.
+ * @param {readonly TestTime[]} times
+ */
+export function slowestTests(times) {
+  const slowest = times.toSorted((a, b) => b.ms - a.ms).slice(0, MOST_SLOW);
   return slowest.map(({ ms, name }) => `slow: ${(ms / 1000).toFixed(1)} s ${name}`);
+}
+
+/**
+ * The failure of tests that took more processor time than they may together.
+ * @param {number} seconds
+ * @param {number} budget
+ * @returns {Results}
+ */
+export function overBudget(seconds, budget) {
+  const message = `${Math.round(seconds)} s of processor time, more than ${budget} (scripts/lib/tiers.js)`;
+  return seconds > budget ? { ...nothing, failed: 1, failures: [{ name: "the time of all tests", message }] } : nothing;
 }
 
 /**

@@ -3,13 +3,11 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root } from "../setup.js";
+import { childSeconds } from "./processor-time.js";
 import { run } from "./run.js";
-import { parseVitestReport, slowestTests } from "./test-results.js";
+import { parseVitestReport, vitestTimes } from "./test-results.js";
 
 const reporter = fileURLToPath(new URL("vitest-reporter.js", import.meta.url));
-
-/** Tests that are named with the time that they took. */
-const mostSlow = 10;
 
 /**
  * @param {string[]} args of `vitest run`
@@ -17,12 +15,12 @@ const mostSlow = 10;
  * @returns {Promise<import("./again.js").Played>}
  */
 export async function runVitest(args, env = process.env) {
+  const before = childSeconds();
   const { report, code } = await vitest(args, env);
-  for (const line of slowestTests(report, mostSlow)) {
-    console.log(line);
-  }
   return {
     results: parseVitestReport(report, code),
+    times: vitestTimes(report),
+    seconds: childSeconds() - before,
     playAlone: async (alone) => {
       const again = await vitest(alone, env);
       return parseVitestReport(again.report, again.code);

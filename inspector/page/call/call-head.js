@@ -15,7 +15,7 @@ import { kindOf } from "./why.js";
  * @param {CallView} view
  * @returns {{ [kind in Kind]: number }}
  */
-export function tokensByKind({ call, messages }) {
+function tokensByKind({ call, messages }) {
   const sums = { prompt: call.promptTokens ?? 0, person: 0, model: 0, outputs: 0, files: 0, notes: 0, references: 0 };
   for (const { message, about } of messages) {
     sums[/** @type {Kind} */ (kindOf(about, roleOf(message)))] += about.tokens;

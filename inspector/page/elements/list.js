@@ -9,7 +9,7 @@ const MARGIN = 8;
  * @param {{ top: number, height: number, rowHeight: number, count: number }} place
  * @returns {{ from: number, to: number }} `to` is not among them
  */
-export function rowsInSight({ top, height, rowHeight, count }) {
+function rowsInSight({ top, height, rowHeight, count }) {
   if (rowHeight <= 0 || count <= 0) {
     return { from: 0, to: 0 };
   }

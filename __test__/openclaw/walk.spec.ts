@@ -1,0 +1,110 @@
+// A walk through the real OpenClaw, with few starts of its processes: the package installed as users install it, a session with our tools
+// in a gateway, `/palimpsest`, memory, and what the store has of it. `npm test` runs this file of those on OpenClaw.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Ledger } from "../../index.js";
+import { createOpenClawSandbox, installPlugin, type OpenClawSandbox, readConfig } from "../../scripts/lib/openclaw.js";
+import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
+import type { RequestBody } from "../../scripts/lib/scripted-model.js";
+import { serveRegistry } from "../e2e/registry.ts";
+import { palimpsest, toolNames } from "../e2e/support.ts";
+import { packRelease } from "../release.ts";
+import {
+  call,
+  continues,
+  fromNow,
+  isPaired,
+  lines,
+  type Puppet,
+  rememberGlobally,
+  startPuppet,
+  textOf,
+} from "./support.ts";
+
+const files = {
+  "log.sh": "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); echo case number $i; done\n",
+  "a.txt": "alpha\n",
+};
+const runLog = call("exec", { command: "sh log.sh" });
+let folder: string;
+let model: Puppet;
+let sandbox: OpenClawSandbox;
+let gateway: Gateway;
+/** Of two turns. */
+const requests: RequestBody[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "palimpsest-release-"));
+  const packed = packRelease(folder);
+  const registry = await serveRegistry(folder);
+  model = await startPuppet();
+  sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
+  rememberGlobally(sandbox, "- Tabs: the user wants tabs\n");
+  const installed = await installPlugin(sandbox, packed.main, { registry: registry.url, deadlineMs: 200_000 });
+  registry.close();
+  expect(installed, installed.stdout + installed.stderr).toMatchObject({ code: 0 });
+  gateway = await startGateway(sandbox);
+  requests.push(...(await turn("run", runLog, call("activate", { name: "t1", lines: "450" }))));
+  requests.push(
+    ...(await turn("again", call("read", { path: "a.txt" }), call("activate", { name: "t1", lines: "7" }))),
+  );
+});
+
+afterAll(async () => {
+  await gateway?.stop();
+  await model?.close();
+  await sandbox?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const results = (body: RequestBody) => lines(body).filter((line) => line.startsWith("tool: "));
+const said = async (command: string) => (await gateway.chat(command)).text;
+
+/** Plays a turn and resolves to its requests. */
+async function turn(message: string, ...steps: Parameters<Puppet["play"]>): Promise<RequestBody[]> {
+  const since = fromNow(model);
+  model.play(...steps);
+  expect(await gateway.agent({ message })).toMatchObject({ status: "ok" });
+  return since();
+}
+
+test("installed from its tarball, it takes the slot of the context engine", () => {
+  const { plugins } = readConfig(sandbox);
+  expect(plugins).toMatchObject({ slots: { contextEngine: "palimpsest" }, entries: { palimpsest: { enabled: true } } });
+});
+
+test("a long output is shown in part, and what was left out can be activated, also in the next turn", () => {
+  expect(toolNames(requests[0])).toEqual(expect.arrayContaining(["activate", "deactivate", "pin", "unpin"]));
+  const shown = results(requests[5]);
+  expect(shown[0]).toMatch(/… \d+ lines between \(t1:/);
+  expect(shown[1]).toContain("case number 450");
+  expect(shown[2]).toBe("tool: alpha\n");
+  expect(shown[3]).toContain("case number 7");
+});
+
+test("memory stands in the system prompt", () => {
+  expect(textOf(requests[0].messages[0])).toContain("the user wants tabs");
+});
+
+test("`/palimpsest` says what there is, and turns it off and on", async () => {
+  expect(await said("/palimpsest")).toContain(`store     ${sandbox.store}`);
+  expect(await said("/palimpsest objects")).toMatch(/^t1 +in the window +exec /m);
+  expect(await said("/palimpsest off")).toContain("is off in this session");
+  const off = await turn("off", runLog);
+  expect(results(off[1]).at(-1)).toContain("case number 450\n");
+  expect(await said("/palimpsest on")).toBe("Palimpsest is on again in this session.");
+});
+
+test("each request continues the one before, and the store has what was sent", () => {
+  expect(requests.map(isPaired)).toEqual(requests.map(() => true));
+  expect(requests.slice(1).map((body, at) => continues(requests[at], body))).toEqual(Array(5).fill(true));
+  const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions");
+  expect(sessions).toHaveLength(1);
+  const ledger = palimpsest<Ledger>(sandbox, "ledger", sessions[0].id);
+  expect(ledger).toMatchObject({ calls: 6, failedCalls: 0 });
+  // It renders the call again and checks its hash.
+  const { messages } = palimpsest<{ messages: object[] }>(sandbox, "context", sessions[0].id, "--call", "3");
+  expect(messages).toHaveLength(5);
+});
