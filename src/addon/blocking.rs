@@ -1,21 +1,13 @@
 //! Runs everything that blocks as a closure on a worker thread, and turns its errors and panics into JavaScript errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, OnceLock};
-use std::thread::Builder;
-use std::time::Duration;
 
 use napi::bindgen_prelude::{AsyncTask, JsObjectValue, JsValue, ToNapiValue, TypeName};
 use napi::{Env, Task, sys};
 
 use base::error::{Error, Result};
-use source::{Patience, ThreadClock, busy};
 
 type Work<T> = Box<dyn FnOnce() -> Result<T> + Send>;
-
-/// As much as Node gives its own worker threads: what is read may be nested deeply.
-pub(super) const STACK_BYTES: usize = 8 << 20;
 
 /// A closure that runs on a worker thread.
 pub struct Blocking<T> {
@@ -74,37 +66,6 @@ impl ToNapiValue for Json {
     unsafe fn to_napi_value(env: sys::napi_env, value: Self) -> napi::Result<sys::napi_value> {
         // SAFETY: the library's own conversion, with the environment it was given.
         unsafe { serde_json::Value::to_napi_value(env, value.0) }
-    }
-}
-
-/// Does work that may hang on a thread of its own, and leaves it to itself after it waited for `limit`.
-///
-/// # Errors
-/// `NO_ANSWER` then, naming `what`; `INTERNAL` if the system gives no thread; those of the work.
-pub(super) fn within<T: Send + 'static>(
-    limit: Duration,
-    what: &'static str,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let clock = Arc::new(OnceLock::new());
-    let (answer, answers) = channel();
-    let own = Arc::clone(&clock);
-    let thread = move || {
-        // It is set once.
-        let _ = own.set(ThreadClock::of_this_thread());
-        drop(answer.send(guarded(work)));
-    };
-    let builder = Builder::new().name("palimpsest work".to_owned()).stack_size(STACK_BYTES);
-    builder.spawn(thread).map_err(|error| Error::internal(format!("no thread: {error}")))?;
-    let mut patience = Patience::new(limit);
-    loop {
-        match answers.recv_timeout(patience.step()) {
-            Ok(done) => return done,
-            Err(_) if patience.is_over(|| Some(clock.get()?.busy()? + busy()?)) => {
-                return Err(Error::NoAnswer { what, seconds: limit.as_secs() });
-            }
-            Err(_) => {}
-        }
     }
 }
 

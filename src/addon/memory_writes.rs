@@ -10,10 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, within};
+use super::blocking::{Blocking, Json, blocking};
 use super::memory::Memory;
 use base::clock::system_time;
 use base::error::{Error, Result};
+use files::looks::{Deadline, Late};
 use memory::import::ImportFrom;
 use memory::journal::OperationId;
 use memory::{Scope, Warning};
@@ -90,7 +91,8 @@ impl Memory {
             let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
             let staging = memory.prepare_remember(scope, &text, heading)?;
             drop(memory);
-            json(&within(PATIENCE, FOLDER, move || staging.run(system_time()))?)
+            let deadline = Deadline::new(FOLDER, PATIENCE);
+            json(&deadline.wait_for(Late::Written, move || staging.run(system_time()))?)
         })
     }
 
@@ -103,7 +105,8 @@ impl Memory {
         blocking(move || {
             // Memory is not kept from others while a flush waits for another process.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
-            let done = within(PATIENCE, FOLDER, move || Ok(flush.run()))?;
+            let deadline = Deadline::new(FOLDER, PATIENCE);
+            let done = deadline.wait_for(Late::Written, move || Ok(flush.run()))?;
             core.lock().unwrap_or_else(PoisonError::into_inner).settled(&done);
             json(&done)
         })

@@ -1,6 +1,7 @@
 //! What of a session crosses between JavaScript and the core: opening one, and the class that `lib/session.js` wraps. Each method
 //! crosses once and runs on a worker thread. Must not decide anything, nor call back into JavaScript.
 
+use files::looks;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, to_js, within};
+use super::blocking::{Blocking, Json, blocking, to_js};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
@@ -18,6 +19,7 @@ use super::sharing::SharingStatus;
 use super::store::{OPENING, Store};
 use base::error::{Error, Result};
 use context::tokens::{self, Counter};
+use files::looks::{Deadline, Late};
 use live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
 use source::TrackerOptions;
 
@@ -142,8 +144,8 @@ pub fn open_session(
         // Beside opening it. Where no thread is to be had, the first count loads them.
         drop(std::thread::Builder::new().spawn(tokens::preload));
         let settings = settings_from(options.settings.clone())?;
-        let deadline = settings.deadline() * OPENING;
-        let (session, sharing) = within(deadline, "session", move || {
+        let deadline = Deadline::new("session", settings.deadline() * OPENING);
+        let (session, sharing) = deadline.wait_for(Late::Written, move || {
             let options = core_options(&store, options)?;
             let tracks = options.settings.track;
             let mut session = LiveSession::open(store.clone(), options)?;
@@ -155,7 +157,7 @@ pub fn open_session(
             let sharing = share(&mut session).unwrap_or_default();
             Ok((session, sharing))
         })?;
-        Ok(Session { shared: Shared::new(session)?, sharing })
+        Ok(Session { shared: Shared::new(session), sharing })
     })
 }
 
@@ -310,7 +312,7 @@ impl Session {
     /// See `Session.status` of `index.d.ts`.
     #[napi(catch_unwind)]
     pub fn status(&self) -> SessionStatus {
-        let (status, silent) = (self.shared.status(), source::silent_places());
+        let (status, silent) = (self.shared.status(), looks::silent_places());
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let saved = status.plain_tokens.saturating_sub(status.window_tokens);
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]

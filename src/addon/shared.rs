@@ -1,33 +1,19 @@
-//! What the worker threads and the event loop share of a session. A session is at work on a thread of its own, so that no disk that
-//! hangs keeps a thread that others need: who waits for it gives up after the deadline. Status, failed calls and the progress of the
-//! file check have locks of their own, so that the event loop never waits for a call at work. Must not decide anything.
+//! What the worker threads and the event loop share of a session. Work on a session runs on a thread of a pool, one piece at a time, so
+//! that no disk that hangs keeps a thread that others need: who waits for it gives up after the deadline. Status, failed calls and the
+//! progress of the file check have locks of their own, so that the event loop never waits for a call at work. Must not decide anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::blocking::STACK_BYTES;
 use base::error::{Error, Result};
+use files::looks::{self, Deadline, Late};
 use live::{LiveSession, Progress, Status};
-use source::{Patience, ThreadClock, busy};
-use store::GivenUp;
-
-/// Work on the session. `None`: it is closed.
-type Job = Box<dyn FnOnce(&mut Option<LiveSession>) + Send>;
-
-type Answers<T> = Receiver<std::thread::Result<Result<T>>>;
 
 /// An open session, until it is closed.
 pub(super) struct Shared {
     /// `None` once closed.
-    jobs: Mutex<Option<Sender<Job>>>,
-    /// Of the session's thread.
-    clock: OnceLock<ThreadClock>,
-    /// Whether work was given up and none has ended since.
-    is_stuck: AtomicBool,
-    deadline: Duration,
+    live: Mutex<Option<LiveSession>>,
+    deadline: Deadline,
     id: Mutex<String>,
     status: Mutex<Status>,
     failures: Mutex<Vec<String>>,
@@ -36,31 +22,21 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// # Errors
-    /// `INTERNAL` if the system gives no thread.
-    pub(super) fn new(session: LiveSession) -> Result<Arc<Self>> {
+    pub(super) fn new(session: LiveSession) -> Arc<Self> {
         let is_due = session.is_reconcile_due();
-        let (jobs, queue) = channel();
         let shared = Arc::new(Self {
-            jobs: Mutex::new(Some(jobs)),
-            clock: OnceLock::new(),
-            is_stuck: AtomicBool::new(false),
-            deadline: session.deadline(),
+            deadline: Deadline::new("session", session.deadline()),
             id: Mutex::new(session.id().to_string()),
             status: Mutex::new(session.status()),
             mount_notices: session.oddities(),
+            live: Mutex::new(Some(session)),
             failures: Mutex::default(),
             checking: Mutex::default(),
         });
-        let runs = Arc::downgrade(&shared);
-        let thread = std::thread::Builder::new().name("palimpsest session".to_owned());
-        let thread = thread.stack_size(STACK_BYTES);
-        let spawned = thread.spawn(move || work(Some(session), &queue, &runs));
-        spawned.map_err(|error| Error::internal(format!("no thread for a session: {error}")))?;
         if is_due {
-            reconcile_in_background(&shared);
+            shared.reconcile_in_background();
         }
-        Ok(shared)
+        shared
     }
 
     /// Works on the session; `CLOSED` if it was closed. `NO_ANSWER` if it waits for longer than the deadline, or if earlier work
@@ -69,113 +45,56 @@ impl Shared {
         self: &Arc<Self>,
         work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let given_up = GivenUp::default();
-        let answers = self.ask(work, &given_up)?;
-        self.wait(&answers, &given_up)
+        let shared = Arc::clone(self);
+        self.deadline.wait_for(Late::Refused, move || shared.run(&mut lock(&shared.live), work))
     }
 
     /// Closes the session. Idempotent. What does not end in time ends later, or with the process.
     pub(super) fn close(self: &Arc<Self>) -> Result<()> {
-        let closing = self.ask(LiveSession::close, &GivenUp::default());
-        let jobs = lock(&self.jobs).take();
-        let result = closing.and_then(|answers| {
-            drop(jobs);
-            self.wait(&answers, &GivenUp::default())
-        });
-        match result {
+        let shared = Arc::clone(self);
+        let closing = move || {
+            let mut live = lock(&shared.live).take();
+            shared.run(&mut live, LiveSession::close)
+        };
+        match self.deadline.wait_for(Late::Written, closing) {
             Err(Error::Closed { .. }) => Ok(()),
             result => result,
         }
-    }
-
-    /// Hands work to the session's thread.
-    fn ask<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
-        given_up: &GivenUp,
-    ) -> Result<Answers<T>> {
-        let (answer, answers) = channel();
-        let (shared, given_up) = (Arc::clone(self), Arc::clone(given_up));
-        let job: Job = Box::new(move |live| {
-            if !given_up.load(Ordering::SeqCst) {
-                let done = catch_unwind(AssertUnwindSafe(|| shared.run(live, work, &given_up)));
-                if let (Err(_), Some(live)) = (&done, live) {
-                    // A panic may have left the state half made.
-                    live.distrust();
-                }
-                drop(answer.send(done));
-            }
-            shared.is_stuck.store(false, Ordering::SeqCst);
-        });
-        if !self.has_ended_soon() {
-            return Err(self.no_answer());
-        }
-        let jobs = lock(&self.jobs);
-        let sent = jobs.as_ref().and_then(|jobs| jobs.send(job).ok());
-        sent.map(|()| answers).ok_or(Error::Closed { what: "session" })
-    }
-
-    /// Whether the work that was given up has ended, or does right now: what hangs is not waited for a second time.
-    fn has_ended_soon(&self) -> bool {
-        let steps = std::iter::repeat_n(Duration::from_millis(5), 20);
-        steps.into_iter().any(|step| {
-            let is_stuck = self.is_stuck.load(Ordering::SeqCst);
-            if is_stuck {
-                std::thread::sleep(step);
-            }
-            !is_stuck
-        })
     }
 
     fn run<T>(
         &self,
         live: &mut Option<LiveSession>,
         work: impl FnOnce(&mut LiveSession) -> Result<T>,
-        given_up: &GivenUp,
     ) -> Result<T> {
+        looks::check()?;
         let session = live.as_mut().ok_or(Error::Closed { what: "session" })?;
-        let _waited = store::waited(Arc::clone(given_up), self.deadline);
         for reason in std::mem::take(&mut *lock(&self.failures)) {
             session.record_failed_call(&reason);
         }
-        let result = work(session);
+        let result = catch_unwind(AssertUnwindSafe(|| work(session))).unwrap_or_else(|panic| {
+            // It may have left the state half made.
+            session.distrust();
+            resume_unwind(panic)
+        });
         *lock(&self.status) = session.status();
         *lock(&self.id) = session.id().to_string();
         result
     }
 
-    /// Waits for an answer. Gives the work up if the session's thread, and those that look at files, wait for longer than the
-    /// deadline.
-    fn wait<T>(&self, answers: &Answers<T>, given_up: &GivenUp) -> Result<T> {
-        let mut patience = Patience::new(self.deadline);
-        loop {
-            match answers.recv_timeout(patience.step()) {
-                Ok(done) => return done.unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::Closed { what: "session" });
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    let own = || self.clock.get()?.busy();
-                    if patience.is_over(|| Some(own()? + busy()?)) {
-                        break;
-                    }
-                }
-            }
-        }
-        given_up.store(true, Ordering::SeqCst);
-        self.is_stuck.store(true, Ordering::SeqCst);
-        // It may have ended just now, and does not say so again.
-        match answers.try_recv() {
-            Ok(done) => {
-                self.is_stuck.store(false, Ordering::SeqCst);
-                done.unwrap_or_else(|panic| resume_unwind(panic))
-            }
-            Err(_) => Err(self.no_answer()),
-        }
-    }
-
-    fn no_answer(&self) -> Error {
-        Error::NoAnswer { what: "session", seconds: self.deadline.as_secs() }
+    /// Starts the check of the files that a resumed session knows, so that its first call waits only for what is left of it. An error
+    /// is not lost: the first call repeats the check and reports it.
+    fn reconcile_in_background(self: &Arc<Self>) {
+        let of = Arc::downgrade(self);
+        let work = move || {
+            let Some(shared) = of.upgrade() else { return Ok(()) };
+            let progress = |progress| *lock(&shared.checking) = Some(progress);
+            let reconcile = |session: &mut LiveSession| session.reconcile_due(&progress);
+            let done = shared.run(&mut lock(&shared.live), reconcile);
+            *lock(&shared.checking) = None;
+            done.map(drop)
+        };
+        drop(self.deadline.start(work));
     }
 
     /// Notes that a call went out with the host's own messages; the next work on the session records it.
@@ -204,34 +123,17 @@ impl Shared {
     }
 }
 
-/// The session's thread: works until the session is closed, or nobody holds it any more.
-fn work(mut session: Option<LiveSession>, queue: &Receiver<Job>, shared: &Weak<Shared>) {
-    if let Some(shared) = shared.upgrade() {
-        // It is set once.
-        let _ = shared.clock.set(ThreadClock::of_this_thread());
-    }
-    while let Ok(job) = queue.recv() {
-        job(&mut session);
-    }
-}
-
-/// Starts the check of the files that a resumed session knows, so that its first call waits only for what is left of it. An error
-/// is not lost: the first call repeats the check and reports it.
-fn reconcile_in_background(shared: &Arc<Shared>) {
-    let of = Arc::downgrade(shared);
-    let work = move |session: &mut LiveSession| {
-        let progress = |progress| {
-            if let Some(shared) = of.upgrade() {
-                *lock(&shared.checking) = Some(progress);
-            }
-        };
-        let done = session.reconcile_due(&progress);
-        if let Some(shared) = of.upgrade() {
-            *lock(&shared.checking) = None;
+impl Drop for Shared {
+    /// A session that was not closed may have to wait for what it holds.
+    fn drop(&mut self) {
+        let live = lock(&self.live).take();
+        if live.is_some() {
+            drop(self.deadline.start(move || {
+                drop(live);
+                Ok(())
+            }));
         }
-        done.map(drop)
-    };
-    drop(shared.ask(work, &GivenUp::default()));
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,11 +8,12 @@ use napi_derive::napi;
 use serde_json::Value;
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking, within};
+use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
 use super::trackings::Trackings;
 use base::error::Result;
 use config::Settings;
+use files::looks::{Deadline, Late};
 use settings::{StorePlace, store_place};
 
 /// How many times as long as a call opening may wait.
@@ -62,7 +63,8 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
         };
         let (path, settings) = place(options)?;
         // Another process may be busy with it for a while, and no call waits for it yet.
-        let core = within(settings.deadline() * OPENING, "store", move || open(&path))?;
+        let deadline = Deadline::new("store", settings.deadline() * OPENING);
+        let core = deadline.wait_for(Late::Written, move || open(&path))?;
         Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })
     })
 }
@@ -120,7 +122,7 @@ impl Store {
         let (core, trackings) = (self.core.clone(), self.trackings.clone());
         let deadline = self.settings.deadline();
         blocking(move || {
-            within(deadline, "store", move || {
+            Deadline::new("store", deadline).wait_for(Late::Written, move || {
                 trackings.close();
                 core.close()
             })

@@ -66,7 +66,7 @@ pub struct TrackingStatus {
 /// Keeps files up to date in a store, until it or the store is closed.
 #[napi]
 pub struct Tracking {
-    core: Arc<source::Tracking>,
+    core: Arc<source::Tracker>,
     all: Trackings,
     names: Names,
 }
@@ -115,7 +115,7 @@ impl Store {
             tracking.exclude = settings.excluded()?;
             configure(&mut tracking.tracker, &options);
             let store = names.store.clone();
-            let core = source::Tracking::start(store, tracking, move |events| {
+            let core = source::Tracker::of_store(store, tracking, move |events| {
                 let events = events.into_iter().map(told).collect();
                 listener.call(Json(Value::Array(events)), ThreadsafeFunctionCallMode::Blocking);
             })?;
@@ -141,7 +141,7 @@ impl Tracking {
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
     ) -> AsyncTask<Blocking<()>> {
-        self.with_paths(paths, options, source::Tracking::track)
+        self.with_paths(paths, options, source::Tracker::track)
     }
 
     /// Stops tracking files. Ignores paths that are not tracked.
@@ -206,7 +206,7 @@ impl Tracking {
         &self,
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
-        act: impl FnOnce(&source::Tracking, Vec<PathBuf>) + Send + 'static,
+        act: impl FnOnce(&source::Tracker, Vec<PathBuf>) + Send + 'static,
     ) -> AsyncTask<Blocking<()>> {
         let (core, names) = (Arc::clone(&self.core), self.names.clone());
         blocking(move || {

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use source::Tracking;
+use source::Tracker;
 
 /// The trackings that run on a store.
 #[derive(Clone, Default)]
 pub(super) struct Trackings(Arc<Running>);
 
 #[derive(Default)]
-struct Running(Mutex<Vec<Arc<Tracking>>>);
+struct Running(Mutex<Vec<Arc<Tracker>>>);
 
 impl Trackings {
     pub(super) fn close(&self) {
@@ -18,21 +18,21 @@ impl Trackings {
         }
     }
 
-    pub(super) fn add(&self, tracking: &Arc<Tracking>) {
+    pub(super) fn add(&self, tracking: &Arc<Tracker>) {
         self.0.lock().push(Arc::clone(tracking));
     }
 
-    pub(super) fn remove(&self, tracking: &Arc<Tracking>) {
+    pub(super) fn remove(&self, tracking: &Arc<Tracker>) {
         self.0.lock().retain(|other| !Arc::ptr_eq(other, tracking));
     }
 }
 
 impl Running {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Tracking>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Tracker>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> Vec<Arc<Tracking>> {
+    fn take(&self) -> Vec<Arc<Tracker>> {
         std::mem::take(&mut self.lock())
     }
 }

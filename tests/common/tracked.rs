@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base::object::{AsOf, Hash, ObjectId};
-use source::{Location, Tracking, TrackingEvent, TrackingOptions, canonical_path};
+use source::{Location, Tracker, TrackingEvent, TrackingOptions, canonical_path};
 use store::{Store, Version};
 
 pub(crate) const FILESYSTEM: &str = "fs";
@@ -14,7 +14,7 @@ pub(crate) const FILESYSTEM: &str = "fs";
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Tracked {
-    pub(crate) tracking: Tracking,
+    pub(crate) tracking: Tracker,
     pub(crate) store: Store,
     pub(crate) root: PathBuf,
     told: Arc<Mutex<Vec<TrackingEvent>>>,
@@ -33,7 +33,7 @@ impl Tracked {
         let mut options = TrackingOptions::here(FILESYSTEM);
         change(&mut options);
         let heard = Arc::clone(&told);
-        let tracking = Tracking::start(store.clone(), options, move |events| {
+        let tracking = Tracker::of_store(store.clone(), options, move |events| {
             heard.lock().unwrap().extend(events);
         })
         .unwrap();

@@ -10,6 +10,7 @@ mod sets;
 mod status;
 mod work;
 
+use files::looks;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,7 +83,7 @@ impl LiveSession {
     /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let options = Arc::new(options);
-        let _bounded = source::bounded(options.look_deadline());
+        let _bounded = looks::bounded(options.look_deadline());
         let key = session_key(&store, &options)?;
         let hazards = match &options.settings.hazards {
             Some(path) => hazards::read(&absolute_path(path, &options.cwd))?,

@@ -1,6 +1,7 @@
 //! The memory of conversations with others: each has a folder of its own, which says whose it is, and the user finds them there by name.
 //! Must not read what they remember.
 
+use files::looks;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ impl Memory {
     /// The conversations that have memory, by name. None but the user's own memory lists them.
     pub fn conversations(&self) -> Vec<Conversation> {
         let Some(folder) = self.folders.conversations() else { return Vec::new() };
-        let entries = source::entries(&folder, MAX_CONVERSATIONS).unwrap_or_default();
+        let entries = looks::entries(&folder, MAX_CONVERSATIONS).unwrap_or_default();
         let found = entries.into_iter().filter_map(|entry| {
             let id = entry.file_name().into_string().ok()?;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

@@ -3,6 +3,7 @@
 
 mod places;
 
+use files::looks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -330,7 +331,7 @@ fn pointer(name: &str, text: &str) -> String {
 
 /// The Markdown files of a folder, without those in folders of it, sorted.
 fn markdown_files(folder: &Path) -> Vec<String> {
-    let entries = source::entries(folder, MAX_FILES).unwrap_or_default();
+    let entries = looks::entries(folder, MAX_FILES).unwrap_or_default();
     let mut names: Vec<String> = entries
         .into_iter()
         .filter_map(|entry| entry.file_name().into_string().ok())

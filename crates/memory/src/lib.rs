@@ -39,6 +39,7 @@ mod takeover;
 mod watching;
 mod writes;
 
+use files::looks;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -205,7 +206,7 @@ impl Memory {
 
     /// Reads what the folders hold now. A disk that does not answer is a warning.
     pub fn look(&mut self) -> Look {
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         let told = self.admit();
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));

@@ -1,6 +1,7 @@
 //! Reads the Markdown of memory folders. Files that did not change are not read again. A file that cannot be read is a warning, and
 //! the rest counts. Must not write, nor say which pages a session sees.
 
+use files::looks;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ impl Loader {
             let stamped = folder.and_then(|folder| stamped_files(scope, folder));
             let Some((found, warnings)) = stamped else {
                 // A project that is not there has nothing.
-                if !source::try_exists(path).is_ok_and(|exists| !exists) {
+                if !looks::try_exists(path).is_ok_and(|exists| !exists) {
                     let problem = "does not answer; what it holds is not read";
                     loaded.warnings.push(Warning::new("UNREADABLE", path, problem));
                 }
@@ -166,7 +167,7 @@ type Stamped = (String, PathBuf, Option<FileStamp>);
 /// The Markdown files of a scope with their states, and what is wrong; `None` if the disk does not answer. One look, since a look has
 /// its price.
 fn stamped_files(scope: Scope, folder: MemoryFolder) -> Option<(Vec<Stamped>, Vec<Warning>)> {
-    source::together(move || {
+    looks::together(move || {
         let mut warnings = Vec::new();
         // A link, or a folder into which others may put files.
         if let Err(error) = folder.place(scope.index_file(), false) {
@@ -205,7 +206,7 @@ fn markdown_files(
         files.truncate(MAX_FILES);
     }
     files.retain(|(_, path)| {
-        let is_open = source::metadata(path).is_ok_and(|found| private::is_open_to_all(&found));
+        let is_open = looks::metadata(path).is_ok_and(|found| private::is_open_to_all(&found));
         if is_open {
             let problem = "is not read: every user of the machine may change it";
             warnings.push(Warning::new("NOT_PRIVATE", path, problem));
@@ -215,7 +216,7 @@ fn markdown_files(
     if scope != Scope::Global {
         // A repository must not have other files read, of its own or not.
         files.retain(|(_, path)| {
-            let is_link = source::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+            let is_link = looks::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
             if is_link {
                 let problem = "is a link; it is not read";
                 warnings.push(Warning::new("LEADS_OUT", path, problem));
@@ -229,13 +230,13 @@ fn markdown_files(
 fn found_files(scope: Scope, folder: &Path, warnings: &mut Vec<Warning>) -> Vec<(String, PathBuf)> {
     if scope == Scope::Local {
         let path = folder.join(scope.index_file());
-        let found = source::symlink_metadata(&path).is_ok();
+        let found = looks::symlink_metadata(&path).is_ok();
         return found.then(|| (scope.index_file().to_owned(), path)).into_iter().collect();
     }
     let mut found = BTreeMap::new();
     let mut open = vec![(String::new(), folder.to_owned(), 0)];
     while let Some((within, folder, depth)) = open.pop() {
-        let entries = match source::entries(&folder, MAX_FILES) {
+        let entries = match looks::entries(&folder, MAX_FILES) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
@@ -281,7 +282,7 @@ fn follow_links(files: &mut [MemoryFile]) {
 /// The first [`MAX_BYTES`] of a file, up to the end of a line. `None` if they are no text.
 fn head(path: &Path) -> Option<String> {
     let path = path.to_owned();
-    let bytes = source::together(move || {
+    let bytes = looks::together(move || {
         let mut bytes = Vec::new();
         let file = std::fs::File::open(&path).ok()?;
         file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;

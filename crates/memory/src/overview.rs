@@ -1,5 +1,6 @@
 //! What a person sees of memory as a whole: its folders, files and pages, and how much of it the model has. Must not change anything.
 
+use files::looks;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -182,7 +183,7 @@ impl Memory {
             scope,
             folder: folder.map(ToOwned::to_owned),
             denied,
-            exists: folder.is_some_and(|folder| source::symlink_metadata(folder).is_ok()),
+            exists: folder.is_some_and(|folder| looks::symlink_metadata(folder).is_ok()),
             files,
             table: table.unwrap_or(TableState::None),
         })
@@ -190,7 +191,7 @@ impl Memory {
 }
 
 fn table_state(folder: &MemoryFolder, scope: Scope, rows: &[Row]) -> TableState {
-    if source::symlink_metadata(&folder.path_of(TABLE_FILE)).is_err() {
+    if looks::symlink_metadata(&folder.path_of(TABLE_FILE)).is_err() {
         return TableState::None;
     }
     let (known, findings) = table::read(folder);

@@ -1,6 +1,7 @@
 //! Pins: a cited file, found on disk, and the SHA-256 of what it said when an entry was written; later, whether it still says that.
 //! Line ends do not count: a checkout may change them. Must not know pages, nor keep a file's text.
 
+use files::looks;
 use source::ExcludedFiles;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ impl Places {
     /// file is also found by its name, or the end of its path, if only one in the project has that.
     pub(super) fn pin(&self, scope: Scope, file: &str, cite: &Cite, is_new: bool) -> Option<Pin> {
         let candidates = self.candidates(scope, file, cite);
-        let path = candidates.into_iter().find(|path| source::is_file(path));
+        let path = candidates.into_iter().find(|path| looks::is_file(path));
         let by_name = || self.by_name(scope, cite).filter(|_| is_new);
         let path = path.or_else(by_name)?;
         if self.is_memory(&path) {
@@ -233,7 +234,7 @@ impl Places {
         }
         let project = self.project.as_deref().filter(|_| scope != Scope::Conversation);
         let Some(project) = project else { return false };
-        match (source::canonicalize(project), source::canonicalize(path)) {
+        match (looks::canonicalize(project), looks::canonicalize(path)) {
             (Ok(project), Ok(path)) => path.starts_with(project),
             // Nothing is there: then it must be named within the project.
             (_, Err(_)) => path.starts_with(project) && !path.components().any(is_parent),
@@ -345,7 +346,7 @@ impl Checker {
         pinned: BTreeMap<PathBuf, Pinned>,
     ) -> BTreeMap<(PathBuf, Pin), CitedChange> {
         let paths: Vec<PathBuf> = pinned.keys().cloned().collect();
-        let stamps = source::each(paths, &|_| (), |path| source::stamp(path));
+        let stamps = looks::each(paths, &|_| (), |path| source::stamp(path));
         let mut known = HashMap::new();
         let mut unknown = Vec::new();
         for ((path, pinned), stamp) in pinned.iter().zip(stamps) {
@@ -358,7 +359,7 @@ impl Checker {
         }
         let asked = unknown.clone();
         let read =
-            source::each(unknown, &|_| (), |(path, pinned, places)| read(path, pinned, places));
+            looks::each(unknown, &|_| (), |(path, pinned, places)| read(path, pinned, places));
         let mut unstamped = HashMap::new();
         for ((path, ..), read) in asked.into_iter().zip(read) {
             match read.unwrap_or((None, Known::Unclear)) {

@@ -8,6 +8,7 @@ mod ranking;
 mod sessions;
 mod variants;
 
+use files::looks;
 use std::path::PathBuf;
 
 use self::corpus::Corpus;
@@ -200,7 +201,7 @@ impl Memory {
 
     /// Reads the memory files and takes in their words, unless nothing changed. Returns what was wrong with them.
     fn learn(&mut self) -> Vec<Warning> {
-        let bounded = source::bounded(LOOK);
+        let bounded = looks::bounded(LOOK);
         let Loaded { files, warnings } = self.loader.load(&self.folders);
         if self.recall.knows(&files) {
             return warnings;

@@ -1,6 +1,7 @@
 //! Scopes and their folders: whose memory there is, where it lives, and whether it may be looked at. Must not read what the files
 //! say, nor make a folder.
 
+use files::looks;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -150,7 +151,7 @@ impl Folders {
     pub(super) fn real_project(&self) -> Option<&Path> {
         if self.real.get().is_none() {
             let project = self.project.as_deref()?.parent()?.parent()?;
-            let real = source::canonicalize(project).ok()?;
+            let real = looks::canonicalize(project).ok()?;
             drop(self.real.set(real));
         }
         self.real.get().map(PathBuf::as_path)

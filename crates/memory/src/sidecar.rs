@@ -8,6 +8,7 @@
 pub(crate) mod lines;
 mod lock;
 
+use files::looks;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -176,14 +177,14 @@ impl MemoryFolder {
         let unusable =
             |code, words: String| Found::Unusable(Finding::new(code, words).at(&named, None));
         let asked = (self.clone(), name.to_owned());
-        let state = source::together(move || {
+        let state = looks::together(move || {
             let place = asked.0.place(&asked.1, false)?;
             Ok(place.map_or(FileState::Missing, |place| place.state(MAX_FILE_BYTES)))
         });
         let state = match state {
             Some(Ok(state)) => state,
             Some(Err(error)) => return Found::Unusable(finding_of(&error)),
-            None => FileState::Unreadable { reason: source::no_answer().to_string() },
+            None => FileState::Unreadable { reason: looks::no_answer().to_string() },
         };
         match state {
             FileState::Text { text, .. } => Found::Text(text),
@@ -313,13 +314,13 @@ impl MemoryFolder {
 
     fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let asked = (self.clone(), name.to_owned());
-        let read = source::together(move || {
+        let read = looks::together(move || {
             let Some(place) = asked.0.place(&asked.1, false)? else { return Ok(Held::Missing) };
             let read = place.folder.read(&place.name, MAX_FILE_BYTES);
             read.map_err(|source| place.failed("read", source))
         });
         let failed = |source| failed("read", self.path_of(name), source);
-        match read.unwrap_or_else(|| Err(failed(source::no_answer())))? {
+        match read.unwrap_or_else(|| Err(failed(looks::no_answer())))? {
             Held::Bytes(bytes) => Ok(bytes),
             Held::Missing => Ok(Vec::new()),
             Held::TooLarge(_) => Err(failed(ErrorKind::FileTooLarge.into())),

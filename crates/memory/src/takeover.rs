@@ -1,6 +1,7 @@
 //! What earlier versions kept in a project's memory folder, beside the Markdown, and what is kept in the user's own folder now: taken over
 //! once where it is this person's own, else named and not read. Must not read anything else of the project.
 
+use files::looks;
 use std::path::Path;
 
 use super::facts::LOCAL_FACTS_FILE;
@@ -18,13 +19,13 @@ use store::slashed;
 pub(super) fn take_over(folders: &Folders, access: Option<&StoreAccess>) -> Option<Warning> {
     let folder = folders.memory_folder(Scope::Project)?;
     let journal = folder.path().join(JOURNAL_FILE);
-    if source::symlink_metadata(&journal).is_err() {
+    if looks::symlink_metadata(&journal).is_err() {
         return None;
     }
     let real = folders.real_project()?;
     let is_own = held_by_git(real, &real.join(".pi/memory").join(JOURNAL_FILE)) != Some(true)
         && access.is_some_and(|access| is_known(access, real));
-    let is_new = source::symlink_metadata(&folder.path_of(JOURNAL_FILE)).is_err();
+    let is_new = looks::symlink_metadata(&folder.path_of(JOURNAL_FILE)).is_err();
     if is_own && is_new && taken(&folder, real).is_some() {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Traces: what was decided about memory and which memory faults happened, as JSON Lines of bounded size in the user's own folder, each
 //! with an ID. What cannot be written is kept while the process runs. Must not decide anything, nor make a folder.
 
+use files::looks;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -170,7 +171,7 @@ impl Traces {
 fn folder(folders: &Folders) -> Option<MemoryFolder> {
     let scopes = [Scope::Project, Scope::Global, Scope::Conversation].into_iter();
     let mut made = scopes.filter_map(|scope| folders.memory_folder(scope));
-    made.find(|folder| source::try_exists(folder.path()).unwrap_or(false))
+    made.find(|folder| looks::try_exists(folder.path()).unwrap_or(false))
 }
 
 /// Appends a trace to the file, of which the older half goes where it is full. `None` if that is not possible. Takes no lock: what two

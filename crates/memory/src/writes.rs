@@ -1,5 +1,6 @@
 //! What a host calls to write memory: staging, flushing, and the checks of its own tools. Must not know how a flush works.
 
+use files::looks;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -194,7 +195,7 @@ impl Memory {
 
     /// The model that its user named to propose entries, as `captureModel`; `None`: nothing is proposed.
     pub fn capture_model(&mut self) -> Option<CaptureModel> {
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         self.admit();
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
@@ -232,7 +233,7 @@ impl Memory {
         for file in look.files.into_iter().filter(|file| !file.is_index()) {
             here.topics.insert((file.scope, file.file), file.text);
         }
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         for (scope, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
             for operation in journal.operations().filter(|one| !one.status.is_settled()) {
@@ -268,7 +269,7 @@ impl Memory {
 
     /// What waits in each folder; without those in which nothing does.
     pub fn waiting(&mut self) -> Vec<Waiting> {
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         self.admit();
         let waiting = self.memory_folders().into_iter().map(|(scope, folder)| {
             let (journal, _) = Journal::read(&folder);
@@ -293,7 +294,7 @@ impl Memory {
         scope: Option<Scope>,
         accepts: bool,
     ) -> Result<Scope> {
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         self.admit();
         let waits = |folder: &MemoryFolder| {
             let (journal, _) = Journal::read(folder);
@@ -322,7 +323,7 @@ impl Memory {
     ///
     /// `cwd`: the working folder, from which relative paths count.
     pub fn check_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         // Before every tool call of a host: whether the project counts is asked only where it matters.
         if !guard::writes_memory(&self.folders, cwd, tool, args) {
             return None;
@@ -341,7 +342,7 @@ impl Memory {
 
     /// What the model should know of the memory files that a call wrote, one line for each finding; `None` if there is nothing.
     pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let limits = Limits::of(&settings::load_memory(global, project).0);
@@ -382,7 +383,7 @@ impl Memory {
                 one.at(&file.path, line)
             }));
         }
-        let _bounded = source::bounded(LOOK);
+        let _bounded = looks::bounded(LOOK);
         for (_, folder) in self.memory_folders() {
             found.extend(Journal::read(&folder).1);
         }

@@ -1,5 +1,6 @@
 //! Reads settings from their files and checks them.
 
+use files::looks;
 use std::path::{Path, PathBuf};
 
 use base::error::{Error, Result};
@@ -132,8 +133,7 @@ fn read_values(
 /// Refuses a project's file if it is a link, or one of the folders above it is: a clone could have brought it, to have another file read.
 /// `count`: how many parts of the path are the project's.
 pub(crate) fn refuse_links(path: &Path, count: usize) -> Result<()> {
-    let is_link =
-        |part: &Path| source::symlink_metadata(part).is_ok_and(|found| found.is_symlink());
+    let is_link = |part: &Path| looks::symlink_metadata(part).is_ok_and(|found| found.is_symlink());
     if path.ancestors().take(count).any(is_link) {
         let problem = "it is a link, or lies behind one".to_owned();
         return Err(Error::InvalidSettings { path: path.to_owned(), problem });

@@ -8,6 +8,7 @@
 mod brought;
 mod repository;
 
+use files::looks;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -157,7 +158,7 @@ impl TrustBook {
     pub fn answer(&self, project: &Path, trusted: Option<bool>, now: Timestamp) -> Result<PathBuf> {
         let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
         // An answer may be taken back of a project that is gone.
-        let real = match source::canonicalize(project) {
+        let real = match looks::canonicalize(project) {
             Err(error) if trusted.is_none() && error.kind() == ErrorKind::NotFound => {
                 source::canonical_path(project)
             }
@@ -233,7 +234,7 @@ impl TrustBook {
 
     fn written(&self, project: &Path) -> Vec<Written> {
         let folder = self.kept_folder(project);
-        let read = source::together(move || {
+        let read = looks::together(move || {
             HeldFolder::open(&folder, Access::Private)?.read(WRITTEN_FILE, MAX_BYTES)
         });
         let Some(Ok(Held::Bytes(bytes))) = read else { return Vec::new() };
@@ -243,8 +244,8 @@ impl TrustBook {
 
     fn answers(&self) -> Result<Answers> {
         let asked = self.clone();
-        let read = source::together(move || asked.read_answers());
-        read.unwrap_or_else(|| Err(self.failed("read", source::no_answer())))
+        let read = looks::together(move || asked.read_answers());
+        read.unwrap_or_else(|| Err(self.failed("read", looks::no_answer())))
     }
 
     fn read_answers(&self) -> Result<Answers> {
@@ -279,7 +280,7 @@ impl TrustBook {
 /// # Errors
 /// `FILE` if there is no such folder; as [`TrustBook::standing`].
 pub fn look_at_project(book: &TrustBook, project: &Path) -> Result<(PathBuf, Standing, Brought)> {
-    let found = source::canonicalize(project);
+    let found = looks::canonicalize(project);
     let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
     let real = found.map_err(failed)?;
     let brought = Brought::of(&real);

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use config::{Exclude, wildcard};
 
-use super::{canonical_path, looks};
+use super::canonical_path;
+use files::looks;
 
 /// Most entries of folders that are looked at for one question.
 const MAX_ENTRIES: usize = 10_000;

@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::looks;
 use super::stamp::{is_fresh, root_depth, stamp_of};
 use base::object::{FileStamp, Hash};
+use files::looks;
 
 /// How many times to read a file that changes while it is read.
 const ATTEMPTS: u32 = 3;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
-use super::looks;
+use files::looks;
 
 /// Whether a file below `root` is ignored: the nearest `.gitignore` that speaks of it, or of a folder above it, decides; after all of them
 /// `.git/info/exclude` of `root`.

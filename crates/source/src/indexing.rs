@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::file::{FileReading, FileState, look_at_excluded, read_file};
 use super::location::Location;
-use super::looks;
 use base::error::Result;
 use base::object::FileStamp;
 use base::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
+use files::looks;
 use store::{MOVED_FROM, Store, Version};
 
 /// Fields that come from reading the file. All others stay: they are a person's, such as `view`, or say where the

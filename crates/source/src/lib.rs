@@ -16,7 +16,6 @@ mod ignored;
 mod index;
 mod indexing;
 mod location;
-mod looks;
 mod mounts;
 mod names;
 mod namespace;
@@ -33,26 +32,17 @@ pub use batch::IndexedFile;
 pub use commands::{NamesInCommand, names_in, names_in_program};
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::ExcludedFiles;
-pub use file::{FileReading, FileState, obstacle, read_bytes, read_file};
-pub use file::{is_absence, unanswered};
+pub use file::{FileReading, FileState, is_absence, obstacle, read_bytes, read_file, unanswered};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use ignored::is_ignored;
 pub use index::{IndexOptions, IndexReport, index_files, index_paths};
 pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
 pub use location::Location;
-pub use looks::{Bounded, Patience, ThreadClock, bounded, busy, is_silent, silent_places};
-pub use looks::{
-    canonicalize, each, entries, is_file, metadata, no_answer, symlink_metadata, together,
-    try_exists,
-};
 pub use names::Place;
 pub use namespace::Namespace;
 pub use path::{canonical_path, read_path, resolve_path};
 pub use renames::renames;
 pub use stamp::{appeared_since, is_mounted, stamp};
-pub use tracker::{
-    PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
-    Watching,
-};
-pub use tracking::{Locate, Tracking, TrackingEvent, TrackingOptions};
+pub use tracker::{PollReason, Signal, Tracker, TrackerOptions, TrackerStatus, Watching};
+pub use tracking::{TrackingEvent, TrackingOptions};
 pub use walk::{Problem, files_under};

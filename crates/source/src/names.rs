@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Namespace, looks};
+use super::Namespace;
 use base::error::{Error, Result};
 use base::object::VersionSelector;
 use base::path::absolute_path;
+use files::looks;
 use store::{Named, Store, Version};
 
 /// How long a disk has to say where a path leads.

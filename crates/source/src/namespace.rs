@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::canonical_path;
 use super::location::Location;
-use super::looks;
 use super::mounts::{Mounts, joined};
 use super::spelling::Spelling;
 use super::volumes::Volumes;
@@ -16,6 +15,7 @@ use base::error::Result;
 use base::object::Hash;
 use base::path::AbsolutePath;
 use config::MountMapping;
+use files::looks;
 
 /// Most links followed in one path; operating systems have the same limit.
 const MAX_LINKS: u32 = 40;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::looks;
 use base::error::{Error, Result};
 use base::path::{expand_tilde, without_dots};
+use files::looks;
 
 /// Most dangling symlinks followed in a row; operating systems have the same limit.
 const MAX_LINKS: u32 = 40;

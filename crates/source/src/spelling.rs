@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::looks;
 use base::path::comparison_key;
+use files::looks;
 
 /// Most folders whose case rule is remembered.
 const MAX_FOLDERS: usize = 10_000;

@@ -6,8 +6,8 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::looks;
 use base::object::{FileStamp, Timestamp};
+use files::looks;
 
 /// A file changed this recently may change again without a new modification time: FAT, the coarsest common
 /// filesystem, counts in steps of 2 s.

@@ -2,7 +2,7 @@
 //!
 //! A tracker watches the folders of its files rather than the files, so that a file survives being replaced. Where
 //! the system cannot watch, it polls. Pending work is a set of files, never a queue of events. Reads no file and
-//! knows no store; that is the job of [`super::Tracking`].
+//! knows no store; that is the job of `tracking` beside it.
 
 mod barrier;
 #[cfg(test)]
@@ -17,11 +17,13 @@ mod round;
 mod signal;
 
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::ThreadId;
 use std::time::Duration;
 
-pub use event::{PollReason, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus, Watching};
+pub use event::{PollReason, TrackerOptions, TrackerStatus, Watching};
+pub(super) use event::{TrackerEvent, TrackerReply};
 pub use signal::Signal;
 
 use barrier::Barrier;
@@ -36,7 +38,9 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Tracker {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: ThreadId,
+    /// Its other end goes with the thread, however that ends.
+    ended: Mutex<Receiver<()>>,
 }
 
 impl Tracker {
@@ -47,7 +51,7 @@ impl Tracker {
     ///
     /// # Errors
     /// `FILE` if the system gives no thread. That it does not watch is no error: files are polled, and an event says so.
-    pub fn start(
+    pub(super) fn start(
         options: TrackerOptions,
         on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply + Send + 'static,
     ) -> Result<Self> {
@@ -63,11 +67,15 @@ impl Tracker {
             shared.set_barrier(barrier);
         }
         let runs = Arc::clone(&shared);
+        let (end, ended) = channel::<()>();
         let thread = std::thread::Builder::new()
             .name("palimpsest tracker".to_owned())
-            .spawn(move || engine::run(&runs, folders, on_event))
+            .spawn(move || {
+                let _end = end;
+                engine::run(&runs, folders, on_event);
+            })
             .map_err(|source| Error::File { act: "watch", path: PathBuf::new(), source })?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { shared, thread: thread.thread().id(), ended: Mutex::new(ended) })
     }
 
     /// Tracks files by their canonical paths on this machine. Each is reported once as attached, deleted or orphaned.
@@ -111,14 +119,11 @@ impl Tracker {
     /// answer, is left to itself after 1 s.
     pub fn close(&self) {
         self.shared.close();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends after the call.
-        if let Some(thread) =
-            thread.filter(|thread| thread.thread().id() != std::thread::current().id())
-            && self.shared.wait_for_end(LONGEST_END)
-        {
-            // A panic of `on_event` was reported where it happened.
-            let _ = thread.join();
+        if self.thread != std::thread::current().id() {
+            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            // Nothing is ever sent. What hangs ends later.
+            let _ = ended.recv_timeout(LONGEST_END);
         }
     }
 }

@@ -8,28 +8,22 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Location;
 use super::batch::{Batch, IndexedFile, Look, Written};
 use super::file::FileState;
 use super::indexing::{self, IndexOutcome};
-use super::tracker::{
-    PollReason, Signal, Tracker, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus,
-};
+use super::tracker::{PollReason, Tracker, TrackerEvent, TrackerOptions, TrackerReply};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId};
 use config::Exclude;
 use store::Store;
 
-/// Maps a path of this machine to its filesystem and its path there.
-pub type Locate = Arc<dyn Fn(&Path) -> Location + Send + Sync>;
-
 /// How tracked files become versions.
 #[derive(Clone)]
 pub struct TrackingOptions {
-    /// Where a path that is opened here belongs in the store.
-    pub locate: Locate,
+    /// Where a path that is opened here belongs in the store: its filesystem, and its path there.
+    pub locate: Arc<dyn Fn(&Path) -> Location + Send + Sync>,
     /// Largest file whose text is stored, in bytes; of larger files only metadata is.
     pub max_text_bytes: u64,
     /// Files of which only path and size are stored.
@@ -113,65 +107,26 @@ pub enum TrackingEvent {
     },
 }
 
-/// Tracked files of a store, until this is closed or dropped or the store is closed.
-#[derive(Debug)]
-pub struct Tracking {
-    tracker: Tracker,
-}
-
-impl Tracking {
-    /// Starts without files. Calls `on_event` on a thread of its own, one call at a time, after the reported versions
-    /// were written.
+impl Tracker {
+    /// Starts without files, and keeps those that are tracked up to date in a store until it is closed. Calls `on_event` on a thread of
+    /// its own, one call at a time, after the reported versions were written; a file is reported once it was indexed.
     ///
     /// # Errors
-    /// As [`Tracker::start`].
-    pub fn start(
+    /// As [`Self::start`].
+    pub fn of_store(
         store: Store,
         options: TrackingOptions,
         mut on_event: impl FnMut(Vec<TrackingEvent>) + Send + 'static,
     ) -> Result<Self> {
         let tracker = options.tracker.clone();
         let mut writer = Writer { store, options, moves: HashMap::new(), orphans: HashSet::new() };
-        let tracker = Tracker::start(tracker, move |events| {
+        Self::start(tracker, move |events| {
             let (told, reply) = writer.take(events);
             if !told.is_empty() {
                 on_event(told);
             }
             reply
-        })?;
-        Ok(Self { tracker })
-    }
-
-    /// Tracks files by their canonical paths on this machine. Each is indexed and reported once. Files that are
-    /// tracked already stay as they are.
-    pub fn track(&self, paths: impl IntoIterator<Item = PathBuf>) {
-        self.tracker.track(paths);
-    }
-
-    /// Stops tracking files. Ignores unknown paths.
-    pub fn untrack<'a>(&self, paths: impl IntoIterator<Item = &'a PathBuf>) {
-        self.tracker.untrack(paths);
-    }
-
-    /// As [`Tracker::report`].
-    pub fn report(&self, signals: impl IntoIterator<Item = Signal>) {
-        self.tracker.report(signals);
-    }
-
-    /// Waits until everything that happened to tracked files before this call is in the store; as
-    /// [`Tracker::settle`].
-    pub fn settle(&self, timeout: Duration) -> bool {
-        self.tracker.settle(timeout)
-    }
-
-    /// The tracker's current state.
-    pub fn status(&self) -> TrackerStatus {
-        self.tracker.status()
-    }
-
-    /// Stops watching and ends the threads; `on_event` is not called again. Idempotent.
-    pub fn close(&self) {
-        self.tracker.close();
+        })
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::looks;
 use base::object::Hash;
+use files::looks;
 use files::mount_table::{Mounted, mounts, unescaped};
 
 /// Types of filesystems that are created for each container, or hold nobody's files.

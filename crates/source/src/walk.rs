@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::file::in_words;
-use super::looks;
 use base::error::{Error, Result};
+use files::looks;
 use store::slashed;
 
 /// The problem reported for FIFOs, sockets and devices.

@@ -1,10 +1,11 @@
 //! How long a session waits for disks and other processes, and what of them does not answer.
 
+use files::looks;
 use std::time::Duration;
 
 use super::LiveSession;
 use crate::Notice;
-use source::Bounded;
+use files::looks::Bounded;
 
 impl LiveSession {
     /// How long a call waits for others before it is given up.
@@ -14,12 +15,12 @@ impl LiveSession {
 
     /// Gives looks at files a deadline while the result lives.
     pub(super) fn bounded(&self) -> Bounded {
-        source::bounded(self.options.look_deadline())
+        looks::bounded(self.options.look_deadline())
     }
 
     /// Notes which places do not answer, and which do again.
     pub(super) fn hear_of_silence(&mut self) {
-        let silent = source::silent_places();
+        let silent = looks::silent_places();
         let before = std::mem::replace(&mut self.silent, silent);
         let fell = self.silent.iter().filter(|place| !before.contains(place));
         let fell = fell.map(|place| Notice::Silent { place: place.display().to_string() });

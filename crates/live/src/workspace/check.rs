@@ -3,6 +3,7 @@
 //!
 //! `refresh`, `seen_files` and `reconcile` choose the files and decide what to say. Must not tell the model of anything.
 
+use files::looks;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -85,7 +86,7 @@ impl Workspace {
         let of = known.len() as u64;
         let on_progress = |files: usize| progress(Progress { files: files as u64, of });
         let files: Vec<ObjectId> = known.iter().map(|file| file.object.clone()).collect();
-        let differs = source::each(known, &on_progress, KnownFile::differs);
+        let differs = looks::each(known, &on_progress, KnownFile::differs);
         // What did not answer is not known to be as it was.
         let differing =
             files.into_iter().zip(differs).filter(|(_, differs)| differs.unwrap_or(true));

@@ -4,6 +4,7 @@
 //! Every path goes through here. A path that a model writes is the agent's, so this process never opens it as it is, but at
 //! [`Location::open`]. Must not record what it finds.
 
+use files::looks;
 use source::ExcludedFiles;
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -102,7 +103,7 @@ impl Disk {
             return self.namespace.locate(path);
         }
         let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
-        let found = source::together(move || namespace.locate(&asked));
+        let found = looks::together(move || namespace.locate(&asked));
         // Else what did not answer is known by now, and its path is taken as it is.
         found.unwrap_or_else(|| self.namespace.locate(path))
     }
@@ -155,7 +156,7 @@ impl Disk {
         }
         let (namespace, id, path) =
             (Arc::clone(&self.namespace), filesystem_id.to_owned(), PathBuf::from(path));
-        source::together(move || namespace.known(&id, &path)).unwrap_or_else(direct)
+        looks::together(move || namespace.known(&id, &path)).unwrap_or_else(direct)
     }
 
     /// Where the path of a known file leads now: a link may have taken the file's place.
@@ -289,19 +290,19 @@ impl Disk {
             return look(&self.namespace, &self.exclude);
         }
         let (namespace, exclude) = (Arc::clone(&self.namespace), Arc::clone(&self.exclude));
-        source::together(move || look(&namespace, &exclude)).unwrap_or(false)
+        looks::together(move || look(&namespace, &exclude)).unwrap_or(false)
     }
 
     /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
     pub(crate) fn regular_file(&self, path: &Path) -> Option<Location> {
         let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
-        let found = source::together(move || {
+        let found = looks::together(move || {
             if !namespace.is_here() {
                 return Some(namespace.locate(&asked))
-                    .filter(|file| file.open.as_deref().is_some_and(source::is_file));
+                    .filter(|file| file.open.as_deref().is_some_and(looks::is_file));
             }
             // The system follows links before it takes `..` out, and a path of a command may hold both.
-            let path = source::is_file(&asked).then(|| source::canonicalize(&asked).ok());
+            let path = looks::is_file(&asked).then(|| looks::canonicalize(&asked).ok());
             path.flatten().map(|path| namespace.locate(&path))
         });
         found.flatten()
@@ -311,7 +312,7 @@ impl Disk {
     pub(crate) fn obstacle_given(&self, given: &str) -> Option<String> {
         let location = self.location(&self.resolve(given).ok()?);
         let open = location.open.as_deref()?;
-        let is_there = match source::symlink_metadata(open) {
+        let is_there = match looks::symlink_metadata(open) {
             Ok(_) => true,
             Err(error) => error.kind() == ErrorKind::PermissionDenied,
         };
@@ -331,7 +332,7 @@ impl Disk {
 
     /// Whether there is something at an agent's absolute path.
     pub(crate) fn is_there(&self, path: &Path) -> bool {
-        self.location(path).open.is_some_and(|open| source::try_exists(&open).unwrap_or(false))
+        self.location(path).open.is_some_and(|open| looks::try_exists(&open).unwrap_or(false))
     }
 
     /// Reads the file at a place. An excluded file is not opened.
@@ -347,7 +348,7 @@ impl Disk {
             let (location, is_there) = place.as_ref()?;
             Some((location.clone(), self.is_excluded_at(location))).filter(|_| *is_there)
         });
-        let readings = source::each(asked.collect(), &|_| {}, move |place| match place {
+        let readings = looks::each(asked.collect(), &|_| {}, move |place| match place {
             Some((location, is_excluded)) => source::look(location, *is_excluded, max_bytes),
             None => FileReading { state: FileState::Missing, stamp: None },
         });

@@ -8,6 +8,7 @@ mod places;
 mod search;
 mod stored;
 
+use files::looks;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -186,7 +187,7 @@ impl Workspace {
     fn has_gone(&self, journal: &Journal, object: &ObjectId, location: &Location) -> Result<bool> {
         let Some(open) = &location.open else { return Ok(false) };
         if source::stamp(open).is_some() {
-            let is_link = source::symlink_metadata(open).is_ok_and(|found| found.is_symlink());
+            let is_link = looks::symlink_metadata(open).is_ok_and(|found| found.is_symlink());
             return Ok(is_link && self.disk.led_to(location).id()? != *object);
         }
         let state = source::look(location, false, 0).state;

@@ -13,7 +13,7 @@ use crate::Notice;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::ObjectId;
-use source::{PollReason, TrackerOptions, Tracking, TrackingEvent, TrackingOptions};
+use source::{PollReason, Tracker, TrackerOptions, TrackingEvent, TrackingOptions};
 
 /// Reports of one kind that are kept for the next call. The check before the call finds further moves.
 const MAX_KEPT: usize = 1_000;
@@ -21,7 +21,7 @@ const MAX_KEPT: usize = 1_000;
 /// A session's tracker.
 #[derive(Debug)]
 pub(super) struct Tracked {
-    tracking: Tracking,
+    tracking: Tracker,
     /// Number of files that the tracker has, of those that the model saw.
     handed: usize,
     kept: Arc<Mutex<Kept>>,
@@ -65,7 +65,7 @@ impl Workspace {
         };
         let kept = Arc::<Mutex<Kept>>::default();
         let keeper = Arc::clone(&kept);
-        let tracking = Tracking::start(journal.store().clone(), options, move |events| {
+        let tracking = Tracker::of_store(journal.store().clone(), options, move |events| {
             let mut kept = lock(&keeper);
             for event in events {
                 kept.keep(event);

@@ -8,9 +8,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use config::Settings;
+use files::looks::silent_places;
 use live::{Notice, Wanted};
 use serde_json::json;
-use source::{TrackerOptions, silent_places};
+use source::TrackerOptions;
 use tempfile::TempDir;
 
 use crate::child::only;

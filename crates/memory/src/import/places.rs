@@ -1,6 +1,7 @@
 //! Where other programs keep what they remember of a project. Only looks. Claude Code's rules are not documented: they come from its
 //! users' findings and from recorded folders.
 
+use files::looks;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -53,7 +54,7 @@ fn folder_of(projects: &Path, root: &Path) -> Option<PathBuf> {
     }
     // The hash behind it depends on what Claude Code runs on.
     let beginning = format!("{}-", &name[..MAX_NAME]);
-    let entries = source::entries(projects, 100_000).ok()?;
+    let entries = looks::entries(projects, 100_000).ok()?;
     let mut found = entries
         .into_iter()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&beginning));

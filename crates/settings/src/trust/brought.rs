@@ -1,6 +1,7 @@
 //! What a project has in `.pi` that would count: Markdown, settings and facts of memory, and settings of Palimpsest. Must not say what any
 //! of it says.
 
+use files::looks;
 use std::path::Path;
 
 use base::object::Hash;
@@ -28,7 +29,7 @@ impl Brought {
     /// Looks at a project by its real path. A disk that does not answer has something that nobody knows.
     pub fn of(project: &Path) -> Self {
         let asked = project.to_owned();
-        let found = source::together(move || found_in(&asked));
+        let found = looks::together(move || found_in(&asked));
         let mut files = found.unwrap_or_else(|| vec![("memory".to_owned(), None)]);
         files.sort();
         Self { files }

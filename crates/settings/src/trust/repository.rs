@@ -1,6 +1,7 @@
 //! What stands at a project's path, so that another repository, or one of another user, is not taken for the one that was trusted; and
 //! whether git may have a file there. Reads git's own files, and runs nothing. Must not say what follows from them.
 
+use files::looks;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub(super) struct Identity {
 impl Identity {
     /// What stands at a real path now.
     pub(super) fn of(project: &Path) -> Self {
-        let (owner, inode) = source::metadata(project).map_or((0, 0), |found| owner_of(&found));
+        let (owner, inode) = looks::metadata(project).map_or((0, 0), |found| owner_of(&found));
         Self { owner, origin: origin_of(project), inode }
     }
 
@@ -87,7 +88,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 /// The root of the repository that a folder is in, and its git folder.
 fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let root =
-        folder.ancestors().find(|above| source::symlink_metadata(&above.join(".git")).is_ok())?;
+        folder.ancestors().find(|above| looks::symlink_metadata(&above.join(".git")).is_ok())?;
     let git = root.join(".git");
     match text_of(&git) {
         // A worktree, or a submodule.
@@ -116,7 +117,7 @@ enum Found {
 }
 
 fn read_bytes(path: &Path, max_bytes: u64) -> Found {
-    match source::symlink_metadata(path) {
+    match looks::symlink_metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,
         Ok(found) if found.is_file() && found.len() <= max_bytes => {
             match source::read_bytes(path) {

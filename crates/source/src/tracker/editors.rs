@@ -11,7 +11,7 @@ use notify::event::{EventKind, ModifyKind, RenameMode};
 use serde_json::Value;
 
 use super::{Watching, signal};
-use crate::{Location, Tracking, TrackingEvent, TrackingOptions, canonical_path};
+use crate::{Location, Tracker, TrackingEvent, TrackingOptions, canonical_path};
 use base::object::AsOf;
 use store::Store;
 
@@ -110,7 +110,7 @@ fn play(recording: &Recording, watching: Watching) -> (Vec<String>, Vec<Option<S
     options.tracker.absence = Duration::from_millis(300);
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
-    let tracking = Tracking::start(store.clone(), options, move |events| {
+    let tracking = Tracker::of_store(store.clone(), options, move |events| {
         heard.lock().unwrap().extend(events);
     });
     let tracking = tracking.unwrap();

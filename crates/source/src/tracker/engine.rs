@@ -10,9 +10,9 @@ use super::barrier::{self, Barrier};
 use super::folders::Folders;
 use super::look::{Look, Seen, look};
 use super::roster::Roster;
-use super::round::{FolderState, FolderTask, Round, Task};
+use super::round::{FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
-use crate::looks;
+use files::looks;
 
 /// How long a look at a file may wait.
 const LOOK: Duration = Duration::from_millis(500);
@@ -38,8 +38,6 @@ struct State {
     /// The newest barrier that was reported.
     barrier: u64,
     is_closed: bool,
-    /// Whether the thread has ended.
-    is_ended: bool,
 }
 
 impl Shared {
@@ -49,7 +47,6 @@ impl Shared {
             sleeps_until: Duration::MAX,
             barrier: 0,
             is_closed: false,
-            is_ended: false,
         };
         Self {
             started: clock(),
@@ -119,13 +116,6 @@ impl Shared {
         if let Some(barrier) = self.barrier() {
             barrier.close();
         }
-    }
-
-    /// Waits until the thread has ended; returns whether that took no longer than `timeout`.
-    pub(super) fn wait_for_end(&self, timeout: Duration) -> bool {
-        let state = self.lock();
-        let waited = self.rest.wait_timeout_while(state, timeout, |state| !state.is_ended);
-        waited.unwrap_or_else(PoisonError::into_inner).0.is_ended
     }
 
     fn is_closed(&self) -> bool {
@@ -198,7 +188,6 @@ pub(super) fn run(
     mut folders: Folders,
     mut on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
 ) {
-    let _ended = Ended(shared);
     let _bounded = looks::bounded(LOOK);
     if shared.barrier().is_some() {
         barrier::remove_leftovers();
@@ -211,16 +200,6 @@ pub(super) fn run(
         let mut events = Vec::new();
         shared.change(|roster, now| roster.end_round(now, &mut events));
         tell(shared, events, &mut on_event);
-    }
-}
-
-/// Says that the thread has ended, however it did.
-struct Ended<'a>(&'a Shared);
-
-impl Drop for Ended<'_> {
-    fn drop(&mut self) {
-        self.0.lock().is_ended = true;
-        self.0.rest.notify_all();
     }
 }
 
@@ -248,20 +227,12 @@ fn check_folders(
         return Vec::new();
     }
     let checked = folders.check(tasks);
-    let before: HashMap<&Path, Option<&FolderState>> =
-        tasks.iter().map(|task| (task.path.as_path(), task.state.as_ref())).collect();
     let mut polled: HashMap<PollReason, Vec<PathBuf>> = HashMap::new();
-    for (path, state, _) in &checked {
-        let is_new = before.get(path.as_path()).is_some_and(|before| *before != Some(state));
-        if let FolderState::Polled(reason) = state
-            && is_new
-        {
-            polled.entry(reason.clone()).or_default().push(path.clone());
-        }
-    }
     shared.change(|roster, now| {
         for (path, state, identity) in checked {
-            roster.folder_checked(&path, (state, identity), now);
+            if let Some(reason) = roster.folder_checked(&path, (state, identity), now) {
+                polled.entry(reason).or_default().push(path);
+            }
         }
     });
     polled.into_iter().map(|(reason, folders)| TrackerEvent::Polling { folders, reason }).collect()

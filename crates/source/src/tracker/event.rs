@@ -54,7 +54,7 @@ pub enum Watching {
 /// What a tracker found. A reported file should be read again: the same change may be reported twice, but none is
 /// missed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TrackerEvent {
+pub(crate) enum TrackerEvent {
     /// A file that was to be tracked exists and is watched from now on.
     Attached {
         /// The file.
@@ -119,7 +119,7 @@ pub enum TrackerEvent {
 
 /// The listener's reply: files to check again and files to start tracking.
 #[derive(Debug, Clone, Default)]
-pub struct TrackerReply {
+pub(crate) struct TrackerReply {
     /// Files that the listener could not process. They are reported again, as attached, deleted or orphaned, after
     /// one poll interval.
     pub again: Vec<PathBuf>,

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::file::{self, FileState};
-use crate::looks;
 use crate::stamp::{is_fresh, stamp_of};
 use base::object::FileStamp;
+use files::looks;
 
 /// What is at the path of a tracked file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::look::{FolderIdentity, Look, Seen};
 use super::moves::Moves;
 use super::round::{Doubt, FolderState, FolderTask, Round, State, Task, Weight};
-use super::{Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
+use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
 
 mod doubts;
 
@@ -261,21 +261,23 @@ impl Roster {
         self.soonest
     }
 
-    /// Records what was found of a folder. Doubts its files if it is another folder or was watched anew.
+    /// Records what was found of a folder, and doubts its files. Returns why it is polled, if it was not for that reason before.
     pub(super) fn folder_checked(
         &mut self,
         path: &Path,
         found: (FolderState, Option<FolderIdentity>),
         now: Duration,
-    ) {
-        let Some(folder) = self.folders.get_mut(path) else { return };
-        folder.watch = found.0;
+    ) -> Option<PollReason> {
+        let folder = self.folders.get_mut(path)?;
+        let before = std::mem::replace(&mut folder.watch, found.0);
+        let news = if before == folder.watch { None } else { folder.watch.poll_reason() };
         // The identity of a folder that is gone shows later whether its filesystem is gone too.
         folder.identity = found.1.or(folder.identity);
         let names: Vec<OsString> = folder.files.keys().cloned().collect();
         for name in names {
             self.doubt(&path.join(name), Weight::Check, now, now);
         }
+        news
     }
 
     /// Resolves the doubt about a file. `moved`: where the file is now, if it moved.

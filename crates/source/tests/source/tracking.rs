@@ -12,7 +12,7 @@ use crate::tracked::{FILESYSTEM, PATIENCE, Tracked};
 use base::object::{AsOf, Hash, Timestamp};
 use config::Exclude;
 use source::{
-    FileReading, FileState, Latest, Location, Signal, Tracking, TrackingEvent, TrackingOptions,
+    FileReading, FileState, Latest, Location, Signal, Tracker, TrackingEvent, TrackingOptions,
     Watching, canonical_path, index,
 };
 use store::{Expected, Store};
@@ -508,7 +508,7 @@ fn settling_waits_for_a_file_that_was_found_moved_and_deleted_meanwhile() {
     options.tracker.watching = Watching::Reported;
     let (found, is_found) = mpsc::channel();
     let (goes_on, may_go_on) = mpsc::channel::<()>();
-    let tracking = Tracking::start(store.clone(), options, move |events| {
+    let tracking = Tracker::of_store(store.clone(), options, move |events| {
         if events.iter().any(|event| matches!(event, TrackingEvent::Moved { .. })) {
             found.send(()).unwrap();
             may_go_on.recv().unwrap();

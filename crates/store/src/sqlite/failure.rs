@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::ffi::{self, ErrorCode};
 
-use crate::given_up;
 use base::error::{BoxError, Error};
+use files::looks;
 
 /// Result of a step inside the SQLite backend.
 pub(super) type Step<T> = Result<T, Failure>;
@@ -157,7 +157,7 @@ fn while_busy_for<T>(limit: Duration, mut step: impl FnMut() -> Step<T>) -> Step
 /// always 6 to 17 ms. Pauses that grow starve whoever has waited longest.
 fn pause() -> bool {
     let Some((since, limit)) = CALL.get() else { return false };
-    if given_up::check().is_err() {
+    if looks::check().is_err() {
         return false;
     }
     let waited = now() - since;

@@ -10,9 +10,10 @@ use super::failure::{Failure, Step};
 use super::pack::{PACKED_BELOW_BYTES, Packer};
 use super::rows::{self, Stored, hash_value};
 use crate::rules::{self, Latest};
-use crate::{Op, Outcome, Put, Receipt, Splice, given_up};
+use crate::{Op, Outcome, Put, Receipt, Splice};
 use base::error::Error;
 use base::object::{AsOf, Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
+use files::looks;
 
 /// Applies all transactions or none, as one of SQLite's.
 pub(super) fn commit_all(
@@ -35,7 +36,7 @@ pub(super) fn commit_all(
     if receipts.iter().any(|receipt| receipt.outcomes.contains(&Outcome::Written)) {
         packer.finish()?;
         drop(packer);
-        given_up::check()?;
+        looks::check()?;
         transaction.commit()?;
     } else {
         drop(packer);

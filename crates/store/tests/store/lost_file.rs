@@ -3,12 +3,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use base::Result;
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload};
-use store::{Expected, GivenUp, Store, waited};
+use files::looks::{Deadline, Late};
+use store::{Expected, Store};
 use tempfile::TempDir;
 
 fn open(path: &Path) -> Store {
@@ -83,14 +84,23 @@ fn a_store_that_another_process_moved_its_log_into_is_the_same() {
 #[test]
 fn nothing_of_a_work_that_was_given_up_is_written() {
     let (_folder, _path, store) = store();
-    let given_up = GivenUp::default();
-    let work = waited(given_up.clone(), Duration::from_secs(2));
-    write(&store, "two").unwrap();
-    given_up.store(true, Ordering::SeqCst);
-    let error = write(&store, "three").unwrap_err();
-    assert_eq!(error.code(), "NO_ANSWER");
-    assert_eq!(error.to_string(), "the session did not answer within 2 s");
-    drop(work);
+    let deadline = Deadline::new("session", Duration::from_secs(1));
+    let ((go_on, waits), (tell, told)) = (channel::<()>(), channel());
+    let theirs = store.clone();
+    let error = deadline.wait_for(Late::Refused, move || {
+        write(&theirs, "two").unwrap();
+        assert!(waits.recv().is_err());
+        tell.send(write(&theirs, "three")).unwrap();
+        Ok(())
+    });
+    let message = "the session did not answer within 1 s";
+    assert_eq!(error.unwrap_err().to_string(), message);
+    let at_once = deadline.wait_for(Late::Refused, || Ok(())).unwrap_err();
+    assert_eq!(at_once.code(), "NO_ANSWER", "while it hangs nothing else is waited for");
+    drop(go_on);
+    assert_eq!(told.recv().unwrap().unwrap_err().to_string(), message);
     assert_eq!(text(&store).as_deref(), Some("two"));
-    write(&store, "four").unwrap();
+    let theirs = store.clone();
+    deadline.wait_for(Late::Refused, move || write(&theirs, "four")).unwrap();
+    assert_eq!(text(&store).as_deref(), Some("four"));
 }

@@ -1,6 +1,7 @@
 //! Where to search for a vanished file: in its own folder, and among the files of which the session knows only the path.
 //! Bounded, and never a walk of the tree.
 
+use files::looks;
 use std::collections::{HashMap, HashSet};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ impl Places {
             return &[];
         }
         self.folders.entry(folder.to_owned()).or_insert_with(|| {
-            let entries = source::entries(folder, MAX_ENTRIES).into_iter().flatten();
+            let entries = looks::entries(folder, MAX_ENTRIES).into_iter().flatten();
             let sibling = |entry: DirEntry| Location {
                 path: location.path.with_file_name(entry.file_name()),
                 open: Some(entry.path()),
@@ -63,7 +64,7 @@ impl Places {
     /// Whether the file at a place has `size` bytes and the search may still read so much.
     pub(super) fn may_be(&mut self, location: &Location, size: u64) -> bool {
         let Some(path) = &location.open else { return false };
-        let is_of_size = source::symlink_metadata(path)
+        let is_of_size = looks::symlink_metadata(path)
             .is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
         if is_of_size && self.read.insert(path.clone()) {
             self.read_bytes = self.read_bytes.saturating_add(size);

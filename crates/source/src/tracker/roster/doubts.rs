@@ -22,29 +22,32 @@ impl Roster {
     }
 
     pub(super) fn written(&mut self, path: &Path, due: Duration, now: Duration) {
-        let latest = self.options.settle_at_most;
-        let doubt = self.doubt(path, Weight::Data, due, now);
-        // Waits for further writes, but not beyond the latest time.
-        doubt.due = due.min(doubt.first + latest).max(now);
-        doubt.gone_since = None;
-        let due = doubt.due;
-        self.soonest = self.soonest.min(due);
+        self.wait_for_more(path, due, None, now);
     }
 
     pub(super) fn gone(&mut self, path: &Path, now: Duration) {
         if self.is_tracked(path) {
-            let latest = self.options.settle_at_most;
-            let due = now + self.options.absence;
-            let doubt = self.doubt(path, Weight::Data, due, now);
-            doubt.gone_since = Some(now);
-            // The file may come and go endlessly.
-            doubt.due = due.min(doubt.first + latest).max(now);
-            let due = doubt.due;
-            self.soonest = self.soonest.min(due);
+            self.wait_for_more(path, now + self.options.absence, Some(now), now);
         } else {
             self.moves.left(path);
             self.doubt_folders_under(path);
         }
+    }
+
+    /// Doubts the bytes of a tracked file at `due`. It may be written, or come and go, endlessly: not beyond the latest time.
+    fn wait_for_more(
+        &mut self,
+        path: &Path,
+        due: Duration,
+        gone_since: Option<Duration>,
+        now: Duration,
+    ) {
+        let latest = self.options.settle_at_most;
+        let doubt = self.doubt(path, Weight::Data, due, now);
+        doubt.gone_since = gone_since;
+        doubt.due = due.min(doubt.first + latest).max(now);
+        let due = doubt.due;
+        self.soonest = self.soonest.min(due);
     }
 
     /// Starts the sweep and the poll if they are due.

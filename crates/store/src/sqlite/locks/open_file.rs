@@ -7,12 +7,13 @@
 //! the lock is held, since SQLite does not close a descriptor before (`setPendingFd`).
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 use libc::{c_int, c_short, c_void, flock, off_t};
 use rusqlite::ffi;
+use rustix::fs::{OFlags, fcntl_getfl, fstat, fstatfs};
 
 /// Where SQLite locks the database (`PENDING_BYTE`); it locks the shared memory far below.
 const PENDING: off_t = 0x4000_0000;
@@ -25,7 +26,7 @@ struct Holder {
     /// Device and inode.
     file: (u64, u64),
     /// The descriptor that has the locks.
-    fd: RawFd,
+    fd: BorrowedFd<'static>,
 }
 
 static HOLDERS: Mutex<Vec<Holder>> = Mutex::new(Vec::new());
@@ -55,9 +56,13 @@ pub(super) fn install() {
 /// What SQLite calls. It reads `errno` after -1.
 #[expect(unsafe_code, reason = "SQLite calls it")]
 unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
-    if matches!(command, libc::F_SETLK | libc::F_GETLK) && suits(fd) {
-        // SAFETY: with these commands SQLite passes a pointer to a `flock` of its own.
-        return locked(fd, command, unsafe { &mut *argument.cast::<flock>() });
+    if matches!(command, libc::F_SETLK | libc::F_GETLK) && fd >= 0 {
+        // SAFETY: with these commands SQLite passes a pointer to a `flock` of its own, and a descriptor that it closes neither during
+        // the call nor while the file is locked.
+        let (fd, lock) = unsafe { (BorrowedFd::borrow_raw(fd), &mut *argument.cast::<flock>()) };
+        if suits(fd) {
+            return locked(fd, command, lock);
+        }
     }
     // SAFETY: as SQLite asked.
     unsafe { libc::fcntl(fd, command, argument) }
@@ -65,8 +70,7 @@ unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> 
 
 /// Whether a descriptor's file system keeps its locks in the kernel of this machine. Others, such as NFS and FUSE, have locks of their
 /// own, which may know processes alone; there SQLite's stay as they are.
-#[expect(unsafe_code, reason = "the library has no safe call for this")]
-fn suits(fd: RawFd) -> bool {
+fn suits(fd: BorrowedFd<'_>) -> bool {
     // linux/magic.h, and those of ZFS, bcachefs and F2FS: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs.
     const LOCAL: [u64; 8] = [
         0xEF53,
@@ -81,20 +85,17 @@ fn suits(fd: RawFd) -> bool {
     if UNKNOWN.load(Ordering::Relaxed) {
         return false;
     }
-    // SAFETY: a `statfs` is numbers, for which zero is a value; the call fills it.
-    let kind = unsafe {
-        let mut found: libc::statfs = std::mem::zeroed();
-        (libc::fstatfs(fd, &raw mut found) == 0).then_some(found.f_type)
-    };
-    kind.is_some_and(|kind| u64::try_from(kind).is_ok_and(|kind| LOCAL.contains(&kind)))
+    fstatfs(fd)
+        .is_ok_and(|found| u64::try_from(found.f_type).is_ok_and(|kind| LOCAL.contains(&kind)))
 }
 
-fn locked(fd: RawFd, command: c_int, lock: &mut flock) -> c_int {
+fn locked(fd: BorrowedFd<'static>, command: c_int, lock: &mut flock) -> c_int {
     let is_all = lock.l_start == 0 && lock.l_len == 0;
     if lock.l_start < PENDING && !is_all {
         return asked(fd, command, lock);
     }
-    let Some(file) = identity(fd) else { return -1 };
+    let Ok(found) = fstat(fd) else { return asked(fd, command, lock) };
+    let file = (found.st_dev, found.st_ino);
     let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let at = holders.iter().position(|holder| holder.file == file);
     if let Some(at) = at
@@ -121,7 +122,7 @@ fn is_taking(command: c_int, lock: &flock) -> bool {
 
 /// A descriptor that is open for reading cannot take a lock for writing. What it holds is a lock for reading at most, which the other
 /// can take beside it.
-fn hand_over(holder: &mut Holder, to: RawFd) {
+fn hand_over(holder: &mut Holder, to: BorrowedFd<'static>) {
     if asked(to, libc::F_SETLK, &mut range(libc::F_RDLCK, SHARED, SHARED_BYTES)) == 0 {
         asked(holder.fd, libc::F_SETLK, &mut range(libc::F_UNLCK, 0, 0));
         holder.fd = to;
@@ -130,35 +131,22 @@ fn hand_over(holder: &mut Holder, to: RawFd) {
 
 /// Asks the kernel for a lock of the open file. Where it does not know any, for one of the process.
 #[expect(unsafe_code, reason = "the library has no safe call for this")]
-fn asked(fd: RawFd, command: c_int, lock: &mut flock) -> c_int {
+fn asked(fd: BorrowedFd<'_>, command: c_int, lock: &mut flock) -> c_int {
     let own = if command == libc::F_SETLK { libc::F_OFD_SETLK } else { libc::F_OFD_GETLK };
     // The kernel insists; SQLite leaves it unset.
     lock.l_pid = 0;
     // SAFETY: the commands take a pointer to a `flock`, which this is.
-    let result = unsafe { libc::fcntl(fd, own, &raw mut *lock) };
+    let mut ask = |command| unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut *lock) };
+    let result = ask(own);
     if result != -1 || io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
         return result;
     }
     UNKNOWN.store(true, Ordering::Relaxed);
-    // SAFETY: as above.
-    unsafe { libc::fcntl(fd, command, &raw mut *lock) }
+    ask(command)
 }
 
-/// Device and inode.
-#[expect(unsafe_code, reason = "the library has no safe call for this")]
-fn identity(fd: RawFd) -> Option<(u64, u64)> {
-    // SAFETY: a `stat` is numbers, for which zero is a value; the call fills it.
-    unsafe {
-        let mut found: libc::stat = std::mem::zeroed();
-        (libc::fstat(fd, &raw mut found) == 0).then_some((found.st_dev, found.st_ino))
-    }
-}
-
-#[expect(unsafe_code, reason = "the library has no safe call for this")]
-fn is_writable(fd: RawFd) -> bool {
-    // SAFETY: the command takes nothing.
-    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
-    flags & libc::O_ACCMODE != libc::O_RDONLY
+fn is_writable(fd: BorrowedFd<'_>) -> bool {
+    fcntl_getfl(fd).is_ok_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR))
 }
 
 fn range(lock: c_int, start: off_t, length: off_t) -> flock {

@@ -1,12 +1,16 @@
-//! Looks at files that may never be answered: a mount whose server is gone keeps whoever asks it waiting.
+//! Looks at files, and other work, that may never be answered: a mount whose server is gone keeps whoever asks it waiting.
 //!
-//! Within [`bounded`] a look runs on a thread of its own. One that waits too long is given up: the error is
-//! [`ErrorKind::TimedOut`], and what it hung at is not asked again until the look came back or some time passed. Elsewhere
-//! looks are direct. Must not decide what an unanswered look means.
+//! Such work runs on a thread of a pool, and is given up once it waited for too long: the thread is left to itself until it comes back.
+//! Only waiting counts, not computing, so that a slow machine is not taken for a dead disk. [`Deadline`] is that of a whole call.
+//! Within [`bounded`] each look has a limit of its own: the error is [`ErrorKind::TimedOut`], and what it hung at is not asked again
+//! until the look came back or some time passed. Elsewhere looks are direct. Must not decide what an unanswered look means.
+//!
+//! The limit of looks belongs to a thread and is no parameter: looks are made at some sixty places, many calls below whoever knows it.
 
-mod clock;
+mod deadline;
 mod places;
-mod threads;
+mod pool;
+mod runs;
 mod trace;
 
 use std::cell::Cell;
@@ -15,24 +19,23 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use self::clock::{Patience, ThreadClock};
-use self::places::Ask;
-pub use self::threads::busy;
+pub use deadline::Deadline;
+use places::Ask;
+pub use pool::{Late, check};
 
 thread_local! {
     /// How long a look of this thread may wait; `None`: as long as it takes.
     static LIMIT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Looks of this thread have the given deadline until this is dropped.
+/// Looks of this thread have the given limit until this is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Bounded {
     before: Option<Duration>,
 }
 
-/// Gives the looks of this thread a deadline. `limit`: how long one may wait, not counting what it computes; `None`: as long as it
-/// takes.
+/// Gives the looks of this thread a limit. `limit`: how long one may wait; `None`: as long as it takes.
 pub fn bounded(limit: impl Into<Option<Duration>>) -> Bounded {
     Bounded { before: LIMIT.replace(limit.into()) }
 }
@@ -41,6 +44,11 @@ impl Drop for Bounded {
     fn drop(&mut self) {
         LIMIT.set(self.before);
     }
+}
+
+/// The limit of a look of this thread, unless the thread itself is one that looks.
+fn limit() -> Option<Duration> {
+    LIMIT.get().filter(|_| !pool::is_look())
 }
 
 /// Places that do not answer, as they are asked for.
@@ -55,13 +63,10 @@ pub fn is_silent(path: &Path) -> bool {
 
 /// Runs several looks as one; `None` if one of them was not answered. Cheaper than one by one.
 pub fn together<T: Send + 'static>(look: impl Fn() -> T + Clone + Send + 'static) -> Option<T> {
-    match LIMIT.get() {
-        Some(limit) if !threads::is_look() => {
-            // A second time, what did not answer is known and not asked.
-            let run = || threads::run(limit, look.clone());
-            run().or_else(run)
-        }
-        _ => Some(look()),
+    match limit() {
+        // A second time, what did not answer is known and not asked.
+        Some(limit) => runs::run(limit, look.clone()).or_else(|| runs::run(limit, look)),
+        None => Some(look()),
     }
 }
 
@@ -72,15 +77,12 @@ pub fn each<I: Send + Sync + 'static, T: Send + 'static>(
     on_progress: &dyn Fn(usize),
     look: impl Fn(&I) -> T + Send + Sync + 'static,
 ) -> Vec<Option<T>> {
-    match LIMIT.get() {
-        Some(limit) if !threads::is_look() => threads::run_each(limit, items, on_progress, look),
-        _ => {
-            let count = items.len();
-            let found = items.iter().map(|item| Some(look(item))).collect();
-            on_progress(count);
-            found
-        }
-    }
+    let Some(limit) = limit() else {
+        let found = items.iter().map(|item| Some(look(item))).collect();
+        on_progress(items.len());
+        return found;
+    };
+    runs::run_each(limit, items, on_progress, look)
 }
 
 /// As [`Path::metadata`].
@@ -94,7 +96,7 @@ pub fn symlink_metadata(path: &Path) -> Result<Metadata> {
 }
 
 /// As [`Path::read_link`].
-pub(crate) fn read_link(path: &Path) -> Result<PathBuf> {
+pub fn read_link(path: &Path) -> Result<PathBuf> {
     look(path, Path::read_link)
 }
 
@@ -114,7 +116,7 @@ pub fn is_file(path: &Path) -> bool {
 }
 
 /// Whether a folder is at a path.
-pub(crate) fn is_dir(path: &Path) -> bool {
+pub fn is_dir(path: &Path) -> bool {
     metadata(path).is_ok_and(|found| found.is_dir())
 }
 
@@ -124,7 +126,7 @@ pub fn entries(folder: &Path, max: usize) -> Result<Vec<DirEntry>> {
 }
 
 /// Opens a file by `open`.
-pub(crate) fn open(path: &Path, open: fn(&Path) -> Result<File>) -> Result<File> {
+pub fn open(path: &Path, open: fn(&Path) -> Result<File>) -> Result<File> {
     look(path, open)
 }
 
@@ -132,27 +134,25 @@ fn look<T: Send + 'static>(
     path: &Path,
     look: impl FnOnce(&Path) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let limit = LIMIT.get();
-    if limit.is_none() && !threads::is_look() {
+    let limit = limit();
+    if limit.is_none() && !pool::is_look() {
         return look(path);
     }
-    let ask = places::ask(path, threads::many_hang);
-    let answer = match (&ask, limit) {
-        (Ask::No, _) => None,
-        (_, Some(limit)) if !threads::is_look() => {
-            let asked = path.to_owned();
-            threads::run(limit, move || {
-                threads::note(&asked);
-                look(&asked)
-            })
-        }
-        _ => {
-            threads::note(path);
-            Some(look(path))
-        }
+    let ask = places::ask(path);
+    if ask == Ask::No {
+        return Err(no_answer());
+    }
+    let asked = path.to_owned();
+    let noted = move || {
+        pool::note(asked.clone(), None);
+        look(&asked)
     };
-    if let (Ask::Again(place), Some(_)) = (ask, &answer) {
-        places::answered(place);
+    let answer = match limit {
+        Some(limit) => runs::run(limit, noted),
+        None => Some(noted()),
+    };
+    if ask == Ask::Again && answer.is_some() {
+        places::answered(path);
     }
     answer.unwrap_or_else(|| Err(no_answer()))
 }

@@ -1,0 +1,138 @@
+//! Runs looks on threads of the pool, and gives up those that wait for too long.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::Result as Done;
+use std::time::Duration;
+
+use super::pool::{Kind, is_any_busy, next, start, waits_for};
+use super::trace;
+
+/// Threads at most on which one call looks at many files.
+const AT_ONCE: usize = 4;
+/// Items from which a second thread pays.
+const SHARE: usize = 64;
+/// How often a look at many files goes on after some of them hung.
+const MAX_ROUNDS: usize = 3;
+
+/// Runs a look; `None` if it waited for longer than `limit`, or if too many hang.
+pub(super) fn run<T: Send + 'static>(
+    limit: Duration,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (answer, answers) = channel();
+    let jobs = [start(Kind::Look, limit, answer, look)?];
+    waits_for(&jobs);
+    if let Ok(done) = next(&answers, limit, || is_any_busy(&jobs)) {
+        return Some(taken(done));
+    }
+    trace::give_up(&jobs[0], limit);
+    None
+}
+
+/// Runs a look for each item; see [`super::each`].
+pub(super) fn run_each<I: Send + Sync + 'static, T: Send + 'static>(
+    limit: Duration,
+    items: Vec<I>,
+    on_progress: &dyn Fn(usize),
+    look: impl Fn(&I) -> T + Send + Sync + 'static,
+) -> Vec<Option<T>> {
+    let count = items.len();
+    let mut found: Vec<Option<T>> = std::iter::repeat_with(|| None).take(count).collect();
+    let shared = Arc::new((items, look, AtomicUsize::new(0)));
+    let mut done = 0;
+    for _ in 0..MAX_ROUNDS {
+        let left = count.saturating_sub(shared.2.load(Ordering::Relaxed));
+        let (answer, answers) = channel();
+        let start = |_| {
+            let (shared, answer) = (Arc::clone(&shared), answer.clone());
+            start(Kind::Look, limit, channel().0, move || {
+                look_at_rest(&shared, &answer);
+            })
+        };
+        let jobs: Vec<_> = (0..left.div_ceil(SHARE).min(AT_ONCE)).map_while(start).collect();
+        drop(answer);
+        waits_for(&jobs);
+        loop {
+            match next(&answers, limit, || is_any_busy(&jobs)) {
+                Ok((at, result)) => {
+                    found[at] = Some(taken(result));
+                    done += 1;
+                    if done % SHARE == 0 || done == count {
+                        on_progress(done);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    for job in &jobs {
+                        trace::give_up(job, limit);
+                    }
+                    break;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
+    found
+}
+
+/// Looks at items until nobody has to.
+fn look_at_rest<I, T>(
+    (items, look, next): &(Vec<I>, impl Fn(&I) -> T, AtomicUsize),
+    answer: &Sender<(usize, Done<T>)>,
+) {
+    loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(item) = items.get(at) else { return };
+        let found = catch_unwind(AssertUnwindSafe(|| look(item)));
+        if answer.send((at, found)).is_err() {
+            return;
+        }
+    }
+}
+
+fn taken<T>(done: Done<T>) -> T {
+    done.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::looks::Late;
+
+    const LIMIT: Duration = Duration::from_millis(400);
+
+    #[expect(clippy::disallowed_methods, reason = "a test measures")]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    #[test]
+    fn computing_is_no_waiting_whoever_computes() {
+        let compute = || {
+            let began = now();
+            while began.elapsed() < LIMIT * 3 {
+                std::hint::spin_loop();
+            }
+            true
+        };
+        assert_eq!(run(LIMIT, compute), Some(true));
+        let (answer, answers) = channel();
+        let work = move || run(LIMIT, compute);
+        let job = start(Kind::Work(Late::Written), LIMIT, answer, work);
+        let jobs = [job.expect("a thread")];
+        let done = next(&answers, LIMIT, || is_any_busy(&jobs));
+        assert!(matches!(done, Ok(Ok(Some(true)))), "{done:?}");
+    }
+
+    #[test]
+    fn what_waits_is_given_up_and_one_that_does_not_end_keeps_no_other_waiting() {
+        let (end, ended) = channel::<()>();
+        assert_eq!(run(LIMIT, move || ended.recv().is_ok()), None);
+        assert_eq!(run(LIMIT, || true), Some(true));
+        drop(end);
+    }
+}
