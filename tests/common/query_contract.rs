@@ -386,7 +386,7 @@ fn change() -> impl Strategy<Value = Put> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: CASES, ..ProptestConfig::default() })]
+    #![proptest_config(testing::cases::config(CASES, 1))]
 
     /// The main guard of the translation into SQL: the model is plain, and both must say the same.
     #[test]

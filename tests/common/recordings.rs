@@ -1,30 +1,10 @@
-//! Recorded sessions of several agents, and playing them through a session.
-
-use std::io::Read;
-use std::path::{Path, PathBuf};
+//! Playing messages through a session.
 
 use config::Settings;
 use context::tokens::Counter;
-use flate2::read::GzDecoder;
 use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use serde_json::Value;
 use store::Store;
-
-/// The recordings, by name.
-pub(crate) fn files() -> Option<Vec<PathBuf>> {
-    let folder = crate::data::find("transcripts")?;
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.to_string_lossy().ends_with(".jsonl.gz"));
-    files.sort();
-    Some(files)
-}
-
-pub(crate) fn read(file: &Path) -> String {
-    let mut text = String::new();
-    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
-    text
-}
 
 /// Plays messages through a session, one call before each message of the assistant.
 pub(crate) fn play(store: &Store, name: &str, messages: &[&str]) {

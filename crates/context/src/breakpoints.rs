@@ -332,6 +332,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn in_any_request_only_breakpoints_change(system in any_json(), messages in any_json(), tools in any_json()) {
             let request = json!({ "system": system, "tools": tools, "messages": messages });

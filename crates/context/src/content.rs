@@ -282,6 +282,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn a_frame_and_its_text_give_the_content_again(content in any_content()) {
             let (json, text) = (content.to_string(), text_of(&content));

@@ -336,6 +336,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn the_lines_shown_are_those_of_the_file(
             file in prop::collection::vec("[ab]{0,3}( [cd é]{0,9}){0,3}", 0..60),

@@ -15,6 +15,8 @@ mod economics;
 mod items;
 mod prospect;
 mod renewal;
+#[cfg(test)]
+mod tests;
 mod working_set;
 
 use std::collections::BTreeSet;
@@ -104,11 +106,8 @@ struct Cause {
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub fn decide(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
-    if !prospect::may_start(session, shown, terms) {
-        debug_assert_eq!(decide_in_full(session, shown, terms), None, "a look ahead errs");
-        return None;
-    }
-    decide_in_full(session, shown, terms)
+    let may_start = prospect::may_start(session, shown, terms);
+    may_start.then(|| decide_in_full(session, shown, terms)).flatten()
 }
 
 /// Decides without the quick check.

@@ -171,6 +171,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn every_line_is_shown_or_counted_once(forms in prop::collection::vec(0u8..4, 1..60)) {
             let text: Vec<String> = (1..=forms.len()).map(|n| n.to_string()).collect();

@@ -255,6 +255,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn a_block_matches_only_the_same_text(
             known in prop::collection::vec(prop::collection::vec(0u8..4, 0..40), 1..5),

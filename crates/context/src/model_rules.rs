@@ -101,6 +101,8 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn any_name_has_rules(model in ".{0,40}", api in ".{0,10}") {
             rules(&model, Some(&api));

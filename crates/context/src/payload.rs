@@ -338,6 +338,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn a_list_says_the_same_as_itself(list in prop::collection::vec(any_said(), 0..8)) {
             prop_assert!(says_the_same(&list, &list));

@@ -263,6 +263,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn a_preview_of_a_run_shows_every_failure_and_is_not_filled_with_passing_tests(
             tests in tests(), runner in 0..RUNNERS.len(), kind in prop::sample::select(vec![build(), ToolKind::Other]),

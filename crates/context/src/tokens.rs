@@ -13,7 +13,6 @@ pub const EXACT_BYTES: usize = 1 << 20;
 
 /// Number of windows taken from a sampled text; together they are as long as the longest text that is counted exactly.
 const WINDOWS: usize = 16;
-const WINDOW_BYTES: usize = EXACT_BYTES / WINDOWS;
 
 /// Characters per token if characters are counted: the usual rule of thumb for English and code.
 const TOKEN_CHARACTERS: u64 = 4;
@@ -79,11 +78,15 @@ impl Counter {
 /// error is below 2 %; otherwise it can be as large as the share of the text outside the windows. The same text always gives the
 /// same count.
 pub fn count(text: &str) -> u64 {
-    if text.len() <= EXACT_BYTES {
+    count_up_to(EXACT_BYTES, text)
+}
+
+fn count_up_to(exact_bytes: usize, text: &str) -> u64 {
+    if text.len() <= exact_bytes {
         return o200k::count(text);
     }
     let (mut tokens, mut bytes) = (0, 0);
-    for window in windows(text) {
+    for window in windows(text, exact_bytes / WINDOWS) {
         bytes += window.len() as u64;
         tokens += o200k::count(&text[window]);
     }
@@ -98,11 +101,11 @@ pub fn preload() {
 }
 
 /// The sampled windows of a text longer than all of them together: in order, on character boundaries.
-fn windows(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let last_start = text.len() - WINDOW_BYTES;
+fn windows(text: &str, window_bytes: usize) -> impl Iterator<Item = Range<usize>> {
+    let last_start = text.len() - window_bytes;
     (0..WINDOWS).map(move |index| {
         let start = boundary_before(text, last_start / (WINDOWS - 1) * index);
-        let end = if index == WINDOWS - 1 { text.len() } else { start + WINDOW_BYTES };
+        let end = if index == WINDOWS - 1 { text.len() } else { start + window_bytes };
         start..boundary_before(text, end)
     })
 }
@@ -119,6 +122,9 @@ fn boundary_before(text: &str, mut offset: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// In place of the longest text that is counted exactly.
+    const EXACT: usize = 1 << 16;
+
     #[test]
     fn characters_are_counted_by_fours_and_rounded_up_once() {
         let counter = Counter::Characters;
@@ -133,19 +139,19 @@ mod tests {
     }
 
     #[test]
-    fn repetitive_texts_of_a_mebibyte_terminate() {
+    fn repetitive_texts_terminate() {
         for unit in ["a", " ", "\n", "aaaaab", "👍", "=-", "漢A", " \t", "e\u{301}"] {
-            let text = unit.repeat(EXACT_BYTES / unit.len());
+            let text = unit.repeat(EXACT / unit.len());
             assert!(count(&text) > 0, "{unit:?}");
         }
     }
 
     #[test]
-    fn of_one_word_of_fifty_megabytes_no_more_than_a_mebibyte_is_counted() {
-        let word = "x".repeat(50 << 20);
-        let counted: usize = windows(&word).map(|window| window.len()).sum();
-        assert!(counted <= EXACT_BYTES + 1_000, "{counted}");
-        assert!(count(&word) > 0);
+    fn of_one_long_word_no_more_is_counted_than_of_a_text_that_is_counted_exactly() {
+        let word = "x".repeat(50 * EXACT);
+        let counted: usize = windows(&word, EXACT / WINDOWS).map(|window| window.len()).sum();
+        assert!(counted <= EXACT + 1_000, "{counted}");
+        assert!(count_up_to(EXACT, &word) > 0);
     }
 
     #[test]
@@ -153,17 +159,17 @@ mod tests {
         let line = |number: usize| {
             format!("  {number}: let é{} = compute(&input[{number}])?; // ☂\n", number % 97)
         };
-        let text: String = (0..40_000).map(line).collect();
-        assert!(text.len() > EXACT_BYTES);
-        let (exact, sampled) = (o200k::count(&text), count(&text));
+        let text: String = (0..4_000).map(line).collect();
+        assert!(text.len() > 2 * EXACT);
+        let (exact, sampled) = (o200k::count(&text), count_up_to(EXACT, &text));
         assert!(exact.abs_diff(sampled) * 100 < exact * 2, "{exact} {sampled}");
     }
 
     #[test]
     fn windows_are_disjoint_in_order_and_reach_both_ends() {
         for extra in [1, 2, 3, 100_000] {
-            let text = "☂".repeat(EXACT_BYTES / 3 + extra);
-            let windows: Vec<_> = windows(&text).collect();
+            let text = "☂".repeat(EXACT / 3 + extra);
+            let windows: Vec<_> = windows(&text, EXACT / WINDOWS).collect();
             assert_eq!(windows.len(), WINDOWS);
             assert_eq!(windows[0].start, 0);
             assert_eq!(windows[WINDOWS - 1].end, text.len());

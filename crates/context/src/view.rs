@@ -182,6 +182,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn edits_lead_from_one_list_to_the_other(before in "[abc]{0,8}", after in "[abc]{0,8}") {
             let mut view = fresh(&slots(&before));

@@ -206,6 +206,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn nothing_that_memory_says_ends_its_section_or_is_taken_for_ours(said in hostile::texts()) {
             for text in told(&said) {

@@ -312,6 +312,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn a_cache_holds_what_any_request_left_in_it(
             requests in prop::collection::vec(

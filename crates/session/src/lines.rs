@@ -291,6 +291,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn unchanged_lines_map_to_themselves(old in prop::collection::vec("[abc]", 1..20), new in prop::collection::vec("[abc]", 1..20)) {
             let (old_text, new_text) = (old.join("\n"), new.join("\n"));

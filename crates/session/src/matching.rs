@@ -169,6 +169,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn every_message_of_the_list_is_matched_once(old in "[a-e]{0,8}", new in "[a-eS]{0,8}") {
             let chat = chat(&old);

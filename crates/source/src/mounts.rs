@@ -260,6 +260,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn forward_then_backward_leads_back_to_the_same_file(
             pairs in prop::collection::vec((roots(), roots()), 1..5), given in roots(), at in 0..5usize,

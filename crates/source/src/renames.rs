@@ -109,6 +109,8 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn no_command_panics(command in "(mv|git|cd|[ab]|[ \\\\'\"&;*-]|\\PC){0,12}") {
             renames(&command, Path::new("/x"));

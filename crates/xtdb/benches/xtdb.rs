@@ -7,17 +7,6 @@
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 #![allow(dead_code, reason = "helpers of tests do more than is measured here")]
 
-#[path = "../../../tests/common/http.rs"]
-mod http;
-#[path = "../../../tests/common/ports.rs"]
-mod ports;
-#[path = "../../../tests/common/postgres.rs"]
-mod postgres;
-#[path = "../../../tests/common/skip.rs"]
-mod skip;
-#[path = "../../../tests/common/xtdb.rs"]
-mod xtdb;
-
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -28,7 +17,7 @@ use config::XtdbOptions;
 use store::{NewVersion, Query, Store};
 use xtdb::{Sharing, SharingOptions, migrate};
 
-use crate::xtdb::{Node, NodeKind};
+use testing::xtdb::{Node, NodeKind};
 
 /// Calls of which the median counts.
 const CALLS: usize = 200;

@@ -155,6 +155,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn canonical_json_is_what_the_rfc_says_and_reads_back(value in value()) {
             let text = canonical_json(&value).unwrap();

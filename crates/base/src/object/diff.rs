@@ -268,6 +268,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn a_difference_leads_from_one_text_to_the_other(
             old in "([ab]?\n){0,8}[ab]?",

@@ -288,6 +288,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn every_path_reads_back_from_its_text(
             key in "\\PC{0,6}",

@@ -135,6 +135,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn what_is_located_renders_to_what_was_shown(
             text in "[ab\\[\\]é\r\n]{0,40}",

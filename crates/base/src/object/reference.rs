@@ -172,6 +172,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn every_static_reference_reads_back(id in any::<String>(), store_id in any::<String>(), tx in any::<i64>(), time in any::<i64>()) {
             let reference = StaticReference {

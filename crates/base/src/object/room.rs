@@ -205,6 +205,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn what_there_is_room_for_is_read_as_it_stands(text in "[\\[\\]{}\",:a0-9.e-]{0,30}") {
             let plain = serde_json::from_str::<Value>(&text).ok();

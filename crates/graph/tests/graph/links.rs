@@ -569,7 +569,8 @@ fn model(versions: &Versions, root: usize, depth: u32, direction: Direction) -> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(testing::cases::config(16, 1))]
+
     #[test]
     fn an_expansion_equals_that_of_a_plain_model(
         history in history(),

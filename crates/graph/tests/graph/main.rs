@@ -2,11 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-#[path = "../../../../tests/common/data.rs"]
-mod data;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
-
 mod links;
 mod markdown_properties;
 mod markdown_vaults;

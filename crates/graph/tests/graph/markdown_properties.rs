@@ -10,6 +10,8 @@ use base::markdown::{
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 
+use testing::processor_time::spent_on;
+
 /// Pieces of Markdown that begin, end and nest what the reader knows.
 const PIECES: [&str; 64] = [
     "[[",
@@ -112,17 +114,13 @@ fn fits(path: &str, target: &str) -> bool {
 
 /// The time that a text takes, the least of some runs.
 fn cost(text: &str, runs: usize) -> Duration {
-    #[expect(clippy::disallowed_methods, reason = "what is tested is time")]
-    let clock = std::time::Instant::now;
-    let run = || {
-        let start = clock();
-        assert!(parse(text).links.len() <= text.len());
-        start.elapsed()
-    };
+    let run = || spent_on(|| assert!(parse(text).links.len() <= text.len()));
     (0..runs).map(|_| run()).min().unwrap()
 }
 
 proptest! {
+    #![proptest_config(testing::cases::config(64, 1))]
+
     #[test]
     fn places_lie_in_the_text_and_hold_what_was_found(text in any_text()) {
         let document = parse(&text);
@@ -227,7 +225,7 @@ proptest! {
 
 proptest! {
     // A case of these costs some hundred times one of the others.
-    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(16)))]
+    #![proptest_config(testing::cases::config(8, 1))]
 
     /// Twice the text may take about twice the time; four times would be quadratic. Short times prove nothing.
     #[test]
@@ -243,10 +241,10 @@ proptest! {
     }
 }
 
-/// A megabyte of each hostile shape that a Markdown or YAML reader may choke on.
+/// A long text of each hostile shape that a Markdown or YAML reader may choke on: a megabyte in a long run.
 #[test]
-fn a_hostile_megabyte_is_read_in_seconds() {
-    let half = 500_000;
+fn a_long_hostile_text_is_read_in_seconds() {
+    let half = if testing::cases::is_long() { 500_000 } else { 100_000 };
     let mut texts: Vec<String> = [
         "[[", "[[a]] ", "![", "]", ">", "> ", "- ", "*", "**a _b", "`", "$", "%%", "#a ", "<", "|",
         "[a](", "[^", "^a\n", "\\", "# a\n",

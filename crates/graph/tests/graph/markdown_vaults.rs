@@ -96,7 +96,7 @@ fn may_be_hidden(text: &str, at: usize) -> bool {
 /// that the pattern does not, and whatever it leaves out stands in code, in a comment or in a split table cell.
 #[test]
 fn every_link_that_a_plain_pattern_finds_is_found_or_hidden() {
-    let Some(folder) = crate::data::find("vaults") else { return };
+    let Some(folder) = testing::data::find("vaults") else { return };
     let stated = stated(&folder);
     assert_eq!(stated.len(), 10);
     let pattern = regex::Regex::new(r"!?\[\[[^\[\]\n]+\]\]").unwrap();
@@ -137,7 +137,7 @@ fn every_link_that_a_plain_pattern_finds_is_found_or_hidden() {
 
 #[test]
 fn links_of_real_vaults_lead_to_files() {
-    let Some(folder) = crate::data::find("vaults") else { return };
+    let Some(folder) = testing::data::find("vaults") else { return };
     for vault in vaults(&folder) {
         let index = VaultIndex::new(vault.paths.clone());
         let mut names: Vec<String> = vault.paths.iter().map(|path| path_key(path)).collect();
@@ -170,7 +170,7 @@ fn links_of_real_vaults_lead_to_files() {
 
 #[test]
 fn every_relation_is_at_the_place_it_names() {
-    let Some(folder) = crate::data::find("vaults") else { return };
+    let Some(folder) = testing::data::find("vaults") else { return };
     for vault in vaults(&folder) {
         for (path, text) in &vault.notes {
             let document = parse(text);
@@ -194,7 +194,7 @@ fn every_relation_is_at_the_place_it_names() {
 
 #[test]
 fn edge_cases_of_obsidian_export_read_as_obsidian_reads_them() {
-    let Some(folder) = crate::data::find("vaults") else { return };
+    let Some(folder) = testing::data::find("vaults") else { return };
     let archive = folder.join("obsidian-export-testdata.tar.gz");
     let vault = unpacked(&archive);
     let index = VaultIndex::new(vault.paths.clone());

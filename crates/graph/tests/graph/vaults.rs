@@ -54,9 +54,12 @@ fn index(store: &Store, folder: &Path, paths: &[String]) -> BTreeMap<String, Obj
 
 #[test]
 fn links_of_stored_vaults_lead_where_the_reader_says() {
-    let Some(folder) = crate::data::find("vaults") else { return };
+    let Some(folder) = testing::data::find("vaults") else { return };
     let entries = std::fs::read_dir(folder).unwrap();
     let mut archives: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    if !testing::cases::is_long() {
+        archives.retain(|archive| archive.metadata().unwrap().len() < 200_000);
+    }
     archives.sort();
     for archive in archives {
         let name = archive.file_name().unwrap().to_str().unwrap().to_owned();

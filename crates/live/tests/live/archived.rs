@@ -62,12 +62,7 @@ fn holds(layout: Layout, script: &[crate::script::Op]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 12,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(testing::cases::config(3, 7))]
 
     #[test]
     fn every_call_renders_again_in_another_store(pools in any::<bool>(), script in script(40)) {

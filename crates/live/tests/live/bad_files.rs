@@ -25,8 +25,8 @@ use session::Subject;
 use source::{IndexOptions, IndexReport, Namespace, index_paths};
 use store::{Store, doctor};
 
-use crate::child::only;
-use crate::skip::skip;
+use testing::child::only;
+use testing::skip::skip;
 
 /// Files with more bytes are metadata only.
 const MAX_TEXT_BYTES: u64 = 100;
@@ -239,7 +239,7 @@ fn unblocked(what: &str, run: impl FnOnce() + Send + 'static) {
         done.send(()).unwrap();
     });
     // A sender that is dropped has failed: that is said when its thread is joined.
-    let waited = is_done.recv_timeout(Duration::from_secs(30));
+    let waited = is_done.recv_timeout(Duration::from_secs(120));
     assert_ne!(waited, Err(mpsc::RecvTimeoutError::Timeout), "{what:?} blocks");
     running.join().unwrap();
 }

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use config::Prices;
 use config::{PriceSetting, PriceTable, Settings};
 
-use crate::properties::config;
 use crate::script::{Op, World, script};
+use testing::cases::config;
 
 /// Settings under which whatever pays is done: the bound on the bill is wide.
 fn settings(prices: Prices) -> Settings {
@@ -50,7 +50,7 @@ fn holds(prices: &Prices, script: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(config(8, 43))]
+    #![proptest_config(config(2, 43))]
 
     #[test]
     fn every_session_at_anthropics_prices_holds(script in script(60)) {
@@ -69,7 +69,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(2, 43))]
+    #![proptest_config(config(1, 43))]
 
     #[test]
     fn every_long_session_keeps_to_the_bound(script in script(250)) {

@@ -180,12 +180,7 @@ fn head(line: &str) -> &str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 12,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(testing::cases::config(3, 7))]
 
     #[test]
     fn a_name_begins_no_line_of_ours_and_acts_on_nothing(

@@ -2,8 +2,6 @@
 //! panics, and time grows with the length of the text alone. Archives, transcripts, Markdown, queries and paths have such tests
 //! beside theirs: `tests/archive/fuzz.rs`, `tests/replay/session_files.rs`, `tests/graph/markdown_properties.rs`, `src/store`.
 
-use std::time::Instant;
-
 use base::harness::{Call, has_line_numbers, shell, without_notice};
 use config::{Layout, Settings};
 use context::hazard::Hazards;
@@ -12,6 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::host::Host;
+use testing::processor_time::spent_on;
 
 /// What means something to a shell, to a patch or to a reader of outputs, and what stands between.
 const PIECES: [&str; 44] = [
@@ -148,7 +147,7 @@ fn read_command(line: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(testing::cases::config(64, 1))]
 
     #[test]
     fn any_command_line_is_read(line in shell_line()) {
@@ -197,7 +196,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(testing::cases::config(24, 1))]
 
     #[test]
     fn any_list_of_messages_passes_and_the_session_goes_on(
@@ -225,7 +224,6 @@ proptest! {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the time that it takes is what is tested")]
 fn reading_takes_time_in_proportion_to_the_text() {
     let readers: [(&str, Reader); 3] = [
         ("command line", |text| read_command(text)),
@@ -237,11 +235,7 @@ fn reading_takes_time_in_proportion_to_the_text() {
             );
         }),
     ];
-    let seconds = |read: Reader, text: &str| {
-        let start = Instant::now();
-        read(text);
-        start.elapsed().as_secs_f64()
-    };
+    let seconds = |read: Reader, text: &str| spent_on(|| read(text)).as_secs_f64();
     for (what, read) in readers {
         for part in PIECES.iter().chain(&PATCH).chain(&[
             "bash -c 'bash -c \"",
@@ -251,9 +245,9 @@ fn reading_takes_time_in_proportion_to_the_text() {
             "@@\n-old\n+new\n",
         ]) {
             let text = |bytes: usize| part.repeat(bytes / part.len());
-            // Eight times the text; a square would take 64 times as long. Other work beside may slow one of them.
+            // Eight times the text; a square would take 64 times as long.
             let is_linear = (0..5).any(|_| {
-                seconds(read, &text(64_000)) < 24.0 * seconds(read, &text(8_000)).max(0.005)
+                seconds(read, &text(32_000)) < 24.0 * seconds(read, &text(4_000)).max(0.005)
             });
             assert!(is_linear, "{what} of `{part}`");
         }

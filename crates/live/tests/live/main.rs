@@ -3,12 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-#[path = "../../../../tests/common/child.rs"]
-mod child;
-#[path = "../../../../tests/common/data.rs"]
-mod data;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
+#[path = "../../../../tests/common/recorded.rs"]
+mod recorded;
 
 mod archived;
 mod asked;

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::{FileFailurePersistence, RngSeed, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::host::uncached;
 use crate::script::{Op, World, script};
 use crate::shapes::SHAPES;
 use config::{Layout, Settings};
+use testing::cases::config;
 
 /// Settings under which epochs, previews and pressure come often.
 fn settings(layout: Layout) -> Settings {
@@ -37,20 +38,6 @@ fn run(folder: &Path, layout: Layout, window: u64, script: &[Op], restarts: bool
 
 fn world(folder: &Path, layout: Layout, window: u64, restarts: bool) -> World {
     World::new(folder, settings(layout), window, restarts)
-}
-
-/// `seed`: of the sessions that are the same on every machine.
-pub(crate) fn config(cases: u32, seed: u64) -> ProptestConfig {
-    let long = std::env::var_os("PROPTEST_CASES").is_some();
-    let config = ProptestConfig::default();
-    ProptestConfig {
-        cases: if long { config.cases } else { cases },
-        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
-        max_shrink_iters: 300,
-        // The same sessions on every machine; long runs look for new ones.
-        rng_seed: if long { config.rng_seed } else { RngSeed::Fixed(seed) },
-        ..config
-    }
 }
 
 fn holds(layout: Layout, window: u64, script: &[Op]) {
@@ -113,7 +100,7 @@ fn holds_tracked(layout: Layout, script: &[Op]) {
 }
 
 proptest! {
-    #![proptest_config(config(12, 41))]
+    #![proptest_config(config(2, 41))]
 
     #[test]
     fn every_session_in_the_log_layout_holds(script in script(60)) {
@@ -137,7 +124,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(6, 59))]
+    #![proptest_config(config(2, 59))]
 
     #[test]
     fn every_session_with_results_of_any_shape_holds(script in script(60)) {
@@ -166,7 +153,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(4, 47))]
+    #![proptest_config(config(2, 47))]
 
     #[test]
     fn every_session_is_the_same_at_any_speed(script in script(40)) {
@@ -197,8 +184,8 @@ fn the_sessions_of_these_tests_have_epochs() {
         let script = script(60).new_tree(runner).unwrap().current();
         run(folder.path(), Layout::Log, 200_000, &script, true).epochs
     };
-    let epochs: Vec<usize> = (0..6).map(|_| epochs(&mut runner)).collect();
-    assert!(epochs.iter().sum::<usize>() >= 12, "{epochs:?}");
+    let epochs: Vec<usize> = (0..3).map(|_| epochs(&mut runner)).collect();
+    assert!(epochs.iter().sum::<usize>() >= 6, "{epochs:?}");
 }
 
 #[test]
@@ -209,6 +196,6 @@ fn the_sessions_under_pressure_fold_steps() {
         let script = script(60).new_tree(runner).unwrap().current();
         run(folder.path(), Layout::Log, 1_500, &script, true).folded
     };
-    let requests: Vec<usize> = (0..12).map(|_| requests(&mut runner)).collect();
-    assert!(requests.iter().sum::<usize>() >= 12, "{requests:?}");
+    let requests: Vec<usize> = (0..4).map(|_| requests(&mut runner)).collect();
+    assert!(requests.iter().sum::<usize>() >= 4, "{requests:?}");
 }

@@ -356,7 +356,7 @@ impl Recorded {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(32)))]
+    #![proptest_config(testing::cases::config(4, 1))]
 
     #[test]
     fn any_session_with_snapshots_is_replayed_as_it_was(steps in prop::collection::vec(step(), 1..25)) {

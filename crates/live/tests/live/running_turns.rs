@@ -280,7 +280,7 @@ fn pressure_in_the_middle_of_a_turn_moves_what_stands_before_it() {
 }
 
 proptest! {
-    #![proptest_config(crate::properties::config(24, 61))]
+    #![proptest_config(testing::cases::config(8, 61))]
 
     /// What `Host::send` checks holds: kept messages as they are, requests that only grow within an epoch, pairs, exact replay.
     #[test]

@@ -1,63 +1,88 @@
-//! Real coding sessions, recorded with several agents, through a session: nothing is lost, doubled or reordered, and every
-//! recorded call renders again.
+//! Real coding sessions, recorded with several agents, through a session: nothing is lost, doubled or reordered, every recorded call
+//! renders again, and a store's file is no larger than the host's own session files.
+
+#![expect(clippy::print_stderr, reason = "measurements are printed")]
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base::object::Hash;
 use config::Settings;
 use context::tokens::Counter;
-use flate2::read::GzDecoder;
 use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, replay_call};
 use serde_json::{Value, json};
-use store::Store;
+use store::{SearchQuery, Store};
 
 /// One call in this many is rendered again from the store.
 const REPLAYED: usize = 25;
 
 #[test]
-fn real_sessions_pass_through_whole() {
-    let Some(folder) = crate::data::find("transcripts") else { return };
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    let mut epochs = 0;
-    for file in files.iter().filter(|file| file.to_string_lossy().ends_with(".jsonl.gz")) {
-        epochs += play(file);
+fn real_sessions_pass_through_whole_and_take_no_more_disk_than_their_hosts_files() {
+    let Some(files) = crate::recorded::files(&["transcripts"], None) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let empty = bytes_after(&path, |_| {});
+    let (mut plain_sum, mut before) = (0, empty);
+    let (mut epochs, mut larger) = (0, Vec::new());
+    for file in files {
+        let text = crate::recorded::read(&file);
+        let after = bytes_after(&path, |store| epochs += play(store, &file, &text));
+        let (stored, plain) = (after - before, text.len() as u64);
+        eprintln!("{}: {stored} of {plain} bytes, {} %", file.display(), stored * 100 / plain);
+        if stored > plain {
+            larger.push(file);
+        }
+        plain_sum += plain;
+        before = after;
     }
+    eprintln!("the file: {before} of {plain_sum} bytes, {} %", before * 100 / plain_sum);
     assert!(epochs > 0, "sessions of this size must have epochs");
+    assert!(before <= plain_sum, "{before} bytes are stored of {plain_sum}");
+    // The indexes of search and relations are made when they are first asked for.
+    let indexed = bytes_after(&path, |store| {
+        store.search(&SearchQuery::new("anything")).unwrap();
+        store.relations().unwrap();
+    });
+    eprintln!("with its indexes: {indexed} bytes, {} %", indexed * 100 / plain_sum);
+    // The more sessions there are, the more terms they share.
+    let percent = if testing::cases::is_long() { 110 } else { 130 };
+    assert!(indexed * 100 <= plain_sum * percent, "{indexed} bytes with indexes, of {plain_sum}");
+    assert_eq!(larger, Vec::<PathBuf>::new(), "sessions that are larger than their host's file");
+}
+
+/// Bytes of a store's file after some work and once closed, when its log is in the file.
+fn bytes_after(path: &Path, work: impl FnOnce(&Store)) -> u64 {
+    let store = Store::open(path.to_str().unwrap()).unwrap();
+    work(&store);
+    store.close().unwrap();
+    std::fs::metadata(path).unwrap().len()
 }
 
 /// Plays a transcript and returns the number of its epochs.
-fn play(file: &Path) -> u32 {
-    let mut text = String::new();
-    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+fn play(store: &Store, file: &Path, text: &str) -> u32 {
     let messages: Vec<&str> = text.lines().skip(1).collect();
-    let store = Store::open(":memory:").unwrap();
-    let mut live = open(&store);
+    let mut live = open(store, file.file_name().unwrap().to_str().unwrap());
     let (mut since, mut known) = (None, 0);
     let mut calls = 0;
     for (at, message) in messages.iter().enumerate() {
         let value: Value = serde_json::from_str(message).unwrap();
-        if value["role"] != "assistant" {
-            continue;
-        }
-        let fresh = format!("[{}]", messages[known..at].join(","));
-        let list = HostList { since, skip: known, messages: &fresh };
-        let done = live.transform(&list, &CallInfo::default());
-        assert!(
-            matches!(done, Ok(Transformed::Edits { .. })),
-            "{}: call {calls}: {done:?}",
-            file.display()
-        );
-        (since, known) = (Some(live.state().calls()), at);
-        calls += 1;
-        if calls % REPLAYED == 0 {
-            check(&store, &live, &messages[..at], file);
+        if value["role"] == "assistant" {
+            transform(&mut live, since, known, &messages[known..at], file);
+            (since, known) = (Some(live.state().calls()), at);
+            calls += 1;
+            if calls % REPLAYED == 0 {
+                check(store, &live, &messages[..at], file);
+            }
         }
     }
+    transform(&mut live, since, known, &messages[known..], file);
     live.state().epoch()
+}
+
+fn transform(live: &mut LiveSession, since: Option<u64>, skip: usize, fresh: &[&str], file: &Path) {
+    let list = HostList { since, skip, messages: &format!("[{}]", fresh.join(",")) };
+    let done = live.transform(&list, &CallInfo::default());
+    assert!(matches!(done, Ok(Transformed::Edits { .. })), "{}: {done:?}", file.display());
 }
 
 /// What went out: the host's messages in their order but for folded ones, tool results with their own IDs, user messages
@@ -94,10 +119,10 @@ fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
     }
 }
 
-fn open(store: &Store) -> LiveSession {
+fn open(store: &Store, name: &str) -> LiveSession {
     let options = OpenSession {
         harness: "test".into(),
-        host_session: "transcript".into(),
+        host_session: name.into(),
         cwd: "/nonexistent/project".into(),
         parent: None,
         settings: Settings::default(),

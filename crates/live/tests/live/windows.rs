@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::properties::config;
+use testing::cases::config;
 
 /// Pi compacts when fewer tokens are free.
 const RESERVED: u64 = 16_384;
@@ -272,7 +272,7 @@ fn play(host: &mut Host, number: usize, op: &Op) {
 }
 
 proptest! {
-    #![proptest_config(config(10, 97))]
+    #![proptest_config(config(4, 97))]
 
     #[test]
     fn no_request_is_longer_than_the_window(

@@ -108,6 +108,8 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 proptest! {
+    #![proptest_config(testing::cases::config(64, 1))]
+
     #[test]
     fn nothing_passes_a_limit_and_the_same_input_gives_the_same_answer(candidates in candidates(), limits in limits()) {
         let found = choose(&candidates, &limits);

@@ -448,7 +448,7 @@ fn a_colleague_without_our_store_sees_the_same_pages_and_marks() {
 
 #[test]
 fn a_file_that_cannot_be_read_marks_nothing() {
-    use crate::privilege::is_privileged;
+    use testing::privilege::is_privileged;
 
     let repository = Repository::new();
     repository.write("a.rs", "1\n");

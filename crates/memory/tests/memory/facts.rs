@@ -6,10 +6,10 @@ use memory::{FACTS_FILE, Imported};
 
 use proptest::prelude::*;
 
-use crate::privilege::is_privileged;
 use crate::repository::{
     Repository, id, look_after_write, memory_in, next_day, own_in, run, stale, write,
 };
+use testing::privilege::is_privileged;
 
 const MEMORY: &str = ".pi/memory/MEMORY.md";
 const FACTS: &str = ".pi/memory/page-facts.jsonl";
@@ -239,7 +239,7 @@ fn whatever_the_file_holds_memory_is_read_and_what_is_readable_counts() {
     look_after_write(&mut repository.memory());
     let whole = repository.text(FACTS).into_bytes();
     let junk = prop::collection::vec(any::<u8>(), 0..40);
-    proptest!(ProptestConfig::with_cases(64), |(at in 0..whole.len(), cut in 0..60_usize, junk in junk)| {
+    proptest!(testing::cases::config(16, 1), |(at in 0..whole.len(), cut in 0..60_usize, junk in junk)| {
         let mut bytes = whole.clone();
         let end = (at + cut).min(bytes.len());
         bytes.splice(at..end, junk);

@@ -10,10 +10,10 @@ use memory::flush::{FlushReport, FlushStep, flush, flush_watched};
 use memory::journal::{Author, Draft, Journal, Status, accept, stage, withdraw};
 use memory::sidecar::MemoryFolder;
 
-use crate::child::only;
 use crate::desk::{Desk, options, times};
-use crate::privilege::is_privileged;
-use crate::skip::skip;
+use testing::child::only;
+use testing::privilege::is_privileged;
+use testing::skip::skip;
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
@@ -365,7 +365,7 @@ fn an_index_that_cannot_take_an_entry_keeps_it_waiting_with_the_reason() {
 #[test]
 fn a_large_index_with_broken_front_matter_takes_an_entry() {
     let desk = Desk::new();
-    let text = format!("---\na: [\n---\n{}", "- an entry of some words\n".repeat(40_000));
+    let text = format!("---\na: [\n---\n{}", "- an entry of some words\n".repeat(10_000));
     desk.write("MEMORY.md", &text);
     desk.remember("from the journal");
     assert_eq!(desk.flush().committed.len(), 1);

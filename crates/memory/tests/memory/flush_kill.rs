@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use base::object::Timestamp;
@@ -12,8 +13,12 @@ use memory::Scope;
 use memory::flush::{flush, flush_watched};
 use memory::journal::{Draft, Journal, stage};
 
-use crate::child::only;
 use crate::desk::{Desk, memory_of, options, remember, times};
+use testing::cases::is_long;
+use testing::child::only;
+
+/// More than any machine needs.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Steps of a flush that writes one file.
 const STEPS: usize = 7;
@@ -127,7 +132,8 @@ fn a_flush_that_is_killed_at_any_step_neither_loses_nor_doubles_an_entry() {
 #[test]
 fn a_flush_that_is_killed_while_it_resumes_another_one_neither_loses_nor_doubles_an_entry() {
     let mut resumed = 0;
-    for before in ["", "- old\n"] {
+    let files: &[&str] = if is_long() { &["", "- old\n"] } else { &["- old\n"] };
+    for before in files {
         for first in 0..STEPS {
             for second in 0..STEPS + RESUME_STEPS {
                 let desk = Desk::new();
@@ -209,7 +215,7 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn writers_that_are_killed_beside_each_other_lose_and_double_nothing() {
     let seed = setting("PROPTEST_RNG_SEED", 20_260_101);
-    let rounds = setting("PROPTEST_CASES", 5);
+    let rounds = setting("PROPTEST_CASES", 3);
     let mut numbers = Numbers(seed);
     let desk = Desk::new();
     let mut acknowledged: BTreeSet<String> = BTreeSet::new();
@@ -217,17 +223,22 @@ fn writers_that_are_killed_beside_each_other_lose_and_double_nothing() {
         let names: Vec<String> = (0..3).map(|writer| format!("{round}.{writer}")).collect();
         let project = desk.root().to_str().unwrap();
         let mut writers: Vec<(Child, std::thread::JoinHandle<Vec<String>>)> = Vec::new();
+        let (began, has_begun) = mpsc::channel();
         for name in &names {
             let environment = [("PALIMPSEST_TEST_WRITER", project), ("PALIMPSEST_TEST_NAME", name)];
             let mut child = start("acts_as_a_writer_when_asked", &environment);
             let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let began = began.clone();
             let said = move || {
                 let lines = lines.map_while(Result::ok);
-                lines.filter_map(|line| line.strip_prefix("= ").map(str::to_owned)).collect()
+                let said = lines.filter_map(|line| line.strip_prefix("= ").map(str::to_owned));
+                said.inspect(|_| began.send(()).unwrap_or_default()).collect()
             };
             writers.push((child, std::thread::spawn(said)));
         }
-        std::thread::sleep(Duration::from_millis(150 + numbers.below(400)));
+        // One of them; the others may be at their start.
+        has_begun.recv_timeout(PATIENCE).unwrap();
+        std::thread::sleep(Duration::from_millis(numbers.below(300)));
         for (child, _) in &mut writers {
             std::thread::sleep(Duration::from_millis(numbers.below(60)));
             child.kill().unwrap();
@@ -250,7 +261,7 @@ fn writers_that_are_killed_beside_each_other_lose_and_double_nothing() {
         assert_eq!(entries.len(), all, "round {round}, seed {seed}: an entry stands twice");
         assert_eq!(Journal::read(&desk.memory()).0.waiting().count(), 0);
     }
-    assert!(acknowledged.len() as u64 > rounds, "{} acknowledged", acknowledged.len());
+    assert!(acknowledged.len() as u64 >= rounds, "{} acknowledged", acknowledged.len());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How well recall finds what a question is about: LoCoMo (`tests/common/conversations.rs`) as memory pages, beside plain BM25 over the
 //! same texts. Each conversation is a memory folder, each of its sessions a topic file with the date as heading and a turn in each
-//! item. The question's text alone is the search.
+//! item. The question's text alone is the search. One of three questions is asked, all in a long run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::path::Path;
 use memory::{Folders, Memory, RecallOptions, RecallPlace, RecallReason};
 use rust_stemmers::{Algorithm, Stemmer};
 
-use crate::conversations::{Conversation, RANKS, Recalls, conversations, count};
+use testing::conversations::{Conversation, Question, RANKS, Recalls, conversations, count};
 
 /// Least gain over plain BM25 at 5 and 10, in points; measured: see the rows.
 const GAINS: [(&str, [f64; 2]); 2] = [("sessions", [1.0, 1.0]), ("turns", [8.0, 8.0])];
@@ -32,12 +32,16 @@ fn recall_finds_more_of_the_evidence_than_plain_bm25() {
     }
 }
 
+fn asked(conversation: &Conversation) -> impl Iterator<Item = &Question> {
+    conversation.questions.iter().step_by(if testing::cases::is_long() { 1 } else { 3 })
+}
+
 fn recalled(conversation: &Conversation, of_sessions: bool, recalls: &mut Recalls) {
     let folder = tempfile::tempdir().unwrap();
     let turns = write(conversation, &folder.path().join("memory"));
     let mut memory = Memory::new(Folders::new(Some(folder.path()), None, false));
     let options = RecallOptions { by_file: of_sessions, ..RecallOptions::default() };
-    for question in &conversation.questions {
+    for question in asked(conversation) {
         let found = memory.recall(&question.text, &options, None);
         assert_eq!(found.reason, RecallReason::Ok, "{}", question.text);
         let hits = found.hits.into_iter().map(|hit| {
@@ -87,7 +91,7 @@ fn ranked_plainly(conversation: &Conversation, of_sessions: bool, recalls: &mut 
     let lengths: Vec<f64> = counts.iter().map(|words| words.values().sum()).collect();
     let all = count(texts.len());
     let mean = lengths.iter().sum::<f64>() / all;
-    for question in &conversation.questions {
+    for question in asked(conversation) {
         let mut scores = vec![0.0; texts.len()];
         for word in counted(&question.text).keys() {
             let times: Vec<f64> =

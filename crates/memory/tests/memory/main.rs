@@ -2,17 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-#[path = "../../../../tests/common/child.rs"]
-mod child;
-#[path = "../../../../tests/common/conversations.rs"]
-mod conversations;
-#[path = "../../../../tests/common/data.rs"]
-mod data;
-#[path = "../../../../tests/common/privilege.rs"]
-mod privilege;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
-
 mod cited;
 mod desk;
 mod facts;

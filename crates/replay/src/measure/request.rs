@@ -260,6 +260,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn changes_lead_to_what_a_request_made_anew_has(
             edits in proptest::collection::vec((0_usize..8, 0_usize..4, "[ab]{0,4}"), 1..12),

@@ -2,7 +2,8 @@
 
 use replay::report::{Report, Sum};
 
-use crate::recorded::{recordings, replay_all, replaying};
+use crate::bound::replaying;
+use crate::recorded::{recordings, replay_all};
 
 /// The price tables.
 const PRESETS: [&str; 3] = ["anthropic", "openai", "gemini"];

@@ -1,6 +1,7 @@
 //! Learning hazards: what was planted in made sessions is found, the same from whatever order, and used by a session.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use base::error::Error;
 use config::Prices;
@@ -90,6 +91,13 @@ fn often(reads: usize, commands: usize) -> Planted {
     Planted { reads, commands, own: 4 }
 }
 
+/// Of a session whose reads are needed ten times as often as its outputs of commands.
+static READS: LazyLock<Samples> = LazyLock::new(|| samples(&[session("a", often(3, 30))]));
+
+/// Learned from two such sessions.
+static READS_OF_TWO: LazyLock<Learned> =
+    LazyLock::new(|| learned(&[session("a", often(3, 30)), session("b", often(3, 30))]).unwrap());
+
 fn of_output(hazards: &Hazards, class: OutputClass) -> f64 {
     hazards.of_output(&OutputFeatures {
         class,
@@ -102,7 +110,7 @@ fn of_output(hazards: &Hazards, class: OutputClass) -> f64 {
 
 #[test]
 fn outputs_needed_ten_times_as_often_get_ten_times_the_hazard() {
-    let learned = learned(&[session("a", often(3, 30)), session("b", often(3, 30))]).unwrap();
+    let learned = &*READS_OF_TWO;
     let ratio = of_output(&learned.hazards, OutputClass::Read)
         / of_output(&learned.hazards, OutputClass::Other);
     assert!((6.0..15.0).contains(&ratio), "{ratio}: {learned:?}");
@@ -116,7 +124,7 @@ fn outputs_needed_ten_times_as_often_get_ten_times_the_hazard() {
 
 #[test]
 fn the_hazard_is_the_share_of_calls_that_need_one() {
-    let learned = learned(&[session("a", often(3, 30))]).unwrap();
+    let learned = Learned::from_samples(&READS, CAUTION, None).unwrap();
     // One call in three needs one of about 90 older reads.
     let hazard = of_output(&learned.hazards, OutputClass::Read);
     assert!((0.001..0.02).contains(&hazard), "{hazard}: {learned:?}");
@@ -136,7 +144,7 @@ fn the_hazard_of_an_output_falls_with_its_age_where_old_ones_are_not_needed() {
 
 #[test]
 fn steps_with_long_arguments_learn_a_higher_hazard_if_their_words_are_needed() {
-    let learned = learned(&[session("a", often(3, 30)), session("b", often(3, 30))]).unwrap();
+    let learned = &*READS_OF_TWO;
     let steps = learned.hazards.steps;
     assert!(steps.long_arguments + steps.argument_tokens > 1.0, "{learned:?}");
     assert!(learned.steps.auc.unwrap() > 0.7, "{learned:?}");
@@ -151,10 +159,10 @@ fn the_order_of_the_sessions_does_not_matter() {
 
 #[test]
 fn weights_are_tested_on_sessions_that_they_are_not_learned_from() {
-    let one = samples(&[session("a", often(3, 30))]);
+    let one = &*READS;
     let other = samples(&[session("b", often(30, 3))]);
-    let on_itself = Learned::from_samples(&one, CAUTION, None).unwrap();
-    let on_other = Learned::from_samples(&one, CAUTION, Some(&other)).unwrap();
+    let on_itself = Learned::from_samples(one, CAUTION, None).unwrap();
+    let on_other = Learned::from_samples(one, CAUTION, Some(&other)).unwrap();
     assert_eq!(on_itself.hazards, on_other.hazards);
     let (own, others) = (on_itself.outputs.auc.unwrap(), on_other.outputs.auc.unwrap());
     assert!(others < own, "{others} {own}: {on_other:?}");
@@ -170,16 +178,16 @@ fn too_few_needs_and_a_wrong_caution_are_refused() {
     assert_eq!(few.code(), "TOO_FEW_NEEDS");
     let none = Learned::from_samples(&Samples::default(), CAUTION, None).unwrap_err();
     assert_eq!(none.code(), "TOO_FEW_NEEDS");
-    let enough = samples(&[session("a", often(3, 30))]);
+    let enough = &*READS;
     for caution in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         for caution in
             [Caution { outputs: caution, ..CAUTION }, Caution { steps: caution, ..CAUTION }]
         {
-            let refused = Learned::from_samples(&enough, caution, None).unwrap_err();
+            let refused = Learned::from_samples(enough, caution, None).unwrap_err();
             assert_eq!(refused.code(), "INVALID_ARGUMENT", "{caution:?}");
         }
     }
-    let given = Learned::from_samples(&enough, CAUTION, None).unwrap();
+    let given = Learned::from_samples(enough, CAUTION, None).unwrap();
     assert_eq!(given.hazards.caution, CAUTION);
 }
 

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-#[path = "../../../../tests/common/data.rs"]
-mod data;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
+#[path = "../../../../tests/common/bound.rs"]
+mod bound;
+#[path = "../../../../tests/common/recorded.rs"]
+mod recorded;
 
 mod found_sessions;
 mod learn;
 mod openclaw;
 mod oracle;
+mod recorded_bill;
 mod session_files;
 mod sessions;

@@ -1,7 +1,7 @@
-//! Replays: transcripts through a session, measured. Those of `tests/common/recordings.rs` where they are there.
+//! Replays: made-up transcripts through a session, measured.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base::object::{AsOf, ObjectId};
 use config::Prices;
@@ -11,8 +11,6 @@ use flate2::read::MultiGzDecoder;
 use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::Replaying;
-use replay::play::play;
-use replay::report::FileReport;
 use replay::run::replay;
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
@@ -29,56 +27,6 @@ fn replaying(layout: Option<Layout>) -> Replaying {
         settings: Settings::default(),
         dump: None,
         snapshots: None,
-    }
-}
-
-fn recordings() -> Option<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(crate::data::find("transcripts")?).unwrap();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    Some(files)
-}
-
-fn replayed(file: &Path, layout: Option<Layout>) -> FileReport {
-    replay(&Transcript::read(file).unwrap(), &replaying(layout)).unwrap()
-}
-
-#[test]
-fn recorded_sessions_cost_less_and_the_plain_host_costs_what_it_costs() {
-    let Some(files) = recordings() else { return };
-    for file in files.iter().step_by(6) {
-        let ours = replayed(file, Some(Layout::Log));
-        let plain = replayed(file, None);
-        assert!(ours.calls > 0 && ours.bill.ratio < 1.1, "{}: {:?}", ours.name, ours.bill);
-        assert_eq!(plain.bill.ours.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
-        assert_eq!(ours.bill.plain.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
-        assert_eq!((plain.faults.raw, plain.plain_faults.raw), (0, 0), "{}", plain.name);
-    }
-}
-
-#[test]
-fn the_ledger_of_a_session_that_is_played_says_what_its_requests_cost() {
-    let Some(files) = recordings() else { return };
-    let close = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
-    for file in files.iter().step_by(6) {
-        for (prices, window_tokens) in [("anthropic", None), ("openai", Some(200_000))] {
-            let prices = Prices::preset(prices).unwrap();
-            let replaying = Replaying { prices, window_tokens, ..replaying(Some(Layout::Log)) };
-            let transcript = Transcript::read(file).unwrap();
-            let report = replay(&transcript, &replaying).unwrap();
-            let live = play(
-                &transcript,
-                &replaying.playing(Layout::Log, OVERHEAD_TOKENS),
-                &mut |_| Ok(()),
-            )
-            .unwrap();
-            let bill = live.state().bill();
-            let ours: f64 = report.series.iter().map(|call| call.ours.cost).sum();
-            let plain: f64 = report.series.iter().map(|call| call.plain.cost).sum();
-            let said = (bill.our_account().cost, bill.plain_account().cost);
-            assert!(close(said.0, ours), "{} ours: {} is {ours}", report.name, said.0);
-            assert!(close(said.1, plain), "{} plain: {} is {plain}", report.name, said.1);
-        }
     }
 }
 

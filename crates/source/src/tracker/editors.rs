@@ -106,8 +106,8 @@ fn play(recording: &Recording, watching: Watching) -> (Vec<String>, Vec<Option<S
     let mut options = TrackingOptions::here("fs");
     options.tracker.watching = watching;
     // Far longer than any pause of a recording, however busy the machine is: what counts must not be how fast the test is.
-    options.tracker.settle = Duration::from_millis(300);
-    options.tracker.absence = Duration::from_millis(300);
+    options.tracker.settle = Duration::from_secs(2);
+    options.tracker.absence = Duration::from_secs(2);
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
     let tracking = Tracker::of_store(store.clone(), options, move |events| {

@@ -3,12 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
-#[path = "../../../../tests/common/child.rs"]
-mod child;
-#[path = "../../../../tests/common/privilege.rs"]
-mod privilege;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
 #[path = "../../../../tests/common/tracked.rs"]
 mod tracked;
 

@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use crate::child::only;
-use crate::privilege::is_privileged;
-use crate::skip::skip;
 use crate::tracked::{FILESYSTEM, PATIENCE, Tracked};
 use base::object::{AsOf, Hash, Timestamp};
 use config::Exclude;
@@ -16,6 +13,9 @@ use source::{
     Watching, canonical_path, index,
 };
 use store::{Expected, Store};
+use testing::child::only;
+use testing::privilege::is_privileged;
+use testing::skip::skip;
 
 impl Tracked {
     /// Waits until something was told that fits, and returns all that was told till then.

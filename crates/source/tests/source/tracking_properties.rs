@@ -189,7 +189,7 @@ impl Scene {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(testing::cases::config(24, 1))]
 
     #[test]
     fn a_settled_tracker_has_stored_what_is_on_disk(

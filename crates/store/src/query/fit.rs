@@ -280,6 +280,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn keys_have_the_order_of_numbers(one in number(), other in number()) {
             let keys = number_key(&one).cmp(&number_key(&other));

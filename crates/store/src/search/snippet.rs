@@ -321,6 +321,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn what_is_marked_lies_in_the_line(text in "[ab é\r\n日本A_]{0,400}", query in "[ab é日本A_\"*]{1,12}") {
             let Ok(expression) = Expression::parse(&query) else { return Ok(()) };

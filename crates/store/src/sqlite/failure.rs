@@ -152,7 +152,7 @@ fn while_busy_for<T>(limit: Duration, mut step: impl FnMut() -> Step<T>) -> Step
 /// Sleeps for a time that shrinks with how long the call has waited; `false` once that is too long.
 ///
 /// The longer a call has waited the more often it tries, so the file goes to those who have waited longest: a queue without
-/// a place where a stopped process could stand in the way. With 8 processes that never rest (`tests/many_writers.rs`,
+/// a place where a stopped process could stand in the way. With 8 processes that never rest (`tests/store/many_writers.rs`,
 /// alternating runs) 95 % of commits took under 7 to 9 ms; with pauses of 0.2 to 1 ms at random 8 to 24 ms, of 0.1 ms
 /// always 6 to 17 ms. Pauses that grow starve whoever has waited longest.
 fn pause() -> bool {

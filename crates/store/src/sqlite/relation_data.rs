@@ -88,6 +88,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(testing::cases::config(64, 1))]
+
         #[test]
         fn it_reads_back_whole(key in ".{0,12}", rest in prop::collection::vec(
             prop_oneof![prop::sample::select(PARTS.to_vec()).prop_map(str::to_owned), "[ -~é]{0,9}"], 0..9,

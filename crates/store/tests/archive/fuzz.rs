@@ -95,7 +95,7 @@ fn check(archive: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(testing::cases::config(64, 1))]
 
     #[test]
     fn damaged_bytes_are_noticed(

@@ -101,7 +101,7 @@ fn converge(a: &World, b: &World, past: &[Step], steps: &[(bool, Step)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(testing::cases::config(16, 1))]
 
     #[test]
     fn two_stores_that_take_in_each_other_hold_the_same(
@@ -113,7 +113,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6))]
+    #![proptest_config(testing::cases::config(3, 1))]
 
     #[test]
     fn two_stores_in_files_that_take_in_each_other_hold_the_same(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use store::{Backend, SqliteBackend};
 
 /// Cases of a test with random queries.
-pub(crate) const CASES: u32 = 40;
+pub(crate) const CASES: u32 = 12;
 
 /// Runs a rule on a fresh store of every backend.
 pub(crate) fn on_each_backend(rule: impl Fn(&dyn Backend)) {

@@ -8,7 +8,7 @@ use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, TxId};
 use store::{Expected, Lost, SqliteBackend, Store};
 use tempfile::TempDir;
 
-use crate::private_file;
+use testing::private_file;
 
 const WRITES: i64 = 60;
 

@@ -1,5 +1,4 @@
-//! Size on disk of recorded coding sessions: a store's file is no larger than the host's own session file, and a chat twice
-//! as long costs twice as much.
+//! Size on disk: a chat twice as long costs twice as much. `tests/live/transcripts.rs` measures recorded sessions.
 
 #![expect(clippy::print_stderr, reason = "measurements are printed")]
 
@@ -7,40 +6,7 @@ use std::path::Path;
 
 use base::object::Hash;
 use serde_json::json;
-use store::{SearchQuery, Store};
-
-#[test]
-fn sessions_take_no_more_disk_than_their_hosts_files() {
-    let Some(files) = crate::recordings::files() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.sqlite");
-    let empty = bytes_after(&path, |_| {});
-    let (mut plain_sum, mut before) = (0, empty);
-    let mut larger = Vec::new();
-    for file in files {
-        let text = crate::recordings::read(&file);
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let messages: Vec<&str> = text.lines().skip(1).collect();
-        let after = bytes_after(&path, |store| crate::recordings::play(store, &name, &messages));
-        let (stored, plain) = (after - before, text.len() as u64);
-        eprintln!("{name}: {stored} of {plain} bytes, {} %", stored * 100 / plain);
-        if stored > plain {
-            larger.push(name);
-        }
-        plain_sum += plain;
-        before = after;
-    }
-    eprintln!("the file: {before} of {plain_sum} bytes, {} %", before * 100 / plain_sum);
-    assert!(before <= plain_sum, "{before} bytes are stored of {plain_sum}");
-    // The indexes of search and relations are made when they are first asked for.
-    let indexed = bytes_after(&path, |store| {
-        store.search(&SearchQuery::new("anything")).unwrap();
-        store.relations().unwrap();
-    });
-    eprintln!("with its indexes: {indexed} bytes, {} %", indexed * 100 / plain_sum);
-    assert!(indexed * 100 <= plain_sum * 110, "{indexed} bytes with indexes, of {plain_sum}");
-    assert_eq!(larger, Vec::<String>::new(), "sessions that are larger than their host's file");
-}
+use store::Store;
 
 #[test]
 fn a_chat_twice_as_long_takes_twice_the_disk() {

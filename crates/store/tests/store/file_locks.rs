@@ -14,8 +14,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use store::Store;
 use tempfile::TempDir;
 
-use crate::child::only;
 use crate::sqlite_file::count_up;
+use testing::child::only;
 
 const SUFFIXES: [&str; 4] = ["", "-wal", "-shm", "-ack"];
 

@@ -11,8 +11,8 @@ use base::{Error, Result};
 use rusqlite::Connection;
 use store::{Expected, Store, doctor};
 
-use crate::child::only;
-use crate::private_file;
+use testing::child::only;
+use testing::private_file;
 
 const PAGE: usize = 4_096;
 

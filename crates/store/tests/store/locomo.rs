@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::object::{Envelope, ObjectId, ObjectType, Payload};
 use store::{Expected, Expression, SearchFilter, SearchIndex, SqliteBackend, Store};
 
-use crate::conversations::{Conversation, RANKS, Recalls, conversations};
+use testing::conversations::{Conversation, RANKS, Recalls, conversations};
 
 /// Recall of sessions and turns at 5 and 10, some points under what was measured: 86.8, 94.2; 57.5, 65.6 %.
 const FLOORS: [(&str, [f64; 2]); 2] = [("sessions", [84.0, 92.0]), ("turns", [55.0, 63.0])];

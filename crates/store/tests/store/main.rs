@@ -1,32 +1,20 @@
 //! The store: the contract of its backends, queries, search, and its file under other processes, kills, full disks and
 //! damage. Tests here must not need a session, but for the recorded ones that fill a store.
-//!
-//! `tests/many_writers.rs` is a program of its own: it bounds how long a process waits, which busy neighbours would disturb.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
 #[path = "../../../../tests/common/backend_contract.rs"]
 mod backend_contract;
-#[path = "../../../../tests/common/child.rs"]
-mod child;
-#[path = "../../../../tests/common/conversations.rs"]
-mod conversations;
-#[path = "../../../../tests/common/data.rs"]
-mod data;
 #[path = "../../../../tests/common/ops.rs"]
 mod ops;
-#[path = "../../../../tests/common/private_file.rs"]
-mod private_file;
-#[path = "../../../../tests/common/privilege.rs"]
-mod privilege;
 #[path = "../../../../tests/common/query_contract.rs"]
 mod query_contract;
 #[path = "../../../../tests/common/query_model.rs"]
 mod query_model;
+#[path = "../../../../tests/common/recorded.rs"]
+mod recorded;
 #[path = "../../../../tests/common/recordings.rs"]
 mod recordings;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
 
 mod backend_replace;
 mod backends;
@@ -44,6 +32,7 @@ mod full_disk;
 mod kill;
 mod locomo;
 mod lost_file;
+mod many_writers;
 mod model;
 mod names;
 #[cfg(unix)]

@@ -515,7 +515,7 @@ fn open(path: &Path) -> Box<dyn Backend> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(testing::cases::config(24, 1))]
 
     #[test]
     fn backends_read_what_the_model_holds(steps in proptest::collection::vec(step(), 1..24)) {

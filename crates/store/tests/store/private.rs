@@ -8,8 +8,8 @@ use base::Error;
 use store::{SqliteBackend, Store};
 use tempfile::TempDir;
 
-use crate::privilege::is_privileged;
-use crate::skip::skip;
+use testing::privilege::is_privileged;
+use testing::skip::skip;
 
 const SUFFIXES: [&str; 5] = ["", "-wal", "-shm", "-journal", "-ack"];
 

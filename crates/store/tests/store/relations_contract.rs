@@ -326,7 +326,8 @@ fn latest(backend: &dyn Backend) -> Vec<PlacedRelation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(testing::cases::config(16, 1))]
+
     #[test]
     fn an_index_has_the_relations_of_every_time_however_it_was_filled(
         steps in prop::collection::vec(step(), 1..14)

@@ -7,7 +7,7 @@ use base::object::{AsOf, Nickname, ObjectId, ObjectType, Reference, TxId};
 use rusqlite::Connection;
 use store::{SearchQuery, Store, doctor};
 
-use crate::private_file;
+use testing::private_file;
 
 fn open(fixture: &str) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();

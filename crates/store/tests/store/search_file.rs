@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use store::{Expected, SearchQuery, Store};
 use tempfile::TempDir;
 
-use crate::child::only;
+use testing::child::only;
 
 /// Names the file to a child process.
 const PLACE: &str = "PALIMPSEST_TEST_SEARCH_FILE";

@@ -198,7 +198,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(testing::cases::config(6, 1))]
 
     #[test]
     fn the_index_finds_what_a_scan_finds_after_any_writes(steps in prop::collection::vec(step(), 1..16)) {

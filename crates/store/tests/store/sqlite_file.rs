@@ -12,9 +12,9 @@ use rusqlite::Connection;
 use store::{Expected, Journal, SqliteBackend, Store};
 use tempfile::TempDir;
 
-use crate::child::only;
-use crate::private_file::{self, make_private};
-use crate::privilege::is_privileged;
+use testing::child::only;
+use testing::private_file::{self, make_private};
+use testing::privilege::is_privileged;
 
 /// A folder and the path of a store in it that is not made yet.
 fn place() -> (TempDir, PathBuf) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use base::object::ObjectType;
 
 use crate::machine::{Machine, everything, shared};
-use crate::xtdb::{Node, NodeKind};
+use testing::xtdb::{Node, NodeKind};
 
 /// Versions of each of the four: 2,500 in `npm run soak`.
 fn versions_each() -> usize {

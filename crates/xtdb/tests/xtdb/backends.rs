@@ -6,7 +6,7 @@ use config::XtdbOptions;
 use store::Backend;
 use xtdb::XtdbBackend;
 
-use crate::xtdb::Database;
+use testing::xtdb::Database;
 
 /// Cases of a test with random queries; each takes about a second.
 pub(crate) const CASES: u32 = 8;

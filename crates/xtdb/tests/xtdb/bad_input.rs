@@ -8,9 +8,9 @@ use base::object::ObjectType;
 use config::XtdbOptions;
 use serde_json::{Value, json};
 
-use crate::http::{Connection, Request};
 use crate::machine::{Machine, options, shared};
-use crate::xtdb::{Database, Node, NodeKind, Options};
+use testing::http::{Connection, Request};
+use testing::xtdb::{Database, Node, NodeKind, Options};
 
 /// Puts documents past this program.
 fn put(database: &Database, documents: &[Value]) {
@@ -27,14 +27,26 @@ fn put(database: &Database, documents: &[Value]) {
     Connection::open(&database.address()).unwrap().ask(&request).unwrap();
 }
 
+/// What a node has of each attribute it counts a moment later.
+fn wait_until_counted(database: &Database, attribute: &str) {
+    let path = format!("{}/_xtdb/attribute-stats", database.path());
+    let headers = [("Accept", "application/json")];
+    let request = Request { method: "GET", path: &path, headers: &headers, body: None };
+    let is_counted = (0..1_200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut connection = Connection::open(&database.address()).unwrap();
+        connection.ask(&request).unwrap().unwrap().text().contains(attribute)
+    });
+    assert!(is_counted, "`{attribute}` is not counted");
+}
+
 #[test]
 fn a_database_of_others_is_refused_and_stays_as_it_is() {
     let Some(database) = Database::new() else { return };
     put(&database, &[json!({"xt/id": "invoice-1", "amount": 12})]);
     let machine = Machine::at(&database.url());
     let id = machine.write("/p/a.txt", "text");
-    // What it has of each attribute is counted a moment later.
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    wait_until_counted(&database, "amount");
     let error = machine.sharing.push(&mut |_| Ok(())).unwrap_err();
     assert_eq!(error.code(), "XTDB_FOREIGN");
     assert!(error.to_string().contains("`amount`"), "{error}");

@@ -7,8 +7,8 @@ use base::object::Hash;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-use crate::http::Message;
 use crate::recording::Answer;
+use testing::http::Message;
 
 /// The day of the recording: times of writing lie in it.
 const RECORDED: &str = "2026-11-21T";

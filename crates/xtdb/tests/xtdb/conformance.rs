@@ -9,10 +9,10 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::compare::{Times, difference};
-use crate::http::{Connection, Message, Request};
 use crate::recording::{Case, cases};
 use crate::sockets;
-use crate::xtdb::{Database, Node, NodeKind, Options};
+use testing::http::{Connection, Message, Request};
+use testing::xtdb::{Database, Node, NodeKind, Options};
 
 const GONE: &str = "about writes that the recording leaves out";
 const CUT: &str = "about a document that the recording cuts";

@@ -5,28 +5,16 @@
 
 #[path = "../../../../tests/common/backend_contract.rs"]
 mod backend_contract;
-#[path = "../../../../tests/common/data.rs"]
-mod data;
-#[path = "../../../../tests/common/faults.rs"]
-mod faults;
-#[path = "../../../../tests/common/http.rs"]
-mod http;
 #[path = "../../../../tests/common/ops.rs"]
 mod ops;
-#[path = "../../../../tests/common/ports.rs"]
-mod ports;
-#[path = "../../../../tests/common/postgres.rs"]
-mod postgres;
 #[path = "../../../../tests/common/query_contract.rs"]
 mod query_contract;
 #[path = "../../../../tests/common/query_model.rs"]
 mod query_model;
+#[path = "../../../../tests/common/recorded.rs"]
+mod recorded;
 #[path = "../../../../tests/common/recordings.rs"]
 mod recordings;
-#[path = "../../../../tests/common/skip.rs"]
-mod skip;
-#[path = "../../../../tests/common/xtdb.rs"]
-mod xtdb;
 
 mod agents;
 mod backends;

@@ -10,7 +10,7 @@ use live::{CallInfo, Files, FinishedToolCall, HostList, LiveSession, OpenSession
 use serde_json::json;
 
 use crate::machine::{Machine, versions};
-use crate::xtdb::Database;
+use testing::xtdb::Database;
 
 /// A session whose agent sees the folder `here` of its machine as `agent`; all agree to call it `/app` of `team-app`.
 fn open(machine: &Machine, name: &str, agent: &str, here: &Path) -> LiveSession {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::faults::{Fault, Proxy};
-use crate::http::{Connection, Message, Request};
-use crate::xtdb::{Database, Node, NodeKind, Options};
+use testing::faults::{Fault, Proxy};
+use testing::http::{Connection, Message, Request};
+use testing::xtdb::{Database, Node, NodeKind, Options};
 
 const JSON: (&str, &str) = ("Accept", "application/json");
 

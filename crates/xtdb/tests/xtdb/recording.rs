@@ -103,7 +103,7 @@ impl Case {
 
 /// All cases in their order; `None` where the recording is absent.
 pub(crate) fn cases() -> Option<Vec<Case>> {
-    let file = crate::data::find("xtdb-wire.jsonl.gz")?;
+    let file = testing::data::find("xtdb-wire.jsonl.gz")?;
     let mut text = String::new();
     GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
     Some(text.lines().map(|line| case(&serde_json::from_str(line).unwrap())).collect())

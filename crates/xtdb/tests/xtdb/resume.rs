@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::machine::Machine;
 use crate::recordings;
-use crate::xtdb::Database;
+use testing::xtdb::Database;
 
 /// Steps of a session, each with a command and its output, from `first` on.
 fn steps(first: usize, count: usize) -> Vec<String> {

@@ -9,7 +9,7 @@ use xtdb::migrate;
 
 use crate::machine::{Machine, NOW, everything, shared, source, versions};
 use crate::recordings;
-use crate::xtdb::Database;
+use testing::xtdb::Database;
 
 const HOUR: i64 = 3_600_000;
 
@@ -264,14 +264,11 @@ fn everything_moves_to_xtdb_and_back() {
 
 #[test]
 fn recorded_sessions_move_to_xtdb_and_back_and_cost_what_they_hold() {
-    let Some(files) = recordings::files() else { return };
+    let Some(files) = crate::recorded::files(&["transcripts"], Some(2)) else { return };
     let Some(database) = Database::new() else { return };
     let one = Machine::at(&database.url());
-    let mut smallest: Vec<_> =
-        files.iter().map(|file| (file.metadata().unwrap().len(), file)).collect();
-    smallest.sort();
-    for (_, file) in &smallest[..2] {
-        let text = recordings::read(file);
+    for file in &files {
+        let text = crate::recorded::read(file);
         let messages: Vec<&str> = text.lines().skip(1).collect();
         recordings::play(&one.store, &file.file_name().unwrap().to_string_lossy(), &messages);
     }

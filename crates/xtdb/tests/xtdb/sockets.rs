@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Read};
 use std::net::Shutdown;
 use std::time::Duration;
 
-use crate::http::{Connection, Message};
 use crate::recording::Case;
+use testing::http::{Connection, Message};
 
 /// The answer, and whether the server closes the connection after it.
 pub(crate) fn ask(address: &str, path: &str, case: &Case) -> (Message, Option<bool>) {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::faults::Proxy;
 use crate::machine::Machine;
-use crate::xtdb::Database;
+use testing::faults::Proxy;
+use testing::xtdb::Database;
 
 /// How often each path was asked for meanwhile.
 fn asked(proxy: &Proxy, work: impl FnOnce()) -> BTreeMap<String, usize> {

@@ -19,11 +19,20 @@ use serde_json::{Value, json};
 use super::*;
 use base::object::Timestamp;
 
-/// Short time-outs, as nothing here is far away.
+/// For a server that answers, however busy the machine is.
 fn client(url: &str) -> Client {
+    patient_for(Duration::from_secs(60), url)
+}
+
+/// For a server that does not answer.
+fn hasty(url: &str) -> Client {
+    patient_for(Duration::from_millis(400), url)
+}
+
+fn patient_for(time: Duration, url: &str) -> Client {
     Client::new(ClientOptions {
-        request_timeout: Duration::from_millis(400),
-        connect_timeout: Duration::from_millis(400),
+        request_timeout: time,
+        connect_timeout: time,
         await_timeout: Duration::from_millis(200),
         ..ClientOptions::new(url)
     })

@@ -298,6 +298,8 @@ fn printed(value: &Edn) -> String {
 }
 
 proptest! {
+    #![proptest_config(testing::cases::config(64, 1))]
+
     #[test]
     fn what_was_printed_is_read_again(value in value()) {
         let text = printed(&value);

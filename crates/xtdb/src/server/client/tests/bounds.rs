@@ -41,7 +41,7 @@ fn questions(client: &Client, room: &Room) -> Vec<Result<()>> {
 /// Asks a server everything, which fails; the errors.
 fn refused(act: impl Fn() -> Act + Send + Sync + 'static) -> Vec<Error> {
     let server = Server::with(move |_, _| act());
-    let mut client = client(&server.url());
+    let mut client = hasty(&server.url());
     client.http.limits.max_body = 1 << 20;
     let answers = questions(&client, &Room::of(1 << 20));
     let most = server.seen().len() * (BUFFERED + (2 << 20));
@@ -53,16 +53,25 @@ fn refused(act: impl Fn() -> Act + Send + Sync + 'static) -> Vec<Error> {
     errors
 }
 
+/// The errors of each of these floods, side by side: most of the time is waiting.
+fn all_refused(floods: Vec<(String, &'static str)>) -> Vec<Error> {
+    let asking = floods
+        .into_iter()
+        .map(|(head, piece)| std::thread::spawn(move || refused(move || flood(&head, piece))));
+    let asking: Vec<_> = asking.collect();
+    asking.into_iter().flat_map(|errors| errors.join().unwrap()).collect()
+}
+
 #[test]
 fn an_answer_without_end_is_given_up_whatever_was_asked() {
-    for piece in
-        [r#"{"a":1},"#, "[", "[[", "{\"a\":", "\"x", " ", "1", "[[1],", ":a ", "({:a 1} ", "\0"]
-    {
-        refused(move || flood(HEAD, piece));
-        refused(move || flood(&format!("{HEAD}["), piece));
-    }
-    refused(|| flood(&format!("{HEAD}\""), "\\u0001"));
-    refused(|| flood(&format!("{HEAD}{{\"a\":["), "0,"));
+    let pieces =
+        [r#"{"a":1},"#, "[", "[[", "{\"a\":", "\"x", " ", "1", "[[1],", ":a ", "({:a 1} ", "\0"];
+    let heads = [HEAD.to_owned(), format!("{HEAD}[")];
+    let mut floods: Vec<_> =
+        heads.iter().flat_map(|head| pieces.map(|piece| (head.clone(), piece))).collect();
+    floods.push((format!("{HEAD}\""), "\\u0001"));
+    floods.push((format!("{HEAD}{{\"a\":["), "0,"));
+    all_refused(floods);
 }
 
 #[test]
@@ -77,13 +86,14 @@ fn of_an_answer_of_another_shape_only_the_beginning_is_taken() {
 
 #[test]
 fn what_an_error_says_is_read_to_some_kilobytes() {
-    for status in [301, 400, 401, 404, 429, 500, 503] {
-        let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n\r\n[");
-        refused(move || flood(&head, r#"{"a":1},"#));
-        let head = format!("HTTP/1.1 {status} X\r\nContent-Type: text/plain\r\n\r\n");
-        for error in refused(move || flood(&head, "no reason ")) {
-            assert!(error.to_string().len() < 600, "{error}");
-        }
+    let head =
+        |status: u16, kind: &str| format!("HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\n\r\n");
+    let statuses = [301, 400, 401, 404, 429, 500, 503];
+    let json = |status| (head(status, "application/json") + "[", r#"{"a":1},"#);
+    all_refused(statuses.map(json).into());
+    let text = |status| (head(status, "text/plain"), "no reason ");
+    for error in all_refused(statuses.map(text).into()) {
+        assert!(error.to_string().len() < 600, "{error}");
     }
 }
 
@@ -95,16 +105,18 @@ fn headers_without_end_are_not_read_to_it() {
     refused(|| flood("HTTP/1.1 200 OK\r\nX-Header: ", "some text"));
     // None of these is kept, and an answer has to begin in time.
     let server = Server::with(|_, _| flood("", "HTTP/1.1 100 Continue\r\n\r\n"));
-    assert_eq!(client(&server.url()).attribute_stats().unwrap_err().code(), "XTDB_UNAVAILABLE");
+    assert_eq!(hasty(&server.url()).attribute_stats().unwrap_err().code(), "XTDB_UNAVAILABLE");
 }
 
 #[test]
 fn chunks_of_a_byte_and_their_extensions_without_end_are_given_up() {
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
-    refused(move || flood(&format!("{head}1;x="), "y"));
-    refused(move || flood(head, "1\r\n[\r\n"));
-    refused(move || flood(&format!("{head}1\r\n[\r\n0\r\n"), "X-Trailer: some text\r\n"));
+    all_refused(vec![
+        (format!("{head}1;x="), "y"),
+        (head.to_owned(), "1\r\n[\r\n"),
+        (format!("{head}1\r\n[\r\n0\r\n"), "X-Trailer: some text\r\n"),
+    ]);
 }
 
 #[test]
@@ -123,7 +135,7 @@ fn a_server_that_drips_is_not_waited_for_to_the_end() {
     let pause = Duration::from_millis(20);
     let body = format!("{HEAD}[{}", "[1],".repeat(1_000));
     let server = Server::with(move |_, _| Act::Drip(body.clone().into_bytes(), pause));
-    let client = client(&server.url());
+    let client = hasty(&server.url());
     client.query("{:find [e]}", &[], At::Latest, &Room::for_answers()).unwrap_err();
     client.log(None, &mut |_| Ok(ControlFlow::Continue(()))).unwrap_err();
     assert!(server.taken() < 2_000, "{} bytes, one after another", server.taken());

@@ -47,13 +47,17 @@ impl Drop for Node {
     }
 }
 
-/// A client for an empty database of the node that tests share, which runs as long as one of them does. `None` where there is no
-/// node, which a line says; with `PALIMPSEST_REQUIRE_ALL_TESTS` set that is a failure.
+/// A client for an empty database of the node that tests share, which runs as long as one of them does. `None` where no long run is
+/// asked for, as `tests/xtdb` asks nodes the same through the store, and where there is no node, which a line says; with
+/// `PALIMPSEST_REQUIRE_ALL_TESTS` set that is a failure.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn database() -> Option<(Client, Arc<Node>)> {
     static SHARED: Mutex<Weak<Node>> = Mutex::new(Weak::new());
     static MISSING: OnceLock<()> = OnceLock::new();
     static COUNT: AtomicUsize = AtomicUsize::new(0);
+    if !testing::cases::is_long() {
+        return None;
+    }
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     let node = match shared.upgrade() {
         Some(node) => Some(node),

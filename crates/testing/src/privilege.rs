@@ -1,7 +1,7 @@
 //! For tests of file permissions, which do not bind root.
 
 /// Whether file permissions do not bind this process.
-pub(crate) fn is_privileged() -> bool {
+pub fn is_privileged() -> bool {
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut permissions = file.as_file().metadata().unwrap().permissions();
     permissions.set_readonly(true);

@@ -13,13 +13,13 @@ const ATTEMPTS: usize = 100;
 
 /// A port on loopback that nobody else claims as long as this lives. The claim is a listener on the port before: the system lets
 /// one process have it, and takes it from a process that was killed.
-pub(crate) struct ClaimedPort {
-    pub(crate) number: u16,
+pub struct ClaimedPort {
+    pub number: u16,
     _claim: TcpListener,
 }
 
 impl ClaimedPort {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         (0..ATTEMPTS).find_map(|_| Self::at(random_place())).expect("a port that is free")
     }
 

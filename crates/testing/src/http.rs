@@ -9,33 +9,33 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A request or an answer: its first line and headers, and its body as it was sent, chunks and all.
-pub(crate) struct Message {
+pub struct Message {
     /// Up to and with the empty line.
-    pub(crate) head: Vec<u8>,
+    pub head: Vec<u8>,
     /// As it was sent.
-    pub(crate) raw_body: Vec<u8>,
+    pub raw_body: Vec<u8>,
     /// Whether the connection ended before the body did.
-    pub(crate) cut: bool,
+    pub cut: bool,
 }
 
 impl Message {
     /// The first line.
-    pub(crate) fn first_line(&self) -> String {
+    pub fn first_line(&self) -> String {
         String::from_utf8_lossy(&self.head).lines().next().unwrap_or_default().to_owned()
     }
 
     /// The code of an answer.
-    pub(crate) fn status(&self) -> u16 {
+    pub fn status(&self) -> u16 {
         self.first_line().split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap()
     }
 
     /// The value of a header.
-    pub(crate) fn header(&self, name: &str) -> Option<String> {
+    pub fn header(&self, name: &str) -> Option<String> {
         header(&self.head, name)
     }
 
     /// The body without the marks of chunks.
-    pub(crate) fn body(&self) -> Vec<u8> {
+    pub fn body(&self) -> Vec<u8> {
         if !is_chunked(&self.head) {
             return self.raw_body.clone();
         }
@@ -54,17 +54,17 @@ impl Message {
     }
 
     /// The body as text.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8(self.body()).unwrap()
     }
 }
 
 /// A connection that is kept.
-pub(crate) struct Connection(BufReader<TcpStream>);
+pub struct Connection(BufReader<TcpStream>);
 
 impl Connection {
     /// To `host:port`.
-    pub(crate) fn open(address: &str) -> io::Result<Self> {
+    pub fn open(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_nodelay(true)?;
@@ -72,22 +72,22 @@ impl Connection {
     }
 
     /// From a connection that was accepted.
-    pub(crate) fn accepted(stream: TcpStream) -> Self {
+    pub fn accepted(stream: TcpStream) -> Self {
         Self(BufReader::new(stream))
     }
 
     /// The connection below.
-    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+    pub fn stream(&mut self) -> &mut TcpStream {
         self.0.get_mut()
     }
 
     /// Sends bytes as they are.
-    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream().write_all(bytes)
     }
 
     /// The next message; `None` where the other side has closed the connection.
-    pub(crate) fn receive(&mut self) -> io::Result<Option<Message>> {
+    pub fn receive(&mut self) -> io::Result<Option<Message>> {
         let Some(head) = read_head(&mut self.0)? else { return Ok(None) };
         let mut raw_body = Vec::new();
         let read = if is_chunked(&head) {
@@ -105,29 +105,29 @@ impl Connection {
     }
 
     /// The same for HEAD, whose answer has no body whatever its headers say.
-    pub(crate) fn ask_head(&mut self, request: &Request) -> io::Result<Option<Message>> {
+    pub fn ask_head(&mut self, request: &Request) -> io::Result<Option<Message>> {
         self.send(&request.bytes())?;
         let head = read_head(&mut self.0)?;
         Ok(head.map(|head| Message { head, raw_body: Vec::new(), cut: false }))
     }
 
     /// Sends a request and reads its answer.
-    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Option<Message>> {
+    pub fn ask(&mut self, request: &Request) -> io::Result<Option<Message>> {
         self.send(&request.bytes())?;
         self.receive()
     }
 }
 
 /// A request to be sent.
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
     /// In capitals.
-    pub(crate) method: &'a str,
+    pub method: &'a str,
     /// With the query.
-    pub(crate) path: &'a str,
+    pub path: &'a str,
     /// Besides `Host` and `Content-Length`.
-    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub headers: &'a [(&'a str, &'a str)],
     /// Sent with its length, if there is one.
-    pub(crate) body: Option<&'a [u8]>,
+    pub body: Option<&'a [u8]>,
 }
 
 impl Request<'_> {

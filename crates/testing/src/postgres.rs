@@ -25,16 +25,16 @@ wait
 "#;
 
 /// A cluster that runs.
-pub(crate) struct Cluster {
+pub struct Cluster {
     /// On loopback.
-    pub(crate) port: ClaimedPort,
+    pub port: ClaimedPort,
     script: Child,
     _folder: TempDir,
 }
 
 impl Cluster {
     /// `None` where there is no PostgreSQL: a line says that the test is skipped.
-    pub(crate) fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
             skip("no PostgreSQL for XTDB");
             return None;

@@ -3,7 +3,7 @@
 /// The arguments that make a test program run one test alone, with its output shown.
 ///
 /// `module`: `module_path!()` of the file that has the test. libtest names tests without the program's own name.
-pub(crate) fn only(module: &str, test: &str) -> [String; 3] {
+pub fn only(module: &str, test: &str) -> [String; 3] {
     let (_, inside) = module.split_once("::").unwrap();
     ["--exact".into(), format!("{inside}::{test}"), "--nocapture".into()]
 }

@@ -16,7 +16,7 @@ const TICK: Duration = Duration::from_millis(5);
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// It is forwarded, and its answer too.
     Pass,
     /// Nobody listens, and open connections break.
@@ -42,14 +42,14 @@ struct State {
 }
 
 /// The proxy; it ends when it is dropped.
-pub(crate) struct Proxy {
+pub struct Proxy {
     port: ClaimedPort,
     state: Arc<Mutex<State>>,
 }
 
 impl Proxy {
     /// Before the server at `url`; it passes all at first.
-    pub(crate) fn before(url: &str) -> Self {
+    pub fn before(url: &str) -> Self {
         let target = url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
         let port = ClaimedPort::new();
         let address = ("127.0.0.1", port.number);
@@ -63,12 +63,12 @@ impl Proxy {
     }
 
     /// Where it listens: `http://host:port`.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port.number)
     }
 
     /// What happens to requests from now on.
-    pub(crate) fn set(&self, fault: Fault) {
+    pub fn set(&self, fault: Fault) {
         let mut state = self.state.lock().unwrap();
         state.fault = fault;
         if fault == Fault::Refuse {
@@ -81,12 +81,12 @@ impl Proxy {
     }
 
     /// What happens to the next request whose first line has this text, such as `submit-tx`.
-    pub(crate) fn once(&self, text: &str, fault: Fault) {
+    pub fn once(&self, text: &str, fault: Fault) {
         self.state.lock().unwrap().once = Some((text.to_owned(), fault));
     }
 
     /// The first lines of all requests so far, also of those that were not forwarded.
-    pub(crate) fn seen(&self) -> Vec<String> {
+    pub fn seen(&self) -> Vec<String> {
         self.state.lock().unwrap().seen.clone()
     }
 

@@ -8,56 +8,56 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 /// Ranks up to which recall is counted.
-pub(crate) const RANKS: [usize; 2] = [5, 10];
+pub const RANKS: [usize; 2] = [5, 10];
 
 /// Categories of questions that are counted.
 const CATEGORIES: [(u64, &str); 4] =
     [(1, "multi-hop"), (2, "temporal"), (3, "open-domain"), (4, "single-hop")];
 
 /// A conversation of some months.
-pub(crate) struct Conversation {
+pub struct Conversation {
     /// Its turns, in their order.
-    pub(crate) turns: Vec<Turn>,
+    pub turns: Vec<Turn>,
     /// The questions that are counted.
-    pub(crate) questions: Vec<Question>,
+    pub questions: Vec<Question>,
 }
 
 /// What one of two people says.
-pub(crate) struct Turn {
+pub struct Turn {
     /// Such as `D3:12`: the twelfth turn of session 3.
-    pub(crate) id: String,
+    pub id: String,
     /// Date of the session.
-    pub(crate) date: String,
+    pub date: String,
     /// `speaker: text`, and the caption of the image.
-    pub(crate) line: String,
+    pub line: String,
 }
 
 impl Turn {
     /// `D3` of `D3:12`.
-    pub(crate) fn session(&self) -> &str {
+    pub fn session(&self) -> &str {
         session_of(&self.id)
     }
 }
 
 /// A question with the turns that answer it.
-pub(crate) struct Question {
+pub struct Question {
     /// Its category.
-    pub(crate) category: u64,
+    pub category: u64,
     /// Its text.
-    pub(crate) text: String,
+    pub text: String,
     /// IDs of turns.
     evidence: BTreeSet<String>,
 }
 
 impl Question {
     /// The evidence: IDs of turns, or of their sessions.
-    pub(crate) fn wanted(&self, of_sessions: bool) -> BTreeSet<&str> {
+    pub fn wanted(&self, of_sessions: bool) -> BTreeSet<&str> {
         let name = |id| if of_sessions { session_of(id) } else { id };
         self.evidence.iter().map(|id| name(id.as_str())).collect()
     }
 
     /// The share of the evidence among the first hits, at each rank.
-    pub(crate) fn recall<H: AsRef<str>>(&self, hits: &[H], of_sessions: bool) -> [f64; 2] {
+    pub fn recall<H: AsRef<str>>(&self, hits: &[H], of_sessions: bool) -> [f64; 2] {
         let wanted = self.wanted(of_sessions);
         RANKS.map(|rank| {
             let hits: BTreeSet<&str> = hits.iter().take(rank).map(AsRef::as_ref).collect();
@@ -67,7 +67,7 @@ impl Question {
 }
 
 /// The conversations; `None` where the data is absent.
-pub(crate) fn conversations() -> Option<Vec<Conversation>> {
+pub fn conversations() -> Option<Vec<Conversation>> {
     let file = crate::data::find("locomo-dev.json")?;
     let all: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     Some(all.iter().map(conversation).collect())
@@ -117,22 +117,22 @@ fn evidence(entries: &Value) -> BTreeSet<String> {
 
 /// Recalls of questions, by category.
 #[derive(Default)]
-pub(crate) struct Recalls(BTreeMap<u64, Vec<[f64; 2]>>);
+pub struct Recalls(BTreeMap<u64, Vec<[f64; 2]>>);
 
 impl Recalls {
     /// Adds that of a question.
-    pub(crate) fn add(&mut self, question: &Question, recall: [f64; 2]) {
+    pub fn add(&mut self, question: &Question, recall: [f64; 2]) {
         self.0.entry(question.category).or_default().push(recall);
     }
 
     /// The mean at each rank, in percent.
-    pub(crate) fn means(&self) -> [f64; 2] {
+    pub fn means(&self) -> [f64; 2] {
         let all: Vec<[f64; 2]> = self.0.values().flatten().copied().collect();
         [0, 1].map(|place| mean(&all, place))
     }
 
     /// Prints a row for each category and one for all.
-    pub(crate) fn print(&self, name: &str) {
+    pub fn print(&self, name: &str) {
         for (category, label) in CATEGORIES {
             row(name, label, self.0.get(&category).map_or(&[], Vec::as_slice));
         }
@@ -153,6 +153,6 @@ fn mean(recalls: &[[f64; 2]], place: usize) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few hundred questions")]
-pub(crate) fn count(number: usize) -> f64 {
+pub fn count(number: usize) -> f64 {
     number as f64
 }

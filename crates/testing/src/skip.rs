@@ -2,7 +2,7 @@
 
 /// Prints one line that says why a test is skipped. With `PALIMPSEST_REQUIRE_ALL_TESTS` set the test fails instead.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-pub(crate) fn skip(why: &str) {
+pub fn skip(why: &str) {
     assert!(std::env::var_os("PALIMPSEST_REQUIRE_ALL_TESTS").is_none(), "{why}");
     eprintln!("skipped: {why}");
 }

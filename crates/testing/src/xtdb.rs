@@ -17,7 +17,7 @@ use crate::skip::skip;
 
 /// Where a node keeps its data.
 #[derive(Clone, Copy)]
-pub(crate) enum NodeKind {
+pub enum NodeKind {
     /// RocksDB; each write is synced to disk.
     Rocks,
     /// In memory.
@@ -26,18 +26,18 @@ pub(crate) enum NodeKind {
 
 /// What a node is started with, besides its data.
 #[derive(Default)]
-pub(crate) struct Options {
+pub struct Options {
     /// Requests must bring it.
-    pub(crate) token: Option<&'static str>,
+    pub token: Option<&'static str>,
     /// Writes are refused.
-    pub(crate) read_only: bool,
+    pub read_only: bool,
 }
 
 /// What a node needs as long as it lives: its temporary folder, and the PostgreSQL that it shares with another one.
 type Kept = (Option<TempDir>, Option<Arc<Cluster>>);
 
 /// A node that runs, or is killed and may be started again on the same data and port.
-pub(crate) struct Node {
+pub struct Node {
     process: Child,
     port: ClaimedPort,
     config: PathBuf,
@@ -49,12 +49,12 @@ pub(crate) struct Node {
 
 impl Node {
     /// `None` where there is no JDK or no Maven: the test returns then, and a line says that it is skipped.
-    pub(crate) fn start(kind: NodeKind) -> Option<Self> {
+    pub fn start(kind: NodeKind) -> Option<Self> {
         Self::start_with(kind, Options::default())
     }
 
     /// The same, with options.
-    pub(crate) fn start_with(kind: NodeKind, options: Options) -> Option<Self> {
+    pub fn start_with(kind: NodeKind, options: Options) -> Option<Self> {
         ready()?;
         let name = match kind {
             NodeKind::Rocks => "standalone.edn",
@@ -66,7 +66,7 @@ impl Node {
     }
 
     /// Two nodes over one PostgreSQL, each with an index of its own.
-    pub(crate) fn pair_over_postgres() -> Option<[Self; 2]> {
+    pub fn pair_over_postgres() -> Option<[Self; 2]> {
         ready()?;
         let cluster = Arc::new(Cluster::start()?);
         Some([(); 2].map(|()| {
@@ -88,45 +88,45 @@ impl Node {
     }
 
     /// `http://host:port`.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
 
     /// `host:port`.
-    pub(crate) fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port.number)
     }
 
     /// The folder with its data.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Kills it (SIGKILL).
-    pub(crate) fn kill9(&mut self) {
+    pub fn kill9(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
     /// Stops it from running (SIGSTOP): connections stay open, and nothing answers.
-    pub(crate) fn pause(&self) {
+    pub fn pause(&self) {
         self.signal("STOP");
     }
 
     /// Lets it run on.
-    pub(crate) fn resume(&self) {
+    pub fn resume(&self) {
         self.signal("CONT");
     }
 
     /// Starts it again, on the same data and the same port. One that still runs is killed before.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.kill9();
         self.process = launch(&self.config, &self.options, &self.folder, self.port.number);
     }
 
     /// A disk that is full, as the process sees it: none of its files grows beyond so many bytes, until it is started again.
     #[cfg(target_os = "linux")]
-    pub(crate) fn fill_disk(&self, bytes: u64) {
+    pub fn fill_disk(&self, bytes: u64) {
         let mut limit = Command::new("prlimit");
         limit.args([format!("--pid={}", self.process.id()), format!("--fsize={bytes}:")]);
         assert!(limit.status().unwrap().success());
@@ -146,14 +146,14 @@ impl Drop for Node {
 }
 
 /// An empty database of a test's own. All of a test program lie in one node in memory, so that one takes milliseconds.
-pub(crate) struct Database {
+pub struct Database {
     name: String,
     node: &'static Node,
 }
 
 impl Database {
     /// `None` as for `Node::start`.
-    pub(crate) fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         static NODE: OnceLock<Option<Node>> = OnceLock::new();
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let start = || {
@@ -170,17 +170,17 @@ impl Database {
     }
 
     /// What stands before `/_xtdb/…`: `http://host:port/db/NAME`.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("{}{}", self.node.url(), self.path())
     }
 
     /// `host:port`.
-    pub(crate) fn address(&self) -> String {
+    pub fn address(&self) -> String {
         self.node.address()
     }
 
     /// `/db/NAME`.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         format!("/db/{}", self.name)
     }
 }

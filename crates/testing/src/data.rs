@@ -6,7 +6,7 @@ use crate::skip::skip;
 
 /// The file or folder of this name. `None` where it is absent: the test returns then, and a line says that it is skipped;
 /// with `PALIMPSEST_REQUIRE_ALL_TESTS` set it fails here.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3)?.join("shared/data");
     let places = [given, Some(beside)].into_iter().flatten();

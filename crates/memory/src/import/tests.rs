@@ -1,0 +1,110 @@
+//! The tests of `import.rs`.
+
+use std::fs;
+
+use super::*;
+
+/// Verdict, scope, file and text of each item.
+fn seen(plan: &ImportPlan) -> Vec<(String, Scope, &str, &str)> {
+    let verdict = |item: &ImportItem| match &item.verdict {
+        Verdict::Take => "take".to_owned(),
+        Verdict::Duplicate => "duplicate".to_owned(),
+        Verdict::Refused { reason } => reason.clone(),
+    };
+    let items = plan.items.iter();
+    items.map(|item| (verdict(item), item.scope, &*item.draft.file, &*item.draft.text)).collect()
+}
+
+fn here(index: &str) -> Here {
+    Here { entries: parse(Scope::Project, INDEX_FILE, index), topics: BTreeMap::new() }
+}
+
+#[test]
+fn a_memory_folder_becomes_entries_and_topic_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("MEMORY.md", "# Memory\n\n- [Build](build.md) — quirks\n- CI: green\n- ci — GREEN\n");
+    write("build.md", "# Build\n\nlong\n");
+    write("user_role.md", "---\nname: Role\ndescription: who the user is\n---\n\nA tester.\n");
+    write("deploy.md", "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n");
+    write("blob.md", "");
+    fs::write(folder.path().join("blob.md"), [0xff, 0x00]).unwrap();
+    let from = ImportFrom::Path(folder.path().to_owned());
+    let plan = plan(&from, None, &ImportPlaces::default(), &here("- CI: green\n"));
+    let project = Scope::Project;
+    let take = || "take".to_owned();
+    let secret = "the text looks like it holds a secret (github_token), which memory never keeps";
+    let deploy = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n";
+    let role = "---\nname: Role\ndescription: who the user is\n---\n\nA tester.\n";
+    assert_eq!(
+        seen(&plan),
+        [
+            (take(), project, "MEMORY.md", "[Build](build.md) — quirks"),
+            ("duplicate".to_owned(), project, "MEMORY.md", "CI: green"),
+            ("duplicate".to_owned(), project, "MEMORY.md", "ci — GREEN"),
+            (take(), project, "build.md", "# Build\n\nlong\n"),
+            (
+                "what it leads to, `deploy.md`, is not taken".to_owned(),
+                project,
+                "MEMORY.md",
+                "[deploy](deploy.md)"
+            ),
+            (secret.to_owned(), project, "deploy.md", deploy),
+            (take(), project, "MEMORY.md", "[Role](user_role.md) — who the user is"),
+            (take(), project, "user_role.md", role),
+        ]
+    );
+    assert_eq!(plan.findings[0].code, FindingCode::NotText);
+    let name = folder.path().file_name().unwrap().to_string_lossy();
+    assert_eq!(plan.items[0].draft.origin, Some(format!("{name}, MEMORY.md:3")));
+    assert_eq!(plan.items[0].draft.heading, None);
+}
+
+#[test]
+fn notes_keep_their_headings_and_code_stays_with_what_it_belongs_to() {
+    let home = tempfile::tempdir().unwrap();
+    let project = home.path().join("p");
+    fs::create_dir_all(home.path().join(".claude")).unwrap();
+    fs::create_dir_all(&project).unwrap();
+    fs::write(home.path().join(".claude/CLAUDE.md"), "Be brief.\n").unwrap();
+    let notes = "# P\n\n## Build\n\nRun this:\n\n```sh\nmake\n```\n\n- then wait\n";
+    fs::write(project.join("CLAUDE.md"), notes).unwrap();
+    fs::write(project.join("CLAUDE.local.md"), "- my port: 1\n").unwrap();
+    let places = ImportPlaces {
+        home: Some(home.path().to_owned()),
+        project: Some(project),
+        ..ImportPlaces::default()
+    };
+    let found = plan(&ImportFrom::Notes, None, &places, &here(""));
+    let take = || "take".to_owned();
+    assert_eq!(
+        seen(&found),
+        [
+            (take(), Scope::Project, "MEMORY.md", "Run this:\n\n```sh\nmake\n```"),
+            (take(), Scope::Project, "MEMORY.md", "then wait"),
+            (take(), Scope::Local, "MEMORY.local.md", "my port: 1"),
+            (take(), Scope::Global, "MEMORY.md", "Be brief."),
+        ]
+    );
+    assert_eq!(found.items[1].draft.heading.as_deref(), Some("Build"));
+    assert_eq!(found.items[1].draft.origin.as_deref(), Some("CLAUDE.md:11"));
+    let untrusted = ImportPlaces { project: None, ..places };
+    assert_eq!(seen(&plan(&ImportFrom::Notes, None, &untrusted, &here(""))).len(), 1);
+}
+
+#[test]
+fn what_waits_or_has_another_text_here_is_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.md"), "one\n").unwrap();
+    let from = ImportFrom::Path(folder.path().to_owned());
+    let with = |text: &str, scope: Scope| {
+        let topics = BTreeMap::from([((Scope::Project, "a.md".to_owned()), text.to_owned())]);
+        let here = Here { entries: Vec::new(), topics };
+        let plan = plan(&from, Some(scope), &ImportPlaces::default(), &here);
+        seen(&plan)[1].0.clone()
+    };
+    assert_eq!(with("one", Scope::Project), "duplicate");
+    assert_eq!(with("two", Scope::Project), "another file of this name is there already");
+    assert_eq!(with("two", Scope::Global), "take");
+    assert!(with("", Scope::Local).starts_with("a topic file would be shared"));
+}
