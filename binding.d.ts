@@ -1502,6 +1502,13 @@ export interface DoctorReport {
   moreFindings: number
 }
 
+/**
+ * A document, given as JSON, in whose strings what looks like a secret is replaced as by `withoutSecrets`. What was found once is
+ * replaced wherever it stands: in names of members, in JSON inside of strings, and where it was cut. A member `diff` is a unified
+ * difference.
+ */
+export declare function documentWithoutSecrets(json: string): Promise<string>
+
 /** The objects that were reached. */
 export interface Expanded {
   /** Nearest first. Each version occurs once for each of its parts that relations name. */

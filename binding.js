@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets, writePrivate } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, documentWithoutSecrets, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets, writePrivate } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
@@ -782,6 +782,7 @@ export { Store }
 export { Tracking }
 export { countTokens }
 export { doctor }
+export { documentWithoutSecrets }
 export { findSessions }
 export { learnHazards }
 export { loadSettings }

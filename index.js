@@ -8,6 +8,7 @@ export const {
   __napiBindingTarget,
   countTokens,
   doctor,
+  documentWithoutSecrets,
   findSessions,
   learnHazards,
   loadSettings,

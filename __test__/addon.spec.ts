@@ -26,6 +26,7 @@ describe("the exports", () => {
       "__napiBindingTarget",
       "countTokens",
       "doctor",
+      "documentWithoutSecrets",
       "findSessions",
       "learnHazards",
       "loadSettings",

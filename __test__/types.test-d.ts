@@ -85,6 +85,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "__napiBindingTarget"
   | "countTokens"
   | "doctor"
+  | "documentWithoutSecrets"
   | "findSessions"
   | "learnHazards"
   | "loadSettings"

@@ -1,6 +1,6 @@
-// Makes `crates/store/src/archive/secret_rules.txt` of the rules of gitleaks, of the copy of the Go module that is given:
+// Puts the rules of gitleaks behind ours in `crates/redact/src/rules.txt`, of the copy of the Go module that is given:
 // `node scripts/make-secret-rules.js DIR`, where DIR is what `go mod download -json github.com/zricethezav/gitleaks/v8@VERSION` names.
-// Rules that need a file's path are left out; of allowlists, those that do.
+// Rules that need a file's path are left out, and those that find nothing that ours do not; of allowlists, those that need a path.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./setup.js";
@@ -13,15 +13,42 @@ const [folder] = process.argv.slice(2);
 const { rules, everywhere } = read(readFileSync(join(folder, "config", "gitleaks.toml"), "utf8"));
 const version = /@(v[\d.]+)\/?$/.exec(folder)?.[1] ?? "unknown";
 const licence = readFileSync(join(folder, "LICENSE"), "utf8").trim();
-const kept = rules.filter((rule) => rule.regex !== undefined && rule.path === undefined);
+/** What the rules of ours find whole, at the same least entropy. */
+const covered = new Set([
+  "anthropic-admin-api-key",
+  "anthropic-api-key",
+  "aws-access-token",
+  "gcp-api-key",
+  "github-app-token",
+  "github-fine-grained-pat",
+  "github-oauth",
+  "github-pat",
+  "github-refresh-token",
+  "gitlab-cicd-job-token",
+  "gitlab-deploy-token",
+  "gitlab-pat",
+  "gitlab-pat-routable",
+  "gitlab-ptt",
+  "gitlab-runner-authentication-token",
+  "gitlab-runner-authentication-token-routable",
+  "gitlab-scim-token",
+  "huggingface-access-token",
+  "npm-access-token",
+  "pypi-upload-token",
+]);
+const kept = rules.filter(
+  (rule) => rule.regex !== undefined && rule.path === undefined && !covered.has(String(rule.id)),
+);
+const table = join(root, "crates", "redact", "src", "rules.txt");
+const [ours] = readFileSync(table, "utf8").split("# Rules of gitleaks");
 const lines = [
-  ...`Rules of gitleaks ${version} (https://github.com/gitleaks/gitleaks), in the form that secret_rules.rs reads, made by
-scripts/make-secret-rules.js; do not edit. They are under this licence:
+  ...`Rules of gitleaks ${version} (https://github.com/gitleaks/gitleaks), without those that ours cover, made by
+scripts/make-secret-rules.js; do not edit below. They are under this licence:
 
 ${licence}`
     .split("\n")
     .map((line) => `# ${line}`.trim()),
-  ...allowlist(everywhere),
+  ...allowlist(everywhere).map((line) => `all\t${line}`),
   ...kept.flatMap((rule) => [
     `rule\t${rule.id}\t${rule.entropy ?? 0}\t${rule.secretGroup ?? 0}\t${list(rule.keywords).join(",").toLowerCase()}`,
     `regex\t${ofRust(String(rule.regex))}`,
@@ -33,7 +60,7 @@ for (const line of lines) {
     throw new Error(`a line end in ${line}`);
   }
 }
-writeFileSync(join(root, "crates", "store", "src", "archive", "secret_rules.txt"), `${lines.join("\n")}\n`);
+writeFileSync(table, `${ours}${lines.join("\n")}\n`);
 console.log(`${kept.length} of ${rules.length} rules`);
 
 /** @param {Record<string, unknown>} table */

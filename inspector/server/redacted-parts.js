@@ -1,6 +1,6 @@
 // What a page is to carry without its secrets, which says of itself where something was taken out. Must not know how secrets are found.
+import { documentWithoutSecrets } from "../../index.js";
 import { listOf } from "./deltas.js";
-import { Redaction } from "./redact.js";
 
 /**
  * @import { CarriedCall, CarriedList, CarriedMessage } from "../protocol.js"
@@ -8,20 +8,20 @@ import { Redaction } from "./redact.js";
  */
 
 /**
- * Twice: at first secrets are met; then they are known wherever they stand.
+ * Paths, and with them the name of a home folder, IDs and hashes stay, as in an archive.
  * @param {Parts} parts
  * @param {Kind[]} kinds of the texts
  */
 export async function redacted(parts, kinds) {
-  const redaction = new Redaction();
-  const clean = async (/** @type {Parts} */ given) => {
-    const { texts, ...rest } = given;
-    const cleaned = texts.map((text, at) => redaction[kinds[at] === "fileDiff" ? "diff" : kinds[at]](text));
-    return { ...(await redaction.value(rest)), texts: await Promise.all(cleaned) };
-  };
-  const once = await clean(parts);
-  redaction.settle();
-  return marked(parts, await clean(once));
+  const isDiff = (/** @type {number} */ at) => kinds[at] === "diff" || kinds[at] === "fileDiff";
+  const texts = parts.texts.map((text, at) => (isDiff(at) ? { diff: text } : text));
+  const clean = JSON.parse(await documentWithoutSecrets(JSON.stringify({ ...parts, texts })));
+  return marked(parts, {
+    ...clean,
+    texts: clean.texts.map((/** @type {string | { diff: string }} */ text) =>
+      typeof text === "string" ? text : text.diff,
+    ),
+  });
 }
 
 /**

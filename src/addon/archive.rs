@@ -11,6 +11,7 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
 use base::object::ObjectId;
+use redact;
 use store::{ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
 
 /// Writes a file that only its user may read, as `exportArchive` does: beside its place first, and then into it. What is there is
@@ -154,7 +155,18 @@ pub struct LeftOutOfImport {
 pub fn without_secrets(text: Given<String>) -> AsyncTask<Blocking<String>> {
     blocking(move || {
         let text = text.named("text")?;
-        Ok(store::redact_text(&text).text.unwrap_or(text))
+        Ok(redact::redact_text(&text).text.unwrap_or(text))
+    })
+}
+
+/// A document, given as JSON, in whose strings what looks like a secret is replaced as by `withoutSecrets`. What was found once is
+/// replaced wherever it stands: in names of members, in JSON inside of strings, and where it was cut. A member `diff` is a unified
+/// difference.
+#[napi(ts_args_type = "json: string", ts_return_type = "Promise<string>")]
+pub fn document_without_secrets(json: Given<String>) -> AsyncTask<Blocking<String>> {
+    blocking(move || {
+        let json = json.named("json")?;
+        Ok(redact::redact_document(&json).unwrap_or(json))
     })
 }
 

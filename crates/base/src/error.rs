@@ -517,15 +517,6 @@ impl Error {
         )
     }
 
-    /// Whether the same may work later without anybody changing what is asked: the XTDB server is away, behind or broken.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::XtdbUnavailable { .. } | Self::XtdbAnswer { .. } => true,
-            Self::XtdbFailed { status, .. } => *status >= 500,
-            _ => false,
-        }
-    }
-
     /// The objects that match an ambiguous name; empty for other errors.
     pub fn candidates(&self) -> &[String] {
         match self {

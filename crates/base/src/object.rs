@@ -21,10 +21,7 @@ mod time;
 mod view;
 
 pub use canonical::canonical_json;
-pub use diff::{
-    AdditionalChange, ContentDiff, FieldChange, PayloadDiff, changed_fields, diff_payloads,
-    unified_diff,
-};
+pub use diff::{FieldChange, changed_fields, unified_diff};
 pub use envelope::{Envelope, ObjectType};
 pub use field::{FieldPath, FieldStep, is_reserved, values_at};
 pub use hash::{Hash, RunningHash};

@@ -88,11 +88,6 @@ fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
     format!("{head} {cut} {tail}")
 }
 
-/// Joins lines into pieces; `of` gives the one-line piece for each line number.
-pub fn pieces_by_line(total: u64, of: impl Fn(u64) -> Piece) -> Vec<Piece> {
-    session::join_pieces((1..=total).map(of))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -176,14 +171,14 @@ mod tests {
         #[test]
         fn every_line_is_shown_or_counted_once(forms in prop::collection::vec(0u8..4, 1..60)) {
             let text: Vec<String> = (1..=forms.len()).map(|n| n.to_string()).collect();
-            let pieces = pieces_by_line(forms.len() as u64, |line| {
+            let pieces = session::join_pieces((1..=forms.len() as u64).map(|line| {
                 let one = range(line, line);
                 match forms[usize::try_from(line).unwrap() - 1] {
                     0 | 1 => Piece::Shown { shown: one, chars: None },
                     2 => Piece::Between { between: one },
                     _ => Piece::Standing { standing: one, at: 12, first: line + 7, quoted: true },
                 }
-            });
+            }));
             let mut next = 1;
             for line in rendered(&text.join("\n"), &pieces).lines() {
                 if let Some(rest) = line.strip_prefix("… ") {

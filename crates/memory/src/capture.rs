@@ -13,7 +13,7 @@ use super::page::Page;
 use super::parse::without_marker;
 use super::scope::Scope;
 use base::object::quote;
-use store::redact_text;
+use redact::redact_text;
 
 /// Characters of a conversation that are sent, of one message of it, and of the entries that stand.
 const MAX_SAID_CHARS: usize = 40_000;

@@ -12,7 +12,7 @@ use super::page::{Page, words};
 use super::parse::parse;
 use super::scope::Scope;
 use base::error::{Error, Result};
-use store::redact_text;
+use redact::redact_text;
 
 /// Longest entry that an index should have, in characters: what is longer belongs into a topic file.
 const LONG_ENTRY_CHARS: usize = 500;

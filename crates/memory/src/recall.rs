@@ -6,7 +6,6 @@ mod dates;
 mod passages;
 mod ranking;
 mod sessions;
-mod variants;
 
 use files::looks;
 use std::path::PathBuf;
@@ -14,7 +13,6 @@ use std::path::PathBuf;
 use self::corpus::Corpus;
 use self::passages::Passage;
 use self::ranking::{Ranked, rank};
-use self::variants::Variants;
 use super::load::{Loaded, MemoryFile};
 use super::page::{Page, PageId};
 use super::scope::{Folders, Scope};
@@ -228,9 +226,7 @@ impl Memory {
         }
         let failed = problems.iter().filter(|problem| problem.reason > RecallReason::Denied);
         let unsearched = failed.map(|problem| problem.message.clone()).collect();
-        // A person may ask the same again: that is no tool call of the model.
-        let sources = None;
-        self.recalled(Recalled { query, code: reason.as_str(), pages, unsearched, sources });
+        self.recalled(Recalled { query, code: reason.as_str(), pages, unsearched });
     }
 }
 
@@ -258,13 +254,13 @@ impl Recall {
         self.passages = numbered
             .flat_map(|(at, file)| passages::passages(at, &file.file, &file.text))
             .collect();
-        self.corpus = Corpus::new(&self.passages, Variants::english());
+        self.corpus = Corpus::new(&self.passages);
         self.files = files;
     }
 
     /// The hits in the files that were taken in.
     fn find(&self, expression: &Expression, options: &RecallOptions) -> Vec<RecallHit> {
-        let found = rank(&self.corpus, expression, Variants::english());
+        let found = rank(&self.corpus, expression);
         let is_asked = |document: usize| {
             let scope = self.files[document].scope;
             options.scopes.is_empty() || options.scopes.contains(&scope)

@@ -46,8 +46,6 @@ pub struct Recalled<'a> {
     pub pages: Vec<PageId>,
     /// What could not be searched, and why: `the archive cannot be read`.
     pub unsearched: Vec<String>,
-    /// SHA-256 over all that was searched; `None` where that is not known.
-    pub sources: Option<Hash>,
 }
 
 /// A kind of memory fault with its numbers.
@@ -136,13 +134,20 @@ impl Memory {
         self.trace_faults(faults);
         if let Some(sources) = fingerprint(&read) {
             let args = call.args.to_string();
-            self.called(call.tool, &args, &sources, call.is_stored);
+            let call = ObservedCall {
+                tool: call.tool,
+                args: &args,
+                sources: &sources,
+                is_stored: call.is_stored,
+            };
+            let faults = self.watcher.watch.called(call);
+            self.trace_faults(faults);
         }
     }
 
     /// A recall was answered.
     pub fn recalled(&mut self, recalled: Recalled<'_>) {
-        let Recalled { query, code, pages, unsearched, sources } = recalled;
+        let Recalled { query, code, pages, unsearched } = recalled;
         let silent = self.watcher.watch.recalled(code == "no_match", &unsearched);
         self.keeper.used(&pages, self.now());
         let refetched = self.watcher.watch.fetched(&pages, "recalled");
@@ -150,10 +155,6 @@ impl Memory {
         self.trace(Traced::Recall { query: quoted, code, pages: first(pages), unsearched });
         self.trace_faults(silent);
         self.trace_faults(refetched);
-        if let Some(sources) = sources {
-            // What a recall finds stays in the traces and files: it can be had again for nothing.
-            self.called("recall", query, &sources, true);
-        }
     }
 
     /// A flush has ended: its entries become pages, which keep where they come from.
@@ -231,11 +232,6 @@ impl Memory {
     /// `NO_TRACE`.
     pub fn trace_of(&self, id: &str) -> Result<Trace> {
         self.watcher.traces.find(self.folders(), id)
-    }
-
-    fn called(&mut self, tool: &str, args: &str, sources: &Hash, is_stored: bool) {
-        let faults = self.watcher.watch.called(ObservedCall { tool, args, sources, is_stored });
-        self.trace_faults(faults);
     }
 
     fn missed(&mut self, operations: &[OperationId], how: &str) {

@@ -8,10 +8,9 @@ use serde_json::{Map, Value, json};
 use super::file::{FileReading, FileState, look_at_excluded, read_file};
 use super::location::Location;
 use base::error::Result;
-use base::object::FileStamp;
-use base::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, file_fields};
+use base::object::{Envelope, FileStamp, Hash, ObjectId, Payload, Source, file_fields};
 use files::looks;
-use store::{MOVED_FROM, Store, Version};
+use store::{MOVED_FROM, Version};
 
 /// Fields that come from reading the file. All others stay: they are a person's, such as `view`, or say where the
 /// file was before (`moved_from`).
@@ -71,14 +70,6 @@ impl From<Version> for Latest {
 }
 
 impl Latest {
-    /// Reads the latest version from the store.
-    ///
-    /// # Errors
-    /// What the store reports.
-    pub fn stored(store: &Store, location: &Location) -> Result<Option<Self>> {
-        Ok(store.get(&location.id()?, AsOf::Latest)?.map(Self::from))
-    }
-
     /// Describes a payload that is not written yet.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! The identity does not depend on who looks: an agent in a container and one on the host name the same file by
 //! different paths, and must end with one object.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base::error::{Error, Result};
 use base::object::{Envelope, ObjectId, ObjectType, Source};
@@ -49,11 +49,6 @@ impl Location {
     /// What canonical JSON reports.
     pub fn id(&self) -> Result<ObjectId> {
         Ok(self.envelope_at(&self.path.to_string_lossy())?.id)
-    }
-
-    /// The path as shown in reports.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     fn envelope_at(&self, path: &str) -> Result<Envelope> {

@@ -103,11 +103,6 @@ impl Namespace {
         self
     }
 
-    /// The filesystem of paths that no mapping covers.
-    pub fn filesystem_id(&self) -> &str {
-        &self.filesystem_id
-    }
-
     /// Warnings about the mappings: folders that do not exist, and mappings that show the same files.
     pub fn oddities(&self) -> Vec<String> {
         let gone = self.mounts.all().iter().filter(|mount| !looks::is_dir(&mount.client)).map(|mount| {

@@ -10,7 +10,6 @@ mod file;
 mod format;
 mod import;
 mod incoming;
-mod json;
 mod known;
 mod lines;
 mod merge;
@@ -19,10 +18,8 @@ mod of_store;
 mod parting;
 mod prefix;
 mod reader;
-mod redact;
 mod restore;
 mod scope;
-mod secret_rules;
 mod standing;
 
 use std::collections::BTreeMap;
@@ -35,7 +32,6 @@ use base::object::{ObjectId, ObjectType, Origin};
 pub use lines::{MAX_WINDOW_LOG, max_expanded};
 pub use of_store::{Taking, is_ahead};
 pub use parting::copied_from;
-pub use redact::{Redacted, redact_json, redact_text};
 pub use scope::session_versions;
 
 /// What an archive contains.
@@ -72,7 +68,7 @@ impl Scope {
 pub struct ExportOptions {
     /// What it holds.
     pub scope: Scope,
-    /// Whether to replace text that looks like a secret, see [`redact_text`].
+    /// Whether to replace text that looks like a secret, see [`redact::redact_text`].
     pub redact: bool,
     /// Whether to compress it with zstd.
     pub compress: bool,

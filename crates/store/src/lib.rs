@@ -26,8 +26,7 @@ mod version;
 
 pub use archive::{
     ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
-    OnProgress, PartedSession, Progress, Redacted, Scope, Stage, copied_from, redact_json,
-    redact_text,
+    OnProgress, PartedSession, Progress, Scope, Stage, copied_from,
 };
 pub use archive::{MAX_WINDOW_LOG, max_expanded};
 pub use backend::Backend;
@@ -48,7 +47,7 @@ pub use search::{
     SearchResults, SnippetLine,
 };
 pub use search::{
-    Phrase, TermKind, Unit, each_term, inverse_frequency, is_stop_word, snippet, stem,
+    Phrase, Ranking, TermKind, Unit, each_term, inverse_frequency, snippet, term_frequency,
 };
 use sqlite::IN_MEMORY;
 pub use sqlite::install_locks;

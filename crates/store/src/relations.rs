@@ -1,5 +1,5 @@
 //! Relations of objects as they are written: references in fields and items, links and tags in Markdown. Derived data: made
-//! from versions and items alone, outside payload and hashes, and rebuildable at any time.
+//! from versions and items alone, outside payload and hashes.
 //!
 //! Plain data and the contract of the index. Must not resolve links to files: `graph` does that when it reads them.
 
@@ -261,9 +261,6 @@ pub trait RelationIndex: Debug + Send + Sync {
     /// Takes in all versions that the index lacks. Waits for nobody but other writers, batch by batch.
     fn catch_up(&self) -> Result<()>;
 
-    /// Number of versions that the index lacks.
-    fn unindexed(&self) -> Result<u64>;
-
     /// Relations that stand in `id` at `at`: those of the version in the order of its text, then those of items by position.
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>>;
 
@@ -275,10 +272,4 @@ pub trait RelationIndex: Debug + Send + Sync {
         key: &str,
         at: AsOf,
     ) -> Result<Vec<PlacedRelation>>;
-
-    /// Derives the relations of some objects anew; nothing of what they were is left in the store.
-    fn reindex(&self, ids: &[ObjectId]) -> Result<()>;
-
-    /// Empties the index; it is filled again when it is asked.
-    fn clear(&self) -> Result<()>;
 }

@@ -11,12 +11,11 @@ mod terms;
 mod texts;
 
 pub use expression::Expression;
-pub use expression::{Phrase, Unit, is_stop_word};
+pub use expression::{Phrase, Unit};
 pub use query::{Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
-pub use ranking::inverse_frequency;
-pub(super) use ranking::{Ranking, WEIGHTS};
+pub(super) use ranking::WEIGHTS;
+pub use ranking::{Ranking, inverse_frequency, term_frequency};
 pub use results::{SearchHit, SearchQuery, SearchResults};
-pub use snippet::SnippetLine;
-pub use snippet::snippet;
-pub use terms::{TermKind, each_term, stem};
+pub use snippet::{SnippetLine, snippet};
+pub use terms::{TermKind, each_term};
 pub(super) use texts::{Columns, Searched, session_of};

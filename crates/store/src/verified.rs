@@ -113,17 +113,6 @@ impl Store {
         Ok(version)
     }
 
-    /// Reads the version visible at `at` and checks that it has the pinned hash.
-    ///
-    /// # Errors
-    /// `NOT_FOUND` if there is none; `HASH_MISMATCH` naming both hashes if it is another or its payload is damaged.
-    pub fn resolve_at(&self, id: &ObjectId, at: AsOf, content_hash: &Hash) -> Result<Version> {
-        let version = self.require(id, at)?;
-        same_hash(|| format!("version of `{id}` {at}"), &version.content_hash, content_hash)?;
-        self.verify(&version)?;
-        Ok(version)
-    }
-
     /// Reads the payload of a version, without its items.
     ///
     /// # Errors

@@ -1,41 +1,13 @@
-//! What changed between two payloads of an object. Pure; the same input gives the same bytes, however fast the machine is.
+//! What changed between two texts, and between the fields of two versions. Pure; the same input gives the same bytes, however fast the machine is.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use similar::TextDiff;
 
-use super::{Hash, Payload};
-
 /// Most lines of both texts together that are compared line by line. In longer texts the changed middle is shown as
 /// one change.
 const MAX_LINES: usize = 200_000;
-
-/// What changed between two payloads.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PayloadDiff {
-    /// The content.
-    pub content: ContentDiff,
-    /// Fields that differ, by name.
-    pub fields: Vec<FieldChange>,
-    /// Additional contents that differ, by name.
-    pub additional: Vec<AdditionalChange>,
-    /// Hashes of the raw source bytes, if they differ. For a file without text this is the only visible change.
-    pub source_hash: Option<(Option<Hash>, Option<Hash>)>,
-}
-
-/// What changed in a content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ContentDiff {
-    /// Nothing.
-    Same,
-    /// A unified diff without its two header lines, see [`unified_diff`].
-    Changed(String),
-    /// It was null (deleted, binary, metadata only) and is now a text; the number of its lines.
-    Appeared(u64),
-    /// It was a text and is now null; the number of lines it had.
-    Vanished(u64),
-}
 
 /// A field that differs.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,49 +18,6 @@ pub struct FieldChange {
     pub old: Option<Value>,
     /// Its value after; `None` if it is absent.
     pub new: Option<Value>,
-}
-
-/// An additional content that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AdditionalChange {
-    /// Its name.
-    pub name: String,
-    /// SHA-256 before; `None` if it was absent.
-    pub old: Option<Hash>,
-    /// SHA-256 after; `None` if it is absent.
-    pub new: Option<Hash>,
-    /// The change line by line; an absent text counts as empty.
-    pub diff: String,
-}
-
-/// Compares two payloads. `context_lines`: unchanged lines around each change.
-pub fn diff_payloads(old: &Payload, new: &Payload, context_lines: usize) -> PayloadDiff {
-    let content = match (&old.content, &new.content) {
-        (None, None) => ContentDiff::Same,
-        (None, Some(text)) => ContentDiff::Appeared(count_lines(text)),
-        (Some(text), None) => ContentDiff::Vanished(count_lines(text)),
-        (Some(one), Some(other)) if one == other => ContentDiff::Same,
-        (Some(one), Some(other)) => ContentDiff::Changed(unified_diff(one, other, context_lines)),
-    };
-    let texts: BTreeSet<&String> = old.additional.keys().chain(new.additional.keys()).collect();
-    let text = |name: &String| {
-        let (old, new) = (old.additional.get(name), new.additional.get(name));
-        let part = |text: Option<&String>| text.map(String::as_str).unwrap_or_default().to_owned();
-        let change = || AdditionalChange {
-            name: name.clone(),
-            old: old.map(Hash::of),
-            new: new.map(Hash::of),
-            diff: unified_diff(&part(old), &part(new), context_lines),
-        };
-        (old != new).then(change)
-    };
-    PayloadDiff {
-        content,
-        fields: changed_fields(&old.fields, &new.fields),
-        additional: texts.into_iter().filter_map(text).collect(),
-        source_hash: (old.source_hash != new.source_hash)
-            .then(|| (old.source_hash.clone(), new.source_hash.clone())),
-    }
 }
 
 /// The fields that differ, by name.
@@ -161,21 +90,12 @@ fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-fn count_lines(text: &str) -> u64 {
-    text.split_inclusive('\n').count() as u64
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-
-    fn payload(content: Option<&str>, fields: Value) -> Payload {
-        let Value::Object(fields) = fields else { panic!("fields are an object") };
-        Payload { content: content.map(str::to_owned), fields, ..Payload::default() }
-    }
 
     #[test]
     fn lines_differ_as_patch_wants_them() {
@@ -194,38 +114,21 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_names_fields_and_additional_contents() {
-        let mut old = payload(Some("one\ntwo\n"), json!({"a": 1, "gone": null, "same": [1]}));
-        let mut new = payload(None, json!({"a": 1.5, "new": "x", "same": [1]}));
-        old.additional.insert("short".into(), "s\n".into());
-        new.additional.insert("long".into(), "l".into());
-        new.source_hash = Some(Hash::of("raw"));
-        let diff = diff_payloads(&old, &new, 3);
-        assert_eq!(diff.content, ContentDiff::Vanished(2));
-        let fields: Vec<_> =
-            diff.fields.iter().map(|change| (&*change.name, &change.old, &change.new)).collect();
+    fn the_fields_that_differ_have_both_values() {
+        let fields = |fields: Value| fields.as_object().unwrap().clone();
+        let old = fields(json!({"a": 1, "gone": null, "same": [1]}));
+        let new = fields(json!({"a": 1.5, "new": "x", "same": [1]}));
+        let changed = changed_fields(&old, &new);
+        let changed: Vec<_> =
+            changed.iter().map(|change| (&*change.name, &change.old, &change.new)).collect();
         assert_eq!(
-            fields,
+            changed,
             [
                 ("a", &Some(json!(1)), &Some(json!(1.5))),
                 ("gone", &Some(json!(null)), &None),
                 ("new", &None, &Some(json!("x"))),
             ]
         );
-        assert_eq!(diff.additional[0].diff, "@@ -0,0 +1 @@\n+l\n\\ No newline at end of file\n");
-        assert_eq!(
-            (&diff.additional[1].old, &diff.additional[1].new),
-            (&Some(Hash::of("s\n")), &None)
-        );
-        assert_eq!(diff.source_hash, Some((None, Some(Hash::of("raw")))));
-        assert_eq!(diff_payloads(&new, &old, 3).content, ContentDiff::Appeared(2));
-        let none = PayloadDiff {
-            content: ContentDiff::Same,
-            fields: vec![],
-            additional: vec![],
-            source_hash: None,
-        };
-        assert_eq!(diff_payloads(&old, &old, 3), none);
     }
 
     #[test]

@@ -92,12 +92,6 @@ pub fn searched_part(kind: ObjectType, item: &Value) -> Option<(&'static str, &V
     (!role.starts_with("tool")).then_some(("message", message))
 }
 
-/// The role of a chat's item's message.
-pub fn role_of(item: &str) -> Option<String> {
-    let item: Value = serde_json::from_str(item).ok()?;
-    Some(item.get("message")?.get("role")?.as_str()?.to_owned())
-}
-
 /// Whether a key inside a message may hold text that full-text search covers.
 pub fn holds_searched_text(key: &str) -> bool {
     !names_identifier(key) && !NO_TEXT.contains(&&*key.to_lowercase())

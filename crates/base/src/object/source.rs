@@ -23,24 +23,11 @@ pub enum Source {
 /// A source of another type, as its own module or a later release wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OtherSource {
-    /// The type, such as `git` or `s3`.
-    kind: String,
     /// All fields, `type` included.
     fields: Map<String, Value>,
 }
 
 impl OtherSource {
-    /// Makes a source of a type from its other fields.
-    pub fn new(kind: &str, mut fields: Map<String, Value>) -> Self {
-        fields.insert("type".into(), json!(kind));
-        Self { kind: kind.to_owned(), fields }
-    }
-
-    /// The type.
-    pub fn kind(&self) -> &str {
-        &self.kind
-    }
-
     /// All fields, `type` included.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
@@ -81,12 +68,11 @@ impl<'de> Deserialize<'de> for Source {
             let value = fields.get(name).and_then(Value::as_str).map(str::to_owned);
             value.ok_or_else(|| D::Error::missing_field(name))
         };
-        let kind = text("type")?;
-        if kind == "filesystem" {
+        if text("type")? == "filesystem" {
             let (filesystem_id, path) = (text("filesystemId")?, text("path")?);
             return Ok(Self::Filesystem { filesystem_id, path });
         }
-        Ok(Self::Other(OtherSource { kind, fields }))
+        Ok(Self::Other(OtherSource { fields }))
     }
 }
 
@@ -99,9 +85,6 @@ mod tests {
     fn a_type_that_is_not_known_keeps_its_fields_and_its_identity() {
         let text = r#"{"path":"src/lib.ts","ref":"main","repo":"example.org/u/r","type":"git"}"#;
         let source: Source = serde_json::from_str(text).unwrap();
-        let fields = json!({ "repo": "example.org/u/r", "ref": "main", "path": "src/lib.ts" });
-        let made = OtherSource::new("git", fields.as_object().unwrap().clone());
-        assert_eq!(source, Source::Other(made));
         assert_eq!(source.path(), Some("src/lib.ts"));
         let again = serde_json::to_value(&source).unwrap();
         assert_eq!(again, serde_json::from_str::<Value>(text).unwrap());

@@ -19,9 +19,9 @@ use base::harness::{Call, ToolKind, command_line};
 use base::object::ObjectId;
 use context::host::{HostCall, HostMessage};
 use context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
+use redact::redact_text;
 use session::{MessageKind, WithheldReason, is_own_tool};
 use source::NamesInCommand;
-use store::redact_text;
 
 /// Words of a command that are looked up on disk, for links and wildcards; of others only the name is compared.
 const MAX_LOOKED_UP: usize = 64;

@@ -10,7 +10,7 @@ use crate::parse::{parse, without_marker};
 use crate::scope::Scope;
 use base::markdown;
 use config::MemorySettings;
-use store::redact_text;
+use redact::redact_text;
 
 /// Most findings of one kind about one file.
 const MOST_ALIKE: usize = 5;

@@ -9,7 +9,7 @@ use crate::journal::{Operation, Status};
 use crate::page::Page;
 use crate::parse::parse;
 use crate::scope::Scope;
-use store::redact_text;
+use redact::redact_text;
 
 /// How a flush decides.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,8 +16,6 @@ pub(super) struct Passage {
     pub(super) section: usize,
     /// What stands above it: name of the document, headings, their dates in other spellings.
     pub(super) context: String,
-    /// What it says it is about, or who speaks: the words before its first colon.
-    pub(super) label: Option<String>,
     /// Its text as written.
     pub(super) text: String,
     /// Texts of the headings above it, outermost first.
@@ -39,7 +37,6 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
             document,
             section,
             context: format!("{above}\n{}", dates::other_spellings(&above)),
-            label: label(text),
             text: text.to_owned(),
             headings,
             line: line as u64,
@@ -101,7 +98,7 @@ fn parts<'a>(unit: &Unit, text: &'a str) -> Vec<(usize, &'a str)> {
 }
 
 /// The words before the first colon of a text, if they are few: `Ann: …`, `- **Tests:** …`.
-pub(super) fn label(text: &str) -> Option<String> {
+fn label(text: &str) -> Option<String> {
     static LABEL: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)?[*_`]{0,3}(\p{L}[\p{L}\p{N}'’.-]*(?: [\p{L}\p{N}'’.-]+){0,2})[*_`]{0,3}:(?:[*_]{1,3})?\s")
             .expect("a valid pattern")

@@ -8,7 +8,6 @@ use super::corpus::Corpus;
 use super::dates;
 use super::passages::Passage;
 use super::ranking::rank;
-use super::variants::Variants;
 use super::{RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
@@ -73,8 +72,8 @@ fn find(
     options: &RecallOptions,
 ) -> Result<(Vec<RecallHit>, Option<Error>)> {
     let Candidates { messages, passages, lacking } = candidates(store, expression, options)?;
-    let corpus = Corpus::new(&passages, Variants::english());
-    let found = rank(&corpus, expression, Variants::english());
+    let corpus = Corpus::new(&passages);
+    let found = rank(&corpus, expression);
     let chosen: Vec<(usize, f64)> = if options.by_file {
         let best = |document: usize| {
             found.passages.iter().find(|(at, _)| passages[*at].document == document)
@@ -147,14 +146,13 @@ impl Candidates {
         let date = store.require(chat, AsOf::Latest)?.system_time.to_string();
         let context = format!("{date}\n{}", dates::other_spellings(&date));
         for (section, range) in ranges(found.keys().copied()).into_iter().enumerate() {
-            for (position, role, text) in store.searched_messages(chat, range)? {
+            for (position, text) in store.searched_messages(chat, range)? {
                 let found = found.remove(&position);
                 self.messages.push(Message { chat: chat.clone(), position, found });
                 self.passages.push(Passage {
                     document,
                     section,
                     context: context.clone(),
-                    label: Some(role),
                     text,
                     headings: Vec::new(),
                     line: position,

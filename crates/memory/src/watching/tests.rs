@@ -113,7 +113,6 @@ fn a_lower_fidelity_is_an_eviction_and_a_command_or_a_recall_reads_too() {
                 code: "ok",
                 pages: vec![cache.id.clone()],
                 unsearched: Vec::new(),
-                sources: None,
             });
         }
         assert_eq!(desk.faults().len(), fetch + 1);
@@ -139,24 +138,6 @@ fn the_same_read_of_an_unchanged_file_is_a_duplicate_tool() {
     assert_eq!(desk.faults(), [""; 0], "the file changed, or something else was asked");
     desk.observe("read", &args, true);
     assert_eq!(desk.faults(), ["duplicate_tool"]);
-}
-
-#[test]
-fn the_same_recall_over_the_same_memory_is_a_duplicate_tool() {
-    let mut desk = Desk::new();
-    let mut recall = |sources: &str| {
-        desk.memory.recalled(Recalled {
-            query: "x",
-            code: "ok",
-            pages: Vec::new(),
-            unsearched: Vec::new(),
-            sources: Some(Hash::of(sources)),
-        });
-        desk.faults()
-    };
-    assert_eq!(recall("one"), [""; 0]);
-    assert_eq!(recall("other"), [""; 0]);
-    assert_eq!(recall("other"), ["duplicate_tool"]);
 }
 
 #[test]
@@ -244,7 +225,6 @@ fn a_failed_recall_that_says_no_match_is_silent() {
             code,
             pages: Vec::new(),
             unsearched: unsearched.iter().map(|text| (*text).to_owned()).collect(),
-            sources: None,
         });
         desk.faults()
     };
@@ -303,7 +283,6 @@ fn the_file_of_traces_is_bounded_and_keeps_the_newest() {
             code: "ok",
             pages: vec![id.clone(); 200],
             unsearched: Vec::new(),
-            sources: None,
         });
         if count % 50 == 0 {
             assert!(fs::metadata(&path).unwrap().len() <= 256 << 10);

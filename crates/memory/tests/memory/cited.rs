@@ -245,13 +245,8 @@ fn what_is_old_or_was_never_used_is_suggested_and_stays() {
     let look = memory.look();
     assert_eq!(memory.stale(), []);
     let (used, index) = (id(&look, "Used"), repository.text(MEMORY));
-    let recalled = memory::Recalled {
-        query: "x",
-        code: "ok",
-        pages: vec![used],
-        unsearched: Vec::new(),
-        sources: None,
-    };
+    let recalled =
+        memory::Recalled { query: "x", code: "ok", pages: vec![used], unsearched: Vec::new() };
     memory.recalled(recalled.clone());
     memory.recalled(recalled);
     memory.ended();

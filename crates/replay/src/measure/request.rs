@@ -79,16 +79,6 @@ impl Request {
         Self { counter, parts, ends, prefixes, kinds: Kinds::default(), standing }
     }
 
-    /// Number of messages.
-    pub fn len(&self) -> usize {
-        self.parts.len()
-    }
-
-    /// Whether it has no message.
-    pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
-    }
-
     /// Units of all messages.
     pub fn units(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
@@ -283,7 +273,7 @@ mod tests {
                 let role = if same < before.len().min(texts.len()) { 10 } else { 0 };
                 let expected = Shared { units: 13 * same as u64 + role, grown: same == before.len() };
                 prop_assert_eq!(shared, expected);
-                let sizes = (request.units(), request.kinds().output, request.len());
+                let sizes = (request.units(), request.kinds().output, request.parts.len());
                 let all = 13 * texts.len() as u64;
                 prop_assert_eq!(sizes, (all, all, texts.len()));
             }

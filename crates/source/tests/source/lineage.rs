@@ -41,7 +41,7 @@ impl World {
             None => FileState::Missing,
         };
         let location = location(change.path);
-        let latest = Latest::stored(&self.0, &location).unwrap();
+        let latest = self.0.get(&location.id().unwrap(), AsOf::Latest).unwrap().map(Latest::from);
         let found = index(&location, FileReading { state, stamp: None }, latest).unwrap().unwrap();
         let Indexed { envelope, mut payload, .. } = found;
         if let Some(from) = change.from {

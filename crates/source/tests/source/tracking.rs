@@ -80,7 +80,8 @@ fn a_look_that_another_process_overtook_is_taken_again() {
         if let Some(location) = next.lock().unwrap().take() {
             let state = FileState::Text { text: "stale".into(), source_hash: Hash::of("stale") };
             let reading = FileReading { state, stamp: None };
-            let latest = Latest::stored(&theirs, &location).unwrap();
+            let latest = theirs.get(&location.id().unwrap(), AsOf::Latest).unwrap();
+            let latest = latest.map(Latest::from);
             let found = index(&location, reading, latest).unwrap().unwrap();
             let mut transaction = theirs.begin();
             transaction.put(found.envelope, &found.payload, Expected::Any).unwrap();

@@ -12,12 +12,12 @@ use super::format::{
     Line, NicknameLine, OriginKey, ScopeLine, Tagged, VersionLine,
 };
 use super::prefix::common_items;
-use super::redact::{Redacted, redact_fields, redact_json, redact_text};
 use super::scope::Selection;
 use super::{ExportOptions, Exported, OnProgress, Progress, Scope, Stage};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, TxId, payload_hash};
+use redact::{Redacted, redact_fields, redact_json, redact_text};
 
 /// zstd's default; see `sqlite::rows`.
 const ZSTD_LEVEL: i32 = 3;

@@ -8,12 +8,12 @@ use super::format::{ItemsEntry, Key, VersionLine};
 use super::import::Import;
 use super::incoming::{Entry, Incoming, Member};
 use super::reader::MAX_AHEAD_MS;
-use super::redact::{redact_fields, redact_json, redact_text};
 use super::{ImportOptions, Imported, OnProgress};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::item::partner;
 use base::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Source, Timestamp, TxId};
+use redact::{redact_fields, redact_json, redact_text};
 
 /// How versions of another store are taken.
 #[derive(Clone, Copy)]

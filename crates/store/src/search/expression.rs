@@ -137,8 +137,7 @@ fn pieces(query: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a word is so common that it says nothing.
-pub fn is_stop_word(text: &str) -> bool {
+fn is_stop_word(text: &str) -> bool {
     let word = text.trim_matches(|character: char| !character.is_alphanumeric());
     let word = word.split(['\'', '’']).next().unwrap_or(word).to_lowercase();
     word.bytes().all(|byte| byte.is_ascii_lowercase()) && STOP_WORDS.contains(&format!(" {word} "))

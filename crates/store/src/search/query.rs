@@ -77,11 +77,4 @@ pub trait SearchIndex: Debug + Send + Sync {
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<FoundRows>;
-
-    /// Indexes some objects anew. Afterwards no former term of theirs is left in the file, not even in free space.
-    /// For callers that change or remove stored data; takes time proportional to the whole index.
-    fn reindex(&self, ids: &[ObjectId]) -> Result<()>;
-
-    /// Empties the index; the next [`Self::catch_up`] makes it anew.
-    fn clear(&self) -> Result<()>;
 }

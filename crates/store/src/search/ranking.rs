@@ -7,6 +7,7 @@
 //! than the plain sum, and as many sessions.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use super::expression::MAX_UNITS;
 
@@ -20,10 +21,21 @@ pub fn inverse_frequency(rows: u64, found: u64) -> f64 {
     (1.0 + (rows - found + 0.5) / (found + 0.5)).ln()
 }
 
+/// What a term that stands so often in a text of this length adds, where texts have `mean` terms: k1 is 1.2, b 0.75.
+pub fn term_frequency(times: f64, length: f64, mean: f64) -> f64 {
+    2.2 * times / (times + 1.2 * (0.25 + 0.75 * length / mean))
+}
+
 /// Rows found so far, with what each unit adds to them.
-#[derive(Debug, Default)]
-pub(crate) struct Ranking {
-    rows: HashMap<i64, Row>,
+#[derive(Debug)]
+pub struct Ranking<R> {
+    rows: HashMap<R, Row>,
+}
+
+impl<R> Default for Ranking<R> {
+    fn default() -> Self {
+        Self { rows: HashMap::new() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -35,9 +47,9 @@ struct Row {
     unit_score: f64,
 }
 
-impl Ranking {
+impl<R: Copy + Ord + Hash> Ranking<R> {
     /// Adds a unit: the rows that have it, each with `idf × tf`. Where a row comes several times, the best counts.
-    pub(crate) fn add(&mut self, unit: usize, found: impl IntoIterator<Item = (i64, f64)>) {
+    pub fn add(&mut self, unit: usize, found: impl IntoIterator<Item = (R, f64)>) {
         debug_assert!(unit < MAX_UNITS);
         for (row, score) in found {
             let row = self.rows.entry(row).or_default();
@@ -52,7 +64,7 @@ impl Ranking {
     }
 
     /// Whether a row was found by an earlier unit.
-    pub(crate) fn holds(&self, row: i64) -> bool {
+    pub(crate) fn holds(&self, row: R) -> bool {
         self.rows.contains_key(&row)
     }
 
@@ -62,14 +74,13 @@ impl Ranking {
     }
 
     /// The rows, best first; among equals the newest first. `units`: number of units searched for.
-    pub(crate) fn best(self, units: usize) -> Vec<(i64, f64)> {
+    pub fn best(self, units: usize) -> Vec<(R, f64)> {
         let share = |row: &Row| {
             let units = u32::try_from(units).unwrap_or(u32::MAX);
             (f64::from(row.units.count_ones()) / f64::from(units)).cbrt()
         };
         let rows = self.rows.into_iter();
-        let mut best: Vec<(i64, f64)> =
-            rows.map(|(id, row)| (id, row.score * share(&row))).collect();
+        let mut best: Vec<(R, f64)> = rows.map(|(id, row)| (id, row.score * share(&row))).collect();
         best.sort_by(|(one_row, one), (row, score)| score.total_cmp(one).then(row.cmp(one_row)));
         best
     }
@@ -81,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_row_with_all_units_comes_before_one_that_has_the_rarest() {
-        let mut ranking = Ranking::default();
+        let mut ranking = Ranking::<i64>::default();
         ranking.add(0, [(1, 3.0), (2, 2.0), (3, 2.0)]);
         ranking.add(1, [(2, 0.5)]);
         let rows: Vec<i64> = ranking.best(2).into_iter().map(|(row, _)| row).collect();
@@ -90,7 +101,7 @@ mod tests {
 
     #[test]
     fn of_a_units_phrases_the_best_counts() {
-        let mut ranking = Ranking::default();
+        let mut ranking = Ranking::<i64>::default();
         ranking.add(0, [(1, 1.0), (2, 2.0)]);
         ranking.add(0, [(1, 3.0), (2, 1.0), (4, 2.0)]);
         assert!(ranking.holds(4) && ranking.len() == 3);

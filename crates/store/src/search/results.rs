@@ -8,7 +8,7 @@ use super::texts::Searched;
 use super::{Expression, Found, FoundIn, FoundRows, SearchFilter, SnippetLine};
 use crate::{Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId, ObjectType, TxId, item};
+use base::object::{AsOf, ObjectId, ObjectType, TxId};
 
 /// Default limit of hits.
 const DEFAULT_LIMIT: usize = 10;
@@ -118,18 +118,17 @@ impl Store {
         Ok((index.find(expression, filter, limit)?, lacking))
     }
 
-    /// The messages of a chat that are searched, among those at some positions: position, role, text.
+    /// The messages of a chat that are searched, among those at some positions: position, text.
     pub fn searched_messages(
         &self,
         chat: &ObjectId,
         positions: Range<u64>,
-    ) -> Result<Vec<(u64, String, String)>> {
+    ) -> Result<Vec<(u64, String)>> {
         let items = self.items(chat, AsOf::Latest, positions.clone())?;
         let messages = positions.zip(items).filter_map(|(position, item)| {
             let searched = Searched::item(ObjectType::Chat, &item);
             let texts: Vec<String> = searched.texts.into_iter().map(|text| text.text).collect();
-            let role = item::role_of(&item)?;
-            (!texts.is_empty()).then(|| (position, role, texts.join("\n")))
+            (!texts.is_empty()).then(|| (position, texts.join("\n")))
         });
         Ok(messages.collect())
     }
@@ -177,18 +176,6 @@ impl Store {
             }
             limit = limit.saturating_mul(4);
         }
-    }
-
-    /// Indexes these objects anew, so that none of their former terms remains.
-    pub fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
-        self.search_index()?.reindex(ids)
-    }
-
-    /// Makes the whole index anew.
-    pub fn rebuild_index(&self) -> Result<()> {
-        let index = self.search_index()?;
-        index.clear()?;
-        index.catch_up()
     }
 
     fn search_index(&self) -> Result<&dyn super::SearchIndex> {

@@ -84,7 +84,7 @@ pub(crate) fn folded(word: &str) -> String {
 }
 
 /// The stem of a folded word, if it is one that has a stem.
-pub fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> String {
     stemmed(&Stemmer::create(Algorithm::English), word.to_owned())
 }
 

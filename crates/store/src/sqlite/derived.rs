@@ -25,9 +25,6 @@ pub(super) trait Entry: Sized {
     /// The table whose only row holds the index's watermark, in the columns `tx_id` and `version`.
     const PROGRESS: &str;
 
-    /// Statements that empty the index and reset the rest of its progress.
-    const CLEAR: &str;
-
     /// Sum of [`Self::weight`] after which a batch ends: about 20 ms of a write transaction.
     const BATCH_WEIGHT: usize;
 
@@ -142,19 +139,8 @@ pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
     Ok(statement.query_row(parameters, |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
-/// Derives the entries of some objects anew, in a transaction of its own.
-pub(super) fn reindex<E: Entry>(
-    connection: &mut Connection,
-    store_id: &str,
-    ids: &[ObjectId],
-) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    reindex_within::<E>(&transaction, store_id, ids)?;
-    Ok(transaction.commit()?)
-}
-
 /// Derives the entries of some objects anew, from the versions that are stored now.
-pub(super) fn reindex_within<E: Entry>(
+pub(super) fn reindex<E: Entry>(
     transaction: &Connection,
     store_id: &str,
     ids: &[ObjectId],
@@ -181,14 +167,6 @@ pub(super) fn reindex_within<E: Entry>(
         E::add_more(transaction, Some(object))?;
     }
     E::tidy(transaction)
-}
-
-/// Empties the index.
-pub(super) fn clear<E: Entry>(connection: &mut Connection) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(E::CLEAR)?;
-    set_watermark::<E>(&transaction, Watermark { tx_id: 0, version: 0 })?;
-    Ok(transaction.commit()?)
 }
 
 /// Reads a content. One that is damaged counts as missing: `doctor` reports it, and the versions after it are still

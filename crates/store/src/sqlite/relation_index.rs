@@ -42,8 +42,6 @@ struct Stored {
 impl Entry for Relations {
     const PROGRESS: &str = "relation_progress";
 
-    const CLEAR: &str = "DELETE FROM relation; DELETE FROM relation_key;";
-
     /// Relations.
     const BATCH_WEIGHT: usize = 2_000;
 

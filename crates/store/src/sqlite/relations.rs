@@ -3,9 +3,7 @@
 use rusqlite::{Connection, Row, named_params};
 
 use super::SqliteBackend;
-use super::derived;
-use super::erase::overwriting;
-use super::failure::{self, Failure, Step};
+use super::failure::{Failure, Step};
 use super::read::{self, Point};
 use super::relation_data;
 use super::relation_index::{Data, Relations};
@@ -16,10 +14,6 @@ use base::object::{AsOf, ObjectId, TxId};
 impl RelationIndex for SqliteBackend {
     fn catch_up(&self) -> Result<()> {
         self.fill::<Relations>()
-    }
-
-    fn unindexed(&self) -> Result<u64> {
-        self.read(derived::unindexed::<Relations>)
     }
 
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
@@ -33,18 +27,6 @@ impl RelationIndex for SqliteBackend {
         at: AsOf,
     ) -> Result<Vec<PlacedRelation>> {
         self.read(|connection| to(connection, kinds, key, at))
-    }
-
-    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
-        self.write(|connection| {
-            overwriting(connection, |connection| {
-                derived::reindex::<Relations>(connection, &self.store_id, ids)
-            })
-        })
-    }
-
-    fn clear(&self) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| derived::clear::<Relations>(connection)))
     }
 }
 

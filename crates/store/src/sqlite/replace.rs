@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
-use super::derived::reindex_within;
+use super::derived::reindex;
 use super::failure::Step;
 use super::pack::Packer;
 use super::relation_index::Relations;
@@ -41,8 +41,8 @@ pub(super) fn replace(
     notes::add_replaced(&transaction, &Replaced::of(replacements, banned))?;
     let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
     let ids: Vec<ObjectId> = ids.into_iter().collect();
-    reindex_within::<Terms>(&transaction, store_id, &ids)?;
-    reindex_within::<Relations>(&transaction, store_id, &ids)?;
+    reindex::<Terms>(&transaction, store_id, &ids)?;
+    reindex::<Relations>(&transaction, store_id, &ids)?;
     Ok(transaction.commit()?)
 }
 

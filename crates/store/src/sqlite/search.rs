@@ -8,9 +8,8 @@
 
 use rusqlite::{Connection, Row, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
-use super::erase::overwriting;
-use super::failure::{self, Failure, Step};
-use super::search_index::{self, NICKNAME, Terms, VERSION};
+use super::failure::{Failure, Step};
+use super::search_index::{NICKNAME, Terms, VERSION};
 use super::{SqliteBackend, derived};
 use crate::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
 use crate::{Expression, Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
@@ -36,19 +35,6 @@ impl SearchIndex for SqliteBackend {
         limit: usize,
     ) -> Result<FoundRows> {
         self.read(|connection| find(connection, expression, filter, limit))
-    }
-
-    fn reindex(&self, ids: &[ObjectId]) -> Result<()> {
-        self.write(|connection| {
-            overwriting(connection, |connection| {
-                derived::reindex::<Terms>(connection, &self.store_id, ids)?;
-                search_index::merge(connection)
-            })
-        })
-    }
-
-    fn clear(&self) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| derived::clear::<Terms>(connection)))
     }
 }
 

@@ -34,10 +34,6 @@ pub(super) struct Terms {
 impl Entry for Terms {
     const PROGRESS: &str = "search_progress";
 
-    const CLEAR: &str = "INSERT INTO search_index (search_index) VALUES ('delete-all');
-         DELETE FROM search_row; DELETE FROM search_session;
-         UPDATE search_progress SET named_tx = 0, rows = 0;";
-
     /// Bytes of terms.
     const BATCH_WEIGHT: usize = 1 << 20;
 

@@ -1,8 +1,9 @@
 //! What `--redact` finds, what it leaves alone, and that what is left is still an archive that can be checked.
 
 use base::object::{AsOf, Hash, ObjectId, RedactionReason, Reference};
+use redact::{redact_json, redact_text};
 use serde_json::{Value, json};
-use store::{ExportOptions, Scope, Store, redact_json, redact_text};
+use store::{ExportOptions, Scope, Store};
 
 use crate::world::World;
 use testing::processor_time::spent_on;
@@ -104,7 +105,7 @@ fn keys_of_many_providers_are_found_by_the_rules_of_gitleaks() {
     let upper = chance(64).to_uppercase().replace(['0', '1', '8', '9'], "A");
     let list: Vec<(&str, &str, String)> = vec![
         ("aws_access_key", "id: ", format!("ASIA{}", &upper[..16])),
-        ("aws-access-token", "id: ", format!("A3TX{}", &upper[..16])),
+        ("aws_access_key", "id: ", format!("A3TX{}", &upper[..16])),
         ("digitalocean-pat", "", format!("dop_v1_{}", hex(64))),
         ("shopify-access-token", "", format!("shpat_{}", hex(32))),
         ("doppler-api-token", "", format!("dp.pt.{}", chance(43))),

@@ -57,7 +57,6 @@ fn an_empty_store_has_no_relations() {
         let index = index(backend);
         assert_eq!(index.relations_of(&ObjectId::new("a"), AsOf::Latest).unwrap(), []);
         assert_eq!(index.relations_to(&[RelationKind::Path], "a", AsOf::Latest).unwrap(), []);
-        assert_eq!(index.unindexed().unwrap(), 0);
     });
 }
 
@@ -131,32 +130,6 @@ fn items_have_their_relations_from_their_transaction_to_their_end() {
 }
 
 #[test]
-fn rebuilding_the_index_gives_the_same_relations() {
-    on_each_backend(|backend| {
-        for (path, text) in [("/v/a.md", "[[b]]"), ("/v/b.md", "[[a]]"), ("/v/a.md", "[[b]]\n#t")] {
-            write(backend, path, Some(text));
-        }
-        let index = index(backend);
-        let all = || {
-            let ids = [file("/v/a.md").id, file("/v/b.md").id];
-            let at = [AsOf::Tx(TxId(1)), AsOf::Tx(TxId(2)), AsOf::Latest];
-            let of = |id| at.map(|at| index.relations_of(id, at).unwrap());
-            (
-                ids.each_ref().map(of),
-                index.relations_to(&RelationKind::LISTED, "a", AsOf::Latest).unwrap(),
-            )
-        };
-        let before = all();
-        index.reindex(&[file("/v/a.md").id, ObjectId::new("unknown")]).unwrap();
-        assert_eq!(all(), before);
-        index.clear().unwrap();
-        assert_eq!(index.unindexed().unwrap(), 3);
-        index.catch_up().unwrap();
-        assert_eq!(all(), before);
-    });
-}
-
-#[test]
 fn several_processes_fill_one_index_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
@@ -174,7 +147,6 @@ fn several_processes_fill_one_index_once() {
         thread.join().unwrap();
     }
     let index = first.upkeep().unwrap().relation_index();
-    assert_eq!(index.unindexed().unwrap(), 0);
     for number in (1..3_000).step_by(37) {
         let to = index.relations_to(&[RelationKind::Wikilink], &number.to_string(), AsOf::Latest);
         assert_eq!(to.unwrap().len(), 1, "{number}");
@@ -188,7 +160,6 @@ enum Step {
     Chat(u8, Vec<u8>),
     Toolcall(u8, Vec<u8>),
     CatchUp,
-    Reindex(u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -198,7 +169,6 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0_u8..4, links()).prop_map(|(keep, add)| Step::Chat(keep, add)),
         2 => (0_u8..3, links()).prop_map(|(id, refs)| Step::Toolcall(id, refs)),
         1 => Just(Step::CatchUp),
-        1 => (0_u8..4).prop_map(Step::Reindex),
     ]
 }
 
@@ -238,9 +208,6 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<store::Item>) {
             backend.commit(&[op(put)], T).unwrap();
         }
         Step::CatchUp => backend.upkeep().unwrap().relation_index().catch_up().unwrap(),
-        Step::Reindex(number) => {
-            backend.upkeep().unwrap().relation_index().reindex(&[file(&path(number)).id]).unwrap();
-        }
     }
 }
 
@@ -318,13 +285,6 @@ fn compare(backend: &dyn Backend) {
     }
 }
 
-/// Everything that an index holds of the latest versions.
-fn latest(backend: &dyn Backend) -> Vec<PlacedRelation> {
-    let ids = backend.find_prefix("", 99).unwrap();
-    let index = index(backend);
-    ids.iter().flat_map(|id| index.relations_of(id, AsOf::Latest).unwrap()).collect()
-}
-
 proptest! {
     #![proptest_config(testing::cases::config(16, 1))]
 
@@ -338,10 +298,6 @@ proptest! {
                 take(backend, step, &mut list);
             }
             compare(backend);
-            let filled = latest(backend);
-            backend.upkeep().unwrap().relation_index().clear().unwrap();
-            compare(backend);
-            assert_eq!(latest(backend), filled);
         });
     }
 }

@@ -343,26 +343,3 @@ fn a_huge_document_is_searched_as_far_as_its_bound() {
         assert_eq!(search(store, "last").total, 0);
     });
 }
-
-#[test]
-fn reindexing_and_rebuilding_change_no_result() {
-    on_each_backend(|store| {
-        let id = put_file(store, "/a", "an apple");
-        put_file(store, "/a", "a banana");
-        put_toolcall(store, "c", "s", "ls", "apple banana");
-        splice(store, chat("s"), 0, &[message("user", "banana apple")]);
-        let mut query = SearchQuery::new("apple banana");
-        query.filter.all_versions = true;
-        let sorted = || {
-            let mut found = store.search(&query).unwrap();
-            found.hits.sort_by(|one, other| (&one.id, one.tx_id).cmp(&(&other.id, other.tx_id)));
-            found
-        };
-        let before = sorted();
-        assert_eq!(before.total, 4);
-        store.reindex(&[id, ObjectId::chat("s"), ObjectId::new("unknown")]).unwrap();
-        assert_eq!(sorted(), before);
-        store.rebuild_index().unwrap();
-        assert_eq!(sorted(), before);
-    });
-}

@@ -68,10 +68,10 @@ fn searcher(path: &Path) -> Child {
 fn assert_whole(path: &Path) {
     let store = open(path);
     assert_eq!(total(&store, "every*"), u64::from(OBJECTS));
-    let before: Vec<u64> = (0..10).map(|number| total(&store, &format!("word{number}"))).collect();
-    store.rebuild_index().unwrap();
-    let after: Vec<u64> = (0..10).map(|number| total(&store, &format!("word{number}"))).collect();
-    assert_eq!(before, after);
+    for word in (0..10).map(|number| format!("word{number}")) {
+        let holds = |number: &u32| text(*number).split(' ').any(|found| found == word);
+        assert_eq!(total(&store, &word), (0..OBJECTS).filter(holds).count() as u64, "{word}");
+    }
     store.close().unwrap();
     let file = Connection::open(path).unwrap();
     let number = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -113,39 +113,4 @@ fn a_kill_between_batches_leaves_an_index_that_is_right() {
         assert_eq!(check, "ok");
     }
     assert_whole(&path);
-}
-
-#[test]
-fn reindexing_leaves_no_term_of_what_is_gone() {
-    for reindexes in [false, true] {
-        let (_folder, path) = place();
-        let store = open(&path);
-        put(&store, (0..100).map(|number| (format!("call_{number}"), text(number))));
-        let secret = "zq7secretword9x zq7otherword9x".to_owned();
-        put(&store, [("secret".to_owned(), secret)].into_iter());
-        assert_eq!(total(&store, "zq7secretword9x"), 1);
-        // What removing an object from the store does, whatever else it does.
-        Connection::open(&path)
-            .unwrap()
-            .execute_batch(
-                "DELETE FROM version
-                 WHERE object = (SELECT object FROM object WHERE id = 'secret')",
-            )
-            .unwrap();
-        if reindexes {
-            store.reindex(&[ObjectId::new("secret")]).unwrap();
-            assert_eq!(total(&store, "zq7secretword9x"), 0);
-            assert_eq!(total(&store, "every*"), 100);
-        }
-        store.close().unwrap();
-        let file = Connection::open(&path).unwrap();
-        file.execute_batch(
-            "CREATE VIRTUAL TABLE temp.term USING fts5vocab (main, search_index, row);",
-        )
-        .unwrap();
-        let sql = "SELECT count(*) FROM temp.term WHERE term LIKE 'zq7%'";
-        let terms: i64 = file.query_row(sql, [], |row| row.get(0)).unwrap();
-        // The run without it shows that there is something to find.
-        assert_eq!(terms, if reindexes { 0 } else { 2 });
-    }
 }

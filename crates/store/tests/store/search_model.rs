@@ -51,7 +51,6 @@ enum Step {
     Splice { keep: u64, add: Vec<Vec<usize>> },
     Name { nickname: usize, object: Option<usize> },
     Search,
-    Reindex(usize),
     Reopen,
 }
 
@@ -100,7 +99,7 @@ fn apply(store: &Store, step: &Step) {
             let nickname = Nickname::parse(["label-store", "label-two"][*nickname]).unwrap();
             transaction.name(nickname, index.map(|index| object(index).id));
         }
-        Step::Search | Step::Reindex(_) | Step::Reopen => return,
+        Step::Search | Step::Reopen => return,
     }
     drop(transaction.commit());
 }
@@ -166,7 +165,6 @@ fn check(steps: &[Step]) {
         apply(&file, step);
         match step {
             Step::Search => drop(search(&file, "store", |_| {})),
-            Step::Reindex(index) => file.reindex(&[object(*index).id]).unwrap(),
             Step::Reopen => {
                 file.close().unwrap();
                 file = open(&path);
@@ -174,8 +172,6 @@ fn check(steps: &[Step]) {
             _ => {}
         }
     }
-    compare(&at_once, &file);
-    file.rebuild_index().unwrap();
     compare(&at_once, &file);
 }
 
@@ -192,7 +188,6 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..2_usize, prop::option::of(0..4_usize))
             .prop_map(|(nickname, object)| Step::Name { nickname, object }),
         3 => Just(Step::Search),
-        1 => (0..4_usize).prop_map(Step::Reindex),
         1 => Just(Step::Reopen),
     ]
 }

@@ -79,25 +79,23 @@ impl Command {
         self.words[..self.program.min(self.words.len())].iter().any(|word| word.text == "xargs")
     }
 
-    /// The subcommand of `git` and what is behind it, with the folder that `-C` gives; `None` for other programs.
+    /// The subcommand of `git` and what is behind it, without the options before it; `None` for other programs.
     pub fn git(&self) -> Option<Git<'_>> {
         if self.program() != "git" {
             return None;
         }
         let mut words = self.arguments();
-        let mut folder = None;
         let subcommand = loop {
             let word = words.next()?;
             match &*word.text {
-                "-C" => folder = words.next(),
-                "-c" | "--git-dir" | "--work-tree" => {
+                "-C" | "-c" | "--git-dir" | "--work-tree" => {
                     words.next();
                 }
                 option if option.starts_with('-') => {}
                 subcommand => break subcommand,
             }
         };
-        Some(Git { subcommand, folder, arguments: words.collect() })
+        Some(Git { subcommand, arguments: words.collect() })
     }
 
     /// Whether it is a shell, or `eval`, whose commands stand before it in the script.
@@ -178,8 +176,6 @@ impl Command {
 pub struct Git<'a> {
     /// `diff`, `mv`.
     pub subcommand: &'a str,
-    /// The folder of `-C`.
-    pub folder: Option<&'a Word>,
     /// The words behind the subcommand.
     pub arguments: Vec<&'a Word>,
 }

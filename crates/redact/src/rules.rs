@@ -1,6 +1,6 @@
-//! The rules of gitleaks: forms of secrets by provider, found by their keywords, and checked by their entropy and by lists of what
-//! is none. `secret_rules.txt` holds them, with their origin and licence; `scripts/make-secret-rules.js` makes it. Nothing is read or
-//! compiled before the first text is searched, and no pattern before one of its keywords is met.
+//! The table of rules, `rules.txt`: forms of secrets, ours and those of gitleaks by provider, found by their keywords, and checked by
+//! their entropy, by lists of what is none, and by `checks`. Nothing is read or compiled before the first text is searched, and no
+//! pattern before one of its keywords is met.
 //!
 //! Pure; must not know what is done with a secret. Matching takes time in proportion to the text.
 
@@ -11,7 +11,9 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 
-const TEXT: &str = include_str!("secret_rules.txt");
+use super::checks;
+
+const TEXT: &str = include_str!("rules.txt");
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(TEXT));
 
@@ -20,14 +22,16 @@ const PATTERN_LIMIT: usize = 32 << 20;
 
 /// One form of secret.
 pub(super) struct Rule {
-    /// The ID that gitleaks gives it.
+    /// What a replacement names.
     pub name: &'static str,
-    /// Least entropy of the secret, in bits for each character; 0: any.
+    /// Least entropy of a secret, in bits for each character; 0: any.
     entropy: f64,
     /// The group of the pattern that is the secret; 0: the first one that took part, or else all.
     group: usize,
     pattern: Pattern,
     allowed: Allowed,
+    /// Whether a match is a secret, whatever its entropy and whether it is allowed or not.
+    check: Option<fn(&str) -> bool>,
 }
 
 /// A pattern that is compiled when it is first needed.
@@ -87,7 +91,8 @@ impl Rule {
         let found = &text[secret.clone()];
         let is_dense = self.entropy == 0.0 || entropy(found) > self.entropy;
         let is_allowed = |allowed: &Allowed| allowed.allows(text, secret, whole);
-        is_dense && !is_allowed(&self.allowed) && !is_allowed(&RULES.everywhere)
+        self.check.is_some_and(|check| check(found))
+            || is_dense && !is_allowed(&self.allowed) && !is_allowed(&RULES.everywhere)
     }
 }
 
@@ -125,8 +130,7 @@ impl Allowed {
 }
 
 impl Rules {
-    /// Reads the lines of `secret_rules.txt`: parts separated by tabs, the first of which says what the line is. Lists of what is
-    /// allowed belong to the rule before them; those before the first rule, to all.
+    /// Reads the lines of `rules.txt`, which says what they are.
     fn read(text: &'static str) -> Self {
         let mut read = Self {
             all: Vec::new(),
@@ -136,57 +140,54 @@ impl Rules {
         };
         let mut keywords: Vec<&str> = Vec::new();
         for line in text.lines() {
-            let mut parts = line.splitn(5, '\t');
-            match parts.next() {
-                Some("rule") => {
-                    let mut part = || parts.next().unwrap_or_default();
-                    let (name, entropy, group) = (part(), part(), part());
-                    for keyword in part().split(',') {
-                        let known = keywords.iter().position(|known| *known == keyword);
-                        let place = known.unwrap_or_else(|| {
-                            keywords.push(keyword);
-                            read.owners.push(Vec::new());
-                            keywords.len() - 1
-                        });
-                        read.owners[place].push(read.all.len());
-                    }
-                    read.all.push(Rule {
-                        name,
-                        entropy: entropy.parse().unwrap_or(0.0),
-                        group: group.parse().unwrap_or(0),
-                        pattern: Pattern::new(""),
-                        allowed: Allowed::default(),
-                    });
-                }
-                Some("regex") => {
-                    if let (Some(rule), Some((_, text))) =
-                        (read.all.last_mut(), line.split_once('\t'))
-                    {
-                        rule.pattern = Pattern::new(text);
-                    }
-                }
-                Some(kind @ ("allow" | "words")) => {
-                    let rule = read.all.last_mut().map(|rule| &mut rule.allowed);
-                    rule.unwrap_or(&mut read.everywhere).add(kind, line);
-                }
+            match (line.split_once('\t'), read.all.last_mut()) {
+                (Some(("rule", parts)), _) => read.add(parts, &mut keywords),
+                (Some(("all", parts)), _) => read.everywhere.add(parts),
+                (Some(("regex", pattern)), Some(rule)) => rule.pattern = Pattern::new(pattern),
+                (Some(_), Some(rule)) => rule.allowed.add(line),
                 _ => {}
             }
         }
         read.keywords = any_case(keywords);
         read
     }
+
+    /// Adds a rule without its pattern.
+    fn add(&mut self, parts: &'static str, keywords: &mut Vec<&'static str>) {
+        let mut parts = parts.split('\t');
+        let mut part = || parts.next().unwrap_or_default();
+        let (name, entropy, group) = (part(), part(), part());
+        for keyword in part().split(',') {
+            let known = keywords.iter().position(|known| *known == keyword);
+            let place = known.unwrap_or_else(|| {
+                keywords.push(keyword);
+                self.owners.push(Vec::new());
+                keywords.len() - 1
+            });
+            self.owners[place].push(self.all.len());
+        }
+        self.all.push(Rule {
+            name,
+            entropy: entropy.parse().unwrap_or(f64::INFINITY),
+            group: group.parse().unwrap_or(0),
+            pattern: Pattern::new(""),
+            allowed: Allowed::default(),
+            check: checks::named(part()),
+        });
+    }
 }
 
 impl Allowed {
-    fn add(&mut self, kind: &str, line: &'static str) {
-        let mut parts = line.splitn(3, '\t').skip(1);
-        if kind == "words" {
-            self.words = parts.next();
-            return;
-        }
-        let patterns = match parts.next() {
-            Some("match") => &mut self.matches,
-            Some("line") => &mut self.lines,
+    /// Adds what a line allows: `words` or `allow` with their parts.
+    fn add(&mut self, line: &'static str) {
+        let mut parts = line.splitn(3, '\t');
+        let patterns = match (parts.next(), parts.next()) {
+            (Some("words"), words) => {
+                self.words = words;
+                return;
+            }
+            (_, Some("match")) => &mut self.matches,
+            (_, Some("line")) => &mut self.lines,
             _ => &mut self.secrets,
         };
         patterns.extend(parts.next().map(Pattern::new));
@@ -237,16 +238,17 @@ mod tests {
     #[test]
     fn every_pattern_can_be_compiled_and_every_rule_has_a_keyword() {
         let rules = &*RULES;
-        assert_eq!(rules.all.len(), 217);
+        assert_eq!(rules.all.len(), 18 + 197);
         let lists = rules.all.iter().map(|rule| &rule.allowed).chain([&rules.everywhere]);
         let allowed = lists.flat_map(|list| [&list.secrets, &list.matches, &list.lines]).flatten();
         let patterns: Vec<&Pattern> =
             rules.all.iter().map(|rule| &rule.pattern).chain(allowed).collect();
-        assert_eq!(patterns.len(), 217 + 41);
+        assert_eq!(patterns.len(), 18 + 197 + 25);
         for pattern in patterns {
             assert!(!pattern.text.is_empty());
             assert!(pattern.regex().is_some(), "{}", pattern.text);
         }
+        assert_eq!(rules.all.iter().filter(|rule| rule.check.is_some()).count(), 18);
         for place in 0..rules.all.len() {
             assert!(rules.owners.iter().any(|owners| owners.contains(&place)));
         }

@@ -1,0 +1,99 @@
+//! Whether what has the form of a secret, or stands where secrets stand, looks like one. Pure.
+
+use std::collections::BTreeSet;
+
+/// A check by its name in `rules.txt`.
+pub(super) fn named(name: &str) -> Option<fn(&str) -> bool> {
+    Some(match name {
+        "any" => |_| true,
+        "key" => key,
+        "key_block" => key_block,
+        "letters" => letters,
+        "mixed" => mixed,
+        "no_example" => no_example,
+        "no_placeholder" => no_placeholder,
+        "random" => random,
+        _ => return None,
+    })
+}
+
+fn no_example(secret: &str) -> bool {
+    !secret.contains("EXAMPLE") && distinct(secret) > 6
+}
+
+/// Whether a block contains a key, and not only its first line.
+fn key_block(block: &str) -> bool {
+    let digits = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    block.bytes().filter(digits).count() >= 120
+}
+
+/// Whether letters and digits look random: not a word, `xxxx` or an example.
+fn random(secret: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| secret.as_bytes().iter().any(test);
+    has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && distinct(secret) >= 12
+        && no_placeholder(secret)
+}
+
+/// As [`random`], and in one piece: names joined by dashes are not.
+fn key(secret: &str) -> bool {
+    let pieces = secret.split(|c: char| !c.is_ascii_alphanumeric());
+    random(secret) && pieces.into_iter().any(|piece| piece.len() >= 10 && is_chance(piece))
+}
+
+fn letters(secret: &str) -> bool {
+    distinct(secret) >= 14 && no_placeholder(secret)
+}
+
+/// Whether a value in a place for secrets is one: it has a run of letters and digits that is not a word, number or
+/// name.
+pub(super) fn mixed(value: &str) -> bool {
+    let value = value.trim_end_matches(['.', ',', ';', '?', '!']);
+    let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
+    value.len() >= 12 && !is_path(value) && no_placeholder(value) && runs.into_iter().any(is_chance)
+}
+
+/// Whether a run alternates between letters and digits too often for a name with a number.
+fn is_chance(run: &str) -> bool {
+    let class = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+    let bytes = run.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let changes = bytes.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+    digits > 0 && digits < bytes.len() && bytes.len() >= 8 && changes >= 3 && distinct(run) >= 7
+}
+
+/// Whether a value is a path, a member of something (`process.env.API_KEY2`), or a call's name.
+fn is_path(value: &str) -> bool {
+    value.starts_with(['/', '.', '$', '%', '@', '#', '-'])
+        || value.contains("://")
+        || value.split('.').count() > 1
+            && value.split('.').all(|part| {
+                part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && part.len() < 24
+            })
+}
+
+fn no_placeholder(secret: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "example",
+        "redacted",
+        "placeholder",
+        "your",
+        "changeme",
+        "password",
+        "dummy",
+        "sample",
+        "xxxx",
+        "****",
+        "fake",
+        "secret",
+        "<",
+        "...",
+    ];
+    let lower = secret.to_ascii_lowercase();
+    !WORDS.iter().any(|word| lower.contains(word))
+}
+
+fn distinct(text: &str) -> usize {
+    text.bytes().collect::<BTreeSet<_>>().len()
+}

@@ -1,0 +1,267 @@
+//! Takes secrets out of a whole document: what was found once is known again wherever it stands, also where a text was cut. In what
+//! order secrets are met changes nothing. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use super::json::{Place, change_strings};
+use super::{is_json, mark, replace, replace_value};
+
+/// Characters of a line, and of a secret, that is known again.
+const KNOWN_CHARS: usize = 12;
+
+/// Characters at the start or the end of a secret by which a piece of it is known.
+const PIECE_CHARS: usize = 16;
+
+/// The member whose value is a unified difference.
+const DIFF: &str = "diff";
+
+/// A JSON text without the secrets in its strings, and in JSON inside of these; `None` if there are none. Other text counts as one
+/// string. What was found once is replaced wherever it stands, in names of members too. A member `diff` is a unified difference.
+pub fn redact_document(text: &str) -> Option<String> {
+    let mut met = Met::default();
+    let once = changed(text, &mut |place, string| met.replaced(place, string));
+    let known = Known::new(met);
+    let again = changed(once.as_deref().unwrap_or(text), &mut |place, string| match place {
+        Place::Value(DIFF) => in_diff(string, &mut |text| known.replaced(text)),
+        _ => known.replaced(string),
+    });
+    again.or(once)
+}
+
+fn changed(
+    text: &str,
+    change: &mut dyn FnMut(Place<'_>, &str) -> Option<String>,
+) -> Option<String> {
+    if is_json(text) { change_strings(text, change) } else { change(Place::Value(""), text) }
+}
+
+/// The signs before the lines of a difference must not hide a secret of several lines.
+fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
+    let parted =
+        diff.split('\n').map(|line| line.split_at(line.chars().next().map_or(0, char::len_utf8)));
+    let (signs, bodies): (Vec<&str>, Vec<&str>) = parted.unzip();
+    let clean = change(&bodies.join("\n")).map(|clean| {
+        let lines = signs.iter().zip(clean.split('\n')).map(|(sign, body)| format!("{sign}{body}"));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    change(clean.as_deref().unwrap_or(diff)).or(clean)
+}
+
+/// What was found in a document by the rules.
+#[derive(Default)]
+struct Met {
+    /// Texts that were searched, without their secrets.
+    texts: HashMap<String, Option<String>>,
+    /// Lines that held a secret, as they are shown.
+    lines: BTreeMap<String, String>,
+    /// Secrets, and what is shown instead.
+    secrets: BTreeMap<String, String>,
+}
+
+impl Met {
+    fn replaced(&mut self, place: Place<'_>, string: &str) -> Option<String> {
+        match place {
+            Place::Name => None,
+            Place::Value(DIFF) => in_diff(string, &mut |text| self.text(text)),
+            Place::Value(name) => self.text(string).or_else(|| {
+                replace_value(name, string, &mut |rule, secret| {
+                    learn(&mut self.secrets, rule, secret);
+                })
+            }),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Option<String> {
+        if let Some(known) = self.texts.get(text) {
+            return known.clone();
+        }
+        let clean = replace(text, &mut |rule, secret| learn(&mut self.secrets, rule, secret));
+        for (line, clean) in text.lines().zip(clean.iter().flat_map(|clean| clean.lines())) {
+            let (line, clean) = (line.trim(), clean.trim());
+            if line != clean && line.chars().nth(KNOWN_CHARS - 1).is_some() {
+                keep_first(&mut self.lines, line, clean.to_owned());
+            }
+        }
+        self.texts.insert(text.to_owned(), clean.clone());
+        clean
+    }
+}
+
+/// Of a key in one line, each part; what frames it is in all keys.
+fn learn(secrets: &mut BTreeMap<String, String>, rule: &str, secret: &str) {
+    static BETWEEN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"-----[A-Z0-9 ]+-----|\\[nrt]|\s+").expect("a valid pattern"));
+    for part in BETWEEN.split(secret).filter(|part| is_telling(part)) {
+        keep_first(secrets, part, mark(rule));
+    }
+}
+
+/// Of two texts for the same one, the first by the alphabet stays: not the one that was met first.
+fn keep_first(map: &mut BTreeMap<String, String>, key: &str, shown: String) {
+    match map.get_mut(key) {
+        Some(known) if *known > shown => *known = shown,
+        Some(_) => {}
+        None => drop(map.insert(key.to_owned(), shown)),
+    }
+}
+
+/// Whether a secret can be nothing else where it stands: no word.
+fn is_telling(secret: &str) -> bool {
+    secret.chars().nth(KNOWN_CHARS - 1).is_some()
+        && secret.bytes().any(|byte| byte.is_ascii_digit())
+        && secret.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// What is known of a document: a part of a text must not show what the whole does not.
+struct Known {
+    lines: BTreeMap<String, String>,
+    secrets: Vec<(String, String)>,
+    /// The start and the end of each secret.
+    pieces: Option<AhoCorasick>,
+}
+
+/// What is replaced in a text, and by what.
+type Span<'a> = (usize, usize, &'a str);
+
+impl Known {
+    fn new(met: Met) -> Self {
+        let secrets: Vec<(String, String)> = met.secrets.into_iter().collect();
+        let pieces = secrets.iter().flat_map(|(secret, _)| {
+            let start = secret.char_indices().nth(PIECE_CHARS).map_or(secret.len(), |(at, _)| at);
+            let end = secret.char_indices().nth_back(PIECE_CHARS - 1).map_or(0, |(at, _)| at);
+            [&secret[..start], &secret[end..]]
+        });
+        let pieces = AhoCorasick::new(pieces).ok();
+        Self { lines: met.lines, secrets, pieces }
+    }
+
+    /// A text without what is known; `None` if it has nothing of it.
+    fn replaced(&self, text: &str) -> Option<String> {
+        let lines = text.split('\n').map(|line| {
+            let known = self.lines.get(line.trim());
+            known.map_or_else(|| line.to_owned(), |known| line.replacen(line.trim(), known, 1))
+        });
+        let clean = lines.collect::<Vec<_>>().join("\n");
+        let spans = self.spans(&clean);
+        let (mut shown, mut end) = (String::new(), 0);
+        for (from, to, instead) in spans {
+            if from >= end {
+                shown.extend([&clean[end..from], instead]);
+            }
+            end = end.max(to);
+        }
+        shown.push_str(&clean[end..]);
+        (shown != text).then_some(shown)
+    }
+
+    /// Where the start or the end of a secret stands, as far as the text goes on as the secret does. All are looked for in the text as it
+    /// was: where one holds a part of another, taking out the part would hide the rest of the other.
+    fn spans(&self, text: &str) -> Vec<Span<'_>> {
+        let pieces = self.pieces.iter().flat_map(|pieces| pieces.find_overlapping_iter(text));
+        let spans = pieces.map(|piece| {
+            let (secret, instead) = &self.secrets[piece.pattern().as_usize() / 2];
+            if piece.pattern().as_usize() % 2 == 0 {
+                let more = secret.chars().zip(text[piece.start()..].chars());
+                let same = more.take_while(|(one, other)| one == other);
+                let bytes: usize = same.map(|(one, _)| one.len_utf8()).sum();
+                return (piece.start(), piece.start() + bytes, &**instead);
+            }
+            let more = secret.chars().rev().zip(text[..piece.end()].chars().rev());
+            let same = more.take_while(|(one, other)| one == other);
+            let bytes: usize = same.map(|(one, _)| one.len_utf8()).sum();
+            (piece.end() - bytes, piece.end(), &**instead)
+        });
+        let mut spans: Vec<Span<'_>> = spans.collect();
+        spans.sort_by_key(|(from, to, instead)| (*from, std::cmp::Reverse(*to), *instead));
+        spans
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHARED: &str = "Zk3vQ9x1LmT7sWc5RyB2nH8d";
+
+    /// A secret, and one of which the end is in it.
+    fn secrets() -> (String, String) {
+        (format!("ghp_{SHARED}J4fG6aPqE0Ua"), format!("q8H{}", &SHARED[2..]))
+    }
+
+    fn clean(texts: &[&str]) -> Vec<String> {
+        let json = serde_json::to_string(texts).unwrap();
+        serde_json::from_str(&redact_document(&json).unwrap_or(json)).unwrap()
+    }
+
+    #[test]
+    fn of_two_secrets_with_a_part_in_common_neither_is_left_in_pieces() {
+        let (longer, other) = secrets();
+        let lines =
+            [format!("Authorization: Bearer {other}"), format!("git clone with {longer} today")];
+        let end = &longer[longer.len() - 16..];
+        let cut = format!("cut: {}; whole: {longer}; its end: {end}", &longer[2..]);
+        let shown = clean(&[&lines[0], &lines[1], &cut]).pop().unwrap();
+        assert_eq!(clean(&[&lines[1], &cut, &lines[0]])[1], shown, "the order changes nothing");
+        assert!(
+            !shown.contains(&longer[longer.len() - 12..]) && !shown.contains(&SHARED[..12]),
+            "{shown}"
+        );
+        let (cut, rest) = shown.split_once("; whole: ").unwrap();
+        assert!(cut.ends_with(']') && cut.contains("[redacted:"), "{shown}");
+        let (whole, end) = rest.split_once("; its end: ").unwrap();
+        assert_eq!(whole, "[redacted:github_token]");
+        assert!(end.starts_with("[redacted:") && end.ends_with(']'), "{shown}");
+    }
+
+    #[test]
+    fn what_is_known_is_taken_out_of_names_of_nested_json_and_of_what_was_cut() {
+        let (token, _) = secrets();
+        let inner =
+            serde_json::json!({ &token: 1, "said": format!("… {}", &token[..17]) }).to_string();
+        let shown =
+            clean(&[&format!("with {token}"), &inner, &token[token.len() - 16..], "with ghp_"]);
+        assert_eq!(shown[0], "with [redacted:github_token]");
+        assert_eq!(shown[1], r#"{"[redacted:github_token]":1,"said":"… [redacted:github_token]"}"#);
+        assert_eq!(shown[2..], ["[redacted:github_token]", "with ghp_"]);
+    }
+
+    #[test]
+    fn a_name_gives_a_secret_away_that_then_is_known_elsewhere() {
+        let secret = "hT5wK9pL2xV7nB4m";
+        let json = serde_json::json!({ "said": format!("it is {secret}"), "token": [secret] });
+        let shown = redact_document(&json.to_string()).unwrap();
+        assert_eq!(
+            shown,
+            r#"{"said":"it is [redacted:assignment]","token":["[redacted:assignment]"]}"#
+        );
+    }
+
+    #[test]
+    fn the_signs_of_a_difference_hide_no_key_of_several_lines() {
+        let line = format!("{SHARED}{SHARED}q8H");
+        let key = format!(
+            "-----BEGIN PRIVATE KEY-----\n{line}\n{line}\n{line}\n-----END PRIVATE KEY-----"
+        );
+        let diff = format!("@@ -1 +1,5 @@\n+{}\n+after", key.replace('\n', "\n+"));
+        let shown = redact_document(&serde_json::json!({ "diff": diff }).to_string()).unwrap();
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let expected = "@@ -1 +1,5 @@\n+[redacted:private_key]\n+\n+\n+\n+\n+after";
+        assert_eq!(shown["diff"], expected);
+    }
+
+    #[test]
+    fn what_holds_no_secret_stays() {
+        let json = r#" {"a\u0062": ["x", "{\"y\": 1.50}"], "diff": "+a\n-b\n"} "#;
+        assert_eq!(redact_document(json), None);
+        assert_eq!(redact_document("no JSON"), None);
+        assert!(
+            redact_document(&format!("token={}", secrets().1))
+                .unwrap()
+                .starts_with("token=[redacted:")
+        );
+    }
+}
