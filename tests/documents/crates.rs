@@ -14,7 +14,7 @@ const REACHING: [(&str, &[&str]); 9] = [
     ("notify", &["source"]),
     ("reqwest", &["xtdb"]),
     ("rusqlite", &["replay", "store"]),
-    ("rustix", &["files"]),
+    ("rustix", &["files", "store"]),
     ("tempfile", &["files", "replay", "source", "store"]),
     ("tokio", &["xtdb"]),
 ];
@@ -52,7 +52,7 @@ fn crates_that_decide_reach_nothing() {
 
 #[test]
 fn what_reaches_beyond_the_process_is_named_where_it_belongs() {
-    for (name, used) in crates() {
+    for (name, used) in crates().into_iter().filter(|(name, _)| name != "testing") {
         for (reaching, allowed) in REACHING {
             assert!(!used.contains(reaching) || allowed.contains(&&*name), "{name}: {reaching}");
         }
