@@ -12,7 +12,7 @@ use super::blocking::{Blocking, blocking};
 use super::maintenance::Maintenance;
 use base::object::ObjectId;
 use redact;
-use store::{ExportOptions, Exported, ImportOptions, Imported, LeftOut, Scope};
+use store::{ArchiveScope, ExportOptions, Exported, ImportOptions, Imported, LeftOut};
 
 /// Writes a file that only its user may read, as `exportArchive` does: beside its place first, and then into it. What is there is
 /// replaced, a link too, and what a link leads to stays as it is.
@@ -189,7 +189,7 @@ impl Maintenance {
             let options = options.named("options")?;
             let path = PathBuf::from(&options.path);
             let options = ExportOptions {
-                scope: Scope::of(
+                scope: ArchiveScope::of(
                     options.session.map(ObjectId::new),
                     options.object.map(ObjectId::new),
                 )?,

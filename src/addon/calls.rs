@@ -12,7 +12,7 @@ use super::version::count;
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use live::{
-    self, Against, Beside, BesideBoth, Change, Inspected, compare_calls, find_session,
+    self, Against, Beside, BesideBoth, Inspected, MessageChange, compare_calls, find_session,
     inspect_beside, inspect_call, inspect_calls, newest_call,
 };
 
@@ -236,7 +236,7 @@ fn against(name: Option<&str>) -> Result<Against> {
 }
 
 fn beside_both(read: Result<BesideBoth>) -> Either<CallBesideBoth, CallFailure> {
-    let changes = |changes: Vec<Change>| changes.into_iter().map(call_change).collect();
+    let changes = |changes: Vec<MessageChange>| changes.into_iter().map(call_change).collect();
     match read {
         Ok(both) => Either::A(CallBesideBoth {
             call: recorded(both.call),
@@ -267,13 +267,15 @@ fn prompt_change(change: live::PromptChange) -> PromptChange {
     PromptChange { text, added, removed, changed }
 }
 
-fn call_change(change: live::Change) -> CallChange {
+fn call_change(change: live::MessageChange) -> CallChange {
     let index = |index: usize| Some(count(index as u64));
     let (name, old, new, number, diff) = match change {
-        Change::Kept { old, new, count } => ("kept", index(old), index(new), count, None),
-        Change::Removed { old } => ("removed", index(old), None, 1, None),
-        Change::Inserted { new } => ("inserted", None, index(new), 1, None),
-        Change::Changed { old, new, diff } => ("changed", index(old), index(new), 1, Some(diff)),
+        MessageChange::Kept { old, new, count } => ("kept", index(old), index(new), count, None),
+        MessageChange::Removed { old } => ("removed", index(old), None, 1, None),
+        MessageChange::Inserted { new } => ("inserted", None, index(new), 1, None),
+        MessageChange::Changed { old, new, diff } => {
+            ("changed", index(old), index(new), 1, Some(diff))
+        }
     };
     CallChange { change: name.to_owned(), old, new, count: count(number as u64), diff }
 }

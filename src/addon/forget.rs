@@ -265,7 +265,8 @@ impl From<store::Stats> for StoreStats {
     fn from(stats: store::Stats) -> Self {
         let store::Stats { size, oldest, newest } = stats;
         let count = |(kind, count): (&ObjectType, &u64)| (kind.as_str().to_owned(), number(*count));
-        let part = |part: store::Part| StorePart { name: part.name, bytes: number(part.bytes) };
+        let part =
+            |part: store::StorePart| StorePart { name: part.name, bytes: number(part.bytes) };
         #[expect(clippy::cast_precision_loss, reason = "no store has 2^53 transactions")]
         let time = |(tx_id, time): (TxId, Timestamp)| TransactionTime {
             tx_id: tx_id.0 as f64,

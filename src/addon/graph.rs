@@ -13,8 +13,8 @@ use super::store::Store;
 use super::version::At;
 use base::error::{Error, Result};
 use base::object::{DynamicReference, ObjectId, ObjectType, Reference};
-use graph::{Direction, Expansion, Graph, Part, PlacePattern, What};
-use source::Place;
+use graph::{ContentPart, Direction, Expansion, Graph, PlacePattern, What};
+use source::PathPlace;
 use store::RelationKind;
 
 /// Which point in the store's history to read.
@@ -234,7 +234,7 @@ fn with_graph<T>(
     names: &Names,
     cwd: Option<String>,
     at: Option<At>,
-    ask: impl FnOnce(&Graph<'_>, &Place) -> Result<T>,
+    ask: impl FnOnce(&Graph<'_>, &PathPlace) -> Result<T>,
 ) -> Result<T> {
     let at = as_of(at)?;
     let place = names.place(cwd)?;
@@ -292,11 +292,11 @@ fn unknown(argument: &str, name: &str) -> Error {
     Error::argument(argument, format!("do not know `{name}`"))
 }
 
-fn part_of(text: &str) -> Result<Part> {
-    Part::parse(text).ok_or_else(|| Error::argument("part", "is empty"))
+fn part_of(text: &str) -> Result<ContentPart> {
+    ContentPart::parse(text).ok_or_else(|| Error::argument("part", "is empty"))
 }
 
-fn expanded_node(node: graph::Node) -> ExpandedNode {
+fn expanded_node(node: graph::GraphNode) -> ExpandedNode {
     let object = |members: Vec<(String, Value)>| Value::Object(Map::from_iter(members));
     let via = node.via.as_ref();
     ExpandedNode {

@@ -140,7 +140,7 @@ fn throttled(listener: Option<Listener>) -> impl Fn(usize) {
 
 fn converted(report: source::IndexReport) -> IndexReport {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let problems = |problems: Vec<source::Problem>| {
+    let problems = |problems: Vec<source::WalkProblem>| {
         let problems = problems.into_iter();
         problems
             .map(|found| PathProblem { path: text(&found.path), problem: found.problem })

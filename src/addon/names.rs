@@ -14,7 +14,7 @@ use super::version::{At, selector};
 use base::error::{Error, Result};
 use base::object::{Handle, Nickname};
 use config::Settings;
-use source::{Namespace, Place};
+use source::{Namespace, PathPlace};
 
 /// How to read a name.
 #[napi(object)]
@@ -57,7 +57,7 @@ impl Names {
     }
 
     /// The folder and filesystem that relative paths count from.
-    pub(super) fn place(&self, cwd: Option<String>) -> Result<Place> {
+    pub(super) fn place(&self, cwd: Option<String>) -> Result<PathPlace> {
         let cwd = match cwd {
             Some(cwd) => PathBuf::from(cwd),
             None => std::env::current_dir().unwrap_or_default(),
@@ -68,7 +68,7 @@ impl Names {
         }
         let own = own_filesystem(&self.settings, &self.store)?;
         let files = Namespace::of_client(&own.id, &self.settings.mounts)?;
-        Ok(Place { files: if own.is_container { files.in_container() } else { files }, cwd })
+        Ok(PathPlace { files: if own.is_container { files.in_container() } else { files }, cwd })
     }
 }
 

@@ -4,7 +4,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::version::count;
-use live::{About, Inspected, Place, Since, Size};
+use live::{About, CallPlace, Inspected, RecordedSize, Since};
 
 /// A recorded call: what the model saw.
 #[napi(object, use_nullable = true)]
@@ -161,7 +161,7 @@ pub(super) fn recorded(call: Inspected) -> RecordedCall {
     }
 }
 
-fn call_size(size: Size) -> CallSize {
+fn call_size(size: RecordedSize) -> CallSize {
     CallSize {
         factor: size.factor,
         sent: count(size.sent),
@@ -170,7 +170,7 @@ fn call_size(size: Size) -> CallSize {
     }
 }
 
-fn message_about(about: &About, withheld: Option<&Place>) -> MessageAbout {
+fn message_about(about: &About, withheld: Option<&CallPlace>) -> MessageAbout {
     let file = about.file.as_ref();
     let since = about.since.as_ref();
     let epoch = since.and_then(|since| since.epoch.as_ref());

@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 
-use graph::{Candidate, Part, Resolved};
+use graph::{Candidate, ContentPart, Resolved};
 use store::{Relation, Written};
 
 /// Where a relation is in its object.
@@ -73,7 +73,7 @@ pub struct ObjectLink {
 
 pub(super) fn object_link(resolved: Resolved) -> ObjectLink {
     let Resolved { from, version, since, relation, target } = resolved;
-    let part = Part::of(&relation.written).map(|part| part.to_string());
+    let part = ContentPart::of(&relation.written).map(|part| part.to_string());
     let (embed, alias, pin) = match &relation.written {
         Written::Link { embed, alias, .. } => (*embed, alias.clone(), None),
         Written::Object { pin, .. } => (false, None, pin.as_ref()),

@@ -18,7 +18,7 @@ use context::tokens::Counter;
 use live::PromptTokens;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::Replaying;
-use replay::report::{FileReport, Report};
+use replay::report::{BillReport, FileReport};
 use replay::run::{foreseen, replay};
 use replay::transcript::Transcript;
 use replay::transcript::find::find;
@@ -150,7 +150,7 @@ pub fn replay_report(
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
         let options = options.named("options")?.unwrap_or_default();
         let (replaying, prices) = replaying(options, None)?;
-        to_json(&Report::new(files, &replaying, prices))
+        to_json(&BillReport::new(files, &replaying, prices))
     })
 }
 

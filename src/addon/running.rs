@@ -11,7 +11,7 @@ use super::argument::Given;
 use super::blocking::{Blocking, blocking};
 use super::session::Session;
 use base::object::ObjectId;
-use live::{HostList, LiveSession, Shown};
+use live::{HostList, LiveSession, RunningShown};
 
 /// The result of a tool call that the host is about to add to its list.
 #[napi(object)]
@@ -107,8 +107,8 @@ impl Session {
                 session.show_result(&list, args, &message)
             };
             shared.with(work).map(|shown| match shown {
-                Shown::Resend => r#"{"resend":true}"#.to_owned(),
-                Shown::Content(content) => {
+                RunningShown::Resend => r#"{"resend":true}"#.to_owned(),
+                RunningShown::Content(content) => {
                     format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))
                 }
             })

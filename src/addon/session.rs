@@ -20,7 +20,7 @@ use super::store::{OPENING, Store};
 use base::error::{Error, Result};
 use context::tokens::{self, Counter};
 use files::looks::{Deadline, Late};
-use live::{Files, FinishedToolCall, HostList, LiveSession, OpenSession, Progress};
+use live::{CheckProgress, Files, FinishedToolCall, HostList, LiveSession, OpenSession};
 use source::TrackerOptions;
 
 use xtdb::{Sharing, SharingOptions};
@@ -298,7 +298,7 @@ impl Session {
     #[napi(ts_return_type = "[files: number, of: number] | null", catch_unwind)]
     pub fn files_checked(&self) -> Option<Vec<i64>> {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        self.shared.checking().map(|Progress { files, of }| vec![number(files), number(of)])
+        self.shared.checking().map(|CheckProgress { files, of }| vec![number(files), number(of)])
     }
 
     /// See `Session.mountNotices` of `index.d.ts`.

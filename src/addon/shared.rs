@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::error::{Error, Result};
 use files::looks::{self, Deadline, Late};
-use live::{LiveSession, Progress, Status};
+use live::{CheckProgress, LiveSession, LiveStatus};
 
 /// An open session, until it is closed.
 pub(super) struct Shared {
@@ -15,9 +15,9 @@ pub(super) struct Shared {
     live: Mutex<Option<LiveSession>>,
     deadline: Deadline,
     id: Mutex<String>,
-    status: Mutex<Status>,
+    status: Mutex<LiveStatus>,
     failures: Mutex<Vec<String>>,
-    checking: Mutex<Option<Progress>>,
+    checking: Mutex<Option<CheckProgress>>,
     mount_notices: Vec<String>,
 }
 
@@ -108,12 +108,12 @@ impl Shared {
     }
 
     /// Figures as of the last work on the session.
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> LiveStatus {
         *lock(&self.status)
     }
 
     /// How far the check of the session's files is; `None` while none runs.
-    pub(super) fn checking(&self) -> Option<Progress> {
+    pub(super) fn checking(&self) -> Option<CheckProgress> {
         *lock(&self.checking)
     }
 

@@ -159,7 +159,7 @@ fn call(call: live::CallPoint) -> TimelineCall {
     }
 }
 
-fn by_kind(kinds: &live::Kinds) -> TokensByKind {
+fn by_kind(kinds: &live::TimelineKinds) -> TokensByKind {
     TokensByKind {
         prompt: count(kinds.prompt),
         person: count(kinds.person),

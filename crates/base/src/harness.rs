@@ -22,4 +22,4 @@ pub use notice::without_notice;
 pub use numbered::has_line_numbers;
 pub use patch::Patched;
 pub use programs::is_given_paths_only;
-pub use touch::{Access, Touch};
+pub use touch::{FileAccess, Touch};

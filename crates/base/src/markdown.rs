@@ -18,10 +18,11 @@ mod units;
 mod yaml;
 
 pub use document::{
-    Alias, Block, Document, Field, FrontMatter, Heading, Link, LinkKind, Place, Problem, Tag,
+    Alias, Block, Document, FrontMatter, Heading, Link, LinkKind, MarkdownField, MarkdownProblem,
+    Tag, TextPlace,
 };
 pub use resolve::{Resolution, VaultIndex, link_key, path_key};
-pub use units::{Unit, UnitKind, units};
+pub use units::{TextUnit, UnitKind, units};
 
 use lines::Lines;
 use sections::Sections;

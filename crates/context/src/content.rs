@@ -65,7 +65,7 @@ pub fn images_of(content: &str) -> Vec<&str> {
 
 /// What a frame leaves out of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum LeftOutContent {
     /// Texts and images.
     All,
     /// Images.
@@ -74,7 +74,7 @@ pub enum LeftOut {
 
 /// The frame of a content: its JSON with the number of its lines in the place of each text that is left out, and with its number,
 /// from 1, in the place of each image. With text and images, [`fill`] gives the content again.
-pub fn frame(content: &str, left_out: LeftOut) -> String {
+pub fn frame(content: &str, left_out: LeftOutContent) -> String {
     let lines_of = |text: &str| {
         let text: String = serde_json::from_str(text).unwrap_or_default();
         text.split('\n').count().to_string()
@@ -82,7 +82,9 @@ pub fn frame(content: &str, left_out: LeftOut) -> String {
     let mut images = 0;
     let places = places(content, is_string, is_image);
     let places = places.into_iter().filter_map(|(span, place)| match place {
-        Place::Text if left_out == LeftOut::All => Some((span.clone(), lines_of(&content[span]))),
+        Place::Text if left_out == LeftOutContent::All => {
+            Some((span.clone(), lines_of(&content[span])))
+        }
         Place::Text => None,
         Place::Image => {
             images += 1;
@@ -252,7 +254,7 @@ mod tests {
             ("[]", "[]"),
             ("null", "null"),
         ] {
-            assert_eq!(frame(content, LeftOut::All), expected, "{content}");
+            assert_eq!(frame(content, LeftOutContent::All), expected, "{content}");
         }
     }
 
@@ -288,7 +290,7 @@ mod tests {
         fn a_frame_and_its_text_give_the_content_again(content in any_content()) {
             let (json, text) = (content.to_string(), text_of(&content));
             let images = images_of(&json);
-            for left_out in [LeftOut::All, LeftOut::Images] {
+            for left_out in [LeftOutContent::All, LeftOutContent::Images] {
                 let frame = frame(&json, left_out);
                 prop_assert!(!frame.contains("image"), "{}", frame);
                 let filled = fill(&frame, &text, &mut |number| Ok(images[number - 1].to_owned()));

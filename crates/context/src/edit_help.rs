@@ -28,7 +28,7 @@ const LINE_CHARS: usize = 400;
 
 /// The file that an edit was meant for, as it is now.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub struct EditTarget<'a> {
     /// Its handle.
     pub handle: Handle,
     /// Its path as the model sees it.
@@ -50,7 +50,7 @@ struct Room {
 /// line ends, and typographic quotes, dashes and spaces make no difference. At most 20 texts are examined, and the nearest lines
 /// are searched for at most five that do not occur. At most 40 lines and 1,000 tokens of the file are shown; lines of more than
 /// 400 characters are cut around the part that matches best.
-pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
+pub fn help(target: &EditTarget<'_>, old_texts: &[&str]) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
     let mut places: Vec<Place> =
@@ -72,7 +72,7 @@ pub fn help(target: &Target<'_>, old_texts: &[&str]) -> Option<String> {
         match place {
             Place::Once => {}
             Place::Several(first, total) => {
-                let Target { handle, path, .. } = *target;
+                let EditTarget { handle, path, .. } = *target;
                 parts.push(forms::places_line(handle, path, &name, first, *total));
                 let few: &[LineRange] = if *total <= SHOWN_PLACES { first } else { &[] };
                 for range in around_all(few, near::last_line(&lines)) {
@@ -117,7 +117,7 @@ fn around(place: LineRange, last_line: u64) -> LineRange {
 
 /// Lines of the file under a heading. If there are too many, the first and the last are shown.
 fn shown(
-    target: &Target<'_>,
+    target: &EditTarget<'_>,
     lines: &[&str],
     range: LineRange,
     (head, wanted): (String, &[&str]),
@@ -202,7 +202,7 @@ mod tests {
 
     fn helped(text: &str, old_texts: &[&str]) -> String {
         let handle = Handle::parse("f3").unwrap();
-        help(&Target { handle, path: "src/main.rs", text }, old_texts).unwrap_or_default()
+        help(&EditTarget { handle, path: "src/main.rs", text }, old_texts).unwrap_or_default()
     }
 
     /// A file whose lines all differ.

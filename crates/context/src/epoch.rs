@@ -43,7 +43,7 @@ const LEAST_RELIEF: u64 = 30;
 
 /// What the decision depends on besides the session.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub struct EpochTerms<'a> {
     /// Number of newest results that always stay.
     pub keep_results: u64,
     /// Least number of tokens that an epoch frees.
@@ -105,13 +105,13 @@ struct Cause {
 /// Decides whether a new epoch starts before this call.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
-pub fn decide(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
+pub fn decide(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Option<NewEpoch> {
     let may_start = prospect::may_start(session, shown, terms);
     may_start.then(|| decide_in_full(session, shown, terms)).flatten()
 }
 
 /// Decides without the quick check.
-fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option<NewEpoch> {
+fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Option<NewEpoch> {
     let mut standing = Standing::new(session, shown, terms);
     let cause = pressed(&mut standing, terms)
         .or_else(|| rewritten(&standing, terms))
@@ -129,7 +129,7 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Option
 }
 
 /// The host rewrote its list. What no cache holds of the new one is decided afresh.
-fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let (how, _) = terms.rewrite?;
     let from = terms.cold_from;
     let leaving = standing.cold_behind(from);
@@ -139,7 +139,7 @@ fn rewritten(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
 
 /// The window is under pressure, and either the bill can afford the rewrite, or it is free, or it pays soon, or the next step may
 /// make the host compact. Nothing happens if that would free little of the window: the next call would need relief again.
-fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
     let total = standing.total();
     let leaving = relief(standing, &marks);
@@ -165,7 +165,7 @@ fn pressed(standing: &mut Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
 
 /// Whether what leaves saves the cost of the rewrite within few calls.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn pays_soon(cost: f64, gain: u64, terms: &Terms<'_>) -> bool {
+fn pays_soon(cost: f64, gain: u64, terms: &EpochTerms<'_>) -> bool {
     cost <= RELIEF_CALLS * terms.prices.read * gain as f64
 }
 
@@ -203,7 +203,7 @@ fn take_until(
 }
 
 /// No cache holds what stood from some message on. That is written again anyway, so everything leaves that is not worth writing.
-fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     if terms.cold_from >= terms.first_new {
         return None;
     }
@@ -216,7 +216,7 @@ fn cold(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
 }
 
 /// The items of a suffix have cost as much as rewriting the suffix costs, and the bill can afford that.
-fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     if !terms.warm || (is_bound && !standing.begins_turn()) {
         return None;
@@ -244,7 +244,7 @@ fn paid(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
 
 /// Reading the cache costs nothing, so that nothing is saved by what leaves but room and what a lost cache would cost. The end of
 /// the request is rewritten for that as long as the first token comes soon, and as less is written again than leaves.
-fn soon(standing: &Standing<'_>, terms: &Terms<'_>) -> Option<Cause> {
+fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let most = terms.first_token_tokens?;
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     if !terms.warm || (is_bound && !standing.begins_turn()) {

@@ -12,7 +12,7 @@ pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange, Option<&str>) -> Option<S
 
 /// What the lines that are not shown are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedLines {
     /// The handle of the output, or of the file that it shows.
     pub handle: Handle,
     /// Their numbers in what has the handle.
@@ -26,10 +26,10 @@ pub struct Named {
 pub fn render(
     text: &str,
     pieces: &[Piece],
-    named: Named,
+    named: NamedLines,
     line: StandingLine<'_>,
 ) -> Result<String> {
-    let Named { handle, numbering } = named;
+    let NamedLines { handle, numbering } = named;
     let lines: Vec<&str> = text.split('\n').collect();
     let mut rendered: Vec<String> = Vec::new();
     for piece in pieces {
@@ -64,7 +64,7 @@ pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
         Some(forms::as_in_line(handle, there, None, quote))
     };
     let rendered =
-        render(text, pieces, Named { handle, numbering: Numbering::after(1_000) }, &line);
+        render(text, pieces, NamedLines { handle, numbering: Numbering::after(1_000) }, &line);
     rendered.map_or(u64::MAX, |text| counter.count(&text))
 }
 
@@ -106,8 +106,13 @@ mod tests {
         let line = |at: u64, there: LineRange, quote: Option<&str>| {
             Some(forms::as_in_line(handle(&format!("t{at}")), there, None, quote))
         };
-        render(text, pieces, Named { handle: handle("t17"), numbering: Numbering::after(0) }, &line)
-            .unwrap()
+        render(
+            text,
+            pieces,
+            NamedLines { handle: handle("t17"), numbering: Numbering::after(0) },
+            &line,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -139,7 +144,7 @@ mod tests {
             Piece::Shown { shown: range(1, 1), chars: None },
             Piece::Between { between: range(2, 40) },
         ];
-        let named = Named { handle: handle("f3"), numbering: Numbering::after(200) };
+        let named = NamedLines { handle: handle("f3"), numbering: Numbering::after(200) };
         let text = render("fn main() {", &pieces, named, &|_, _, _| None).unwrap();
         assert_eq!(text, "fn main() {\n… 39 lines between (f3:202-240) …");
     }
@@ -158,7 +163,7 @@ mod tests {
             render(
                 "a",
                 &[piece],
-                Named { handle: handle("t17"), numbering: Numbering::after(0) },
+                NamedLines { handle: handle("t17"), numbering: Numbering::after(0) },
                 &|_, _, _| None
             )
             .is_err()

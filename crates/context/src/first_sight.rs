@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::excerpt::rendered_tokens;
-use super::lines_index::{Block, MIN_BLOCK_LINES};
+use super::lines_index::{LineBlock, MIN_BLOCK_LINES};
 use super::preview;
 use super::tokens::Counter;
 use base::harness::{Call, ToolKind};
@@ -18,7 +18,7 @@ const MIN_LINES_ASKED_FOR: usize = 20;
 
 /// A tool result that the model has not seen yet.
 #[derive(Debug, Clone, Copy)]
-pub struct Output<'a> {
+pub struct FirstOutput<'a> {
     /// Its position in the chat.
     pub at: u64,
     /// What it is.
@@ -49,8 +49,8 @@ pub struct Previews {
 /// `standing`: its blocks that stand in the window already, see [`block_lines`].
 pub fn decide(
     session: &Session,
-    output: &Output<'_>,
-    standing: &[Block],
+    output: &FirstOutput<'_>,
+    standing: &[LineBlock],
     previews: Previews,
 ) -> Treatment {
     let fact = output.fact;
@@ -74,7 +74,7 @@ pub fn decide(
 
 /// The least number of lines of a block that can be left out because it stands already. `None` if the whole text must be shown,
 /// or if the result does not show its own text.
-pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
+pub fn block_lines(session: &Session, output: &FirstOutput<'_>) -> Option<usize> {
     let fact = output.fact;
     if fact.shows != Shows::Own
         || !fact.is_output
@@ -94,7 +94,11 @@ pub fn block_lines(session: &Session, output: &Output<'_>) -> Option<usize> {
 }
 
 /// The blocks of a result that can be left out, of those that stand already: what a run says of a failure is shown each time.
-pub fn without_failures(output: &Output<'_>, min_lines: usize, blocks: Vec<Block>) -> Vec<Block> {
+pub fn without_failures(
+    output: &FirstOutput<'_>,
+    min_lines: usize,
+    blocks: Vec<LineBlock>,
+) -> Vec<LineBlock> {
     let call = Call::new(&output.fact.tool, output.args);
     if blocks.is_empty() || !call.reports_run() {
         return blocks;
@@ -102,12 +106,12 @@ pub fn without_failures(output: &Output<'_>, min_lines: usize, blocks: Vec<Block
     let lines: Vec<&str> = output.text.split('\n').collect();
     let reports = preview::reports(&lines);
     let is_of_failure = |at: usize| reports[at].is_of_failure();
-    let left = |block: &Block| block.without(&lines, min_lines, output.counter, is_of_failure);
+    let left = |block: &LineBlock| block.without(&lines, min_lines, output.counter, is_of_failure);
     blocks.iter().flat_map(left).collect()
 }
 
 /// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
-fn in_part(output: &Output<'_>, standing: &[Block], previews: Previews) -> Treatment {
+fn in_part(output: &FirstOutput<'_>, standing: &[LineBlock], previews: Previews) -> Treatment {
     match preview_pieces(output, standing, previews) {
         Some(pieces) => Treatment::Excerpt { pieces },
         None if standing.is_empty() => Treatment::Given,
@@ -119,7 +123,7 @@ fn in_part(output: &Output<'_>, standing: &[Block], previews: Previews) -> Treat
 }
 
 /// Previews the lines `range` of a file. A notice may stand behind them, which is no line of the file and is always shown.
-fn file_in_part(output: &Output<'_>, range: LineRange, previews: Previews) -> Treatment {
+fn file_in_part(output: &FirstOutput<'_>, range: LineRange, previews: Previews) -> Treatment {
     let is_of_file = |piece: &Piece| {
         matches!(piece, Piece::Shown { chars: None, .. }) || piece.lines().last <= range.len()
     };
@@ -131,8 +135,8 @@ fn file_in_part(output: &Output<'_>, range: LineRange, previews: Previews) -> Tr
 
 /// The pieces of a preview. `None` if the model asked for these lines, or if there are too few to leave some out.
 fn preview_pieces(
-    output: &Output<'_>,
-    standing: &[Block],
+    output: &FirstOutput<'_>,
+    standing: &[LineBlock],
     previews: Previews,
 ) -> Option<Vec<Piece>> {
     let call = Call::new(&output.fact.tool, output.args);
@@ -145,7 +149,7 @@ fn preview_pieces(
         return None;
     }
     let (text, tokens, said) = (output.text, output.tokens, output.said);
-    let planned = preview::Output { text, tokens, kind, said, standing };
+    let planned = preview::PreviewedOutput { text, tokens, kind, said, standing };
     let pieces = preview::plan(&planned, previews.tokens)?;
     let whole = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     // A preview that saves less than a quarter is not worth the risk of a second look.
@@ -211,7 +215,7 @@ mod tests {
         (1..=lines).map(|n| format!("line {n} of the log")).collect::<Vec<_>>().join("\n")
     }
 
-    fn shown(tool: &str, args: &Value, text: &str, standing: &[Block]) -> Treatment {
+    fn shown(tool: &str, args: &Value, text: &str, standing: &[LineBlock]) -> Treatment {
         shown_with(Previews { tokens: 1_000, reads: false }, tool, args, text, standing)
     }
 
@@ -220,12 +224,12 @@ mod tests {
         tool: &str,
         args: &Value,
         text: &str,
-        standing: &[Block],
+        standing: &[LineBlock],
     ) -> Treatment {
         let mut fact = ResultFact::for_tests("t");
         fact.tool = tool.to_owned();
         fact.lines = text.split('\n').count() as u64;
-        let output = Output {
+        let output = FirstOutput {
             at: 0,
             fact: &fact,
             text,
@@ -280,7 +284,7 @@ mod tests {
     fn lines_that_stand_are_not_shown_and_do_not_make_a_preview_due() {
         let text = log(500);
         let lines = LineRange { first: 41, last: 500 };
-        let block = Block { lines, at: 7, first: 3, tokens: 3_000 };
+        let block = LineBlock { lines, at: 7, first: 3, tokens: 3_000 };
         let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
         let pieces = vec![
             Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },

@@ -89,7 +89,11 @@ fn can_shorten(session: &Session, at: u64) -> bool {
 }
 
 /// The treatment that shows about this many tokens of an output, at most.
-pub fn shortened(output: &preview::Output<'_>, counter: Counter, tokens: u64) -> Treatment {
+pub fn shortened(
+    output: &preview::PreviewedOutput<'_>,
+    counter: Counter,
+    tokens: u64,
+) -> Treatment {
     let lines = output.text.split('\n').count() as u64;
     let budgets = std::iter::successors(Some(tokens), |budget| Some(budget * 3 / 4));
     let plans = budgets.take_while(|budget| *budget >= LEAST_TOKENS / 4);
@@ -123,7 +127,8 @@ mod tests {
         {
             for kind in [ToolKind::Read, ToolKind::Search, ToolKind::Other] {
                 let tokens = counter.count(&text);
-                let output = preview::Output { text: &text, tokens, kind, said: "", standing: &[] };
+                let output =
+                    preview::PreviewedOutput { text: &text, tokens, kind, said: "", standing: &[] };
                 let Treatment::Excerpt { pieces } = shortened(&output, counter, 3_000) else {
                     panic!("no excerpt")
                 };

@@ -12,7 +12,7 @@ use session::{ChatMessage, Fold, MessageKind, ResultFact, Session, Shows, Subjec
 
 /// What folding depends on besides the session.
 #[derive(Clone, Copy)]
-pub struct Terms<'a> {
+pub struct FoldTerms<'a> {
     /// Number of newest steps that stay.
     pub keep_steps: u64,
     /// Whether the steps after the newest user message stay, because the model's thinking in them is bound to its place.
@@ -23,7 +23,7 @@ pub struct Terms<'a> {
 
 /// A step that can fold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct FoldStep {
     /// Position of its first message in the chat, the model's answer.
     pub first: u64,
     /// Position of its last message, a result.
@@ -36,7 +36,7 @@ pub struct Step {
     pub line_tokens: u64,
 }
 
-impl Step {
+impl FoldStep {
     /// Tokens that folding it frees.
     pub fn gain(&self) -> u64 {
         self.tokens.saturating_sub(self.line_tokens)
@@ -50,9 +50,9 @@ impl Step {
 /// It also stays if one of its messages is withheld, changes on every call, or is neither a call nor a result.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
-pub fn foldable_steps(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Vec<Step> {
+pub fn foldable_steps(session: &Session, shown: &[u64], terms: &FoldTerms<'_>) -> Vec<FoldStep> {
     let newest = session.window().next_back().map_or(0, |(_, message)| u64::from(message.step));
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<FoldStep> = Vec::new();
     let mut before_turn = 0;
     let mut open: Option<Open<'_>> = None;
     let mut carries = false;
@@ -93,7 +93,7 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &Terms<'_>) -> Ve
 
 /// The folds of these steps, which are in the order of the window. Adjacent steps share one line, also with steps that are
 /// folded already. A line names each file and each command once.
-pub fn folds_of(session: &Session, steps: &[Step]) -> Vec<Fold> {
+pub fn folds_of(session: &Session, steps: &[FoldStep]) -> Vec<Fold> {
     let mut ranges: Vec<(RangeInclusive<u64>, bool)> =
         session.folds().all().map(|fold| (fold.first..=fold.last, false)).collect();
     ranges.extend(steps.iter().map(|step| (step.first..=step.last, true)));
@@ -146,7 +146,7 @@ fn handle(session: &Session, fact: &ResultFact) -> Option<Handle> {
 
 /// A step whose end is not reached yet.
 struct Open<'a> {
-    step: Step,
+    step: FoldStep,
     /// Calls without a result.
     calls: Vec<&'a str>,
     is_named: bool,
@@ -158,7 +158,7 @@ const DEED_TOKENS: u64 = 4;
 
 impl<'a> Open<'a> {
     fn new(index: usize, at: u64, message: &'a ChatMessage, tokens: u64) -> Self {
-        let step = Step { first: at, last: at, index, tokens, line_tokens: HEAD_TOKENS };
+        let step = FoldStep { first: at, last: at, index, tokens, line_tokens: HEAD_TOKENS };
         let calls = message.key.calls.iter().map(String::as_str).collect();
         Self { step, calls, is_named: false }
     }
@@ -267,12 +267,12 @@ mod tests {
         session
     }
 
-    fn foldable(session: &Session, keep_steps: u64, keep_turn: bool) -> Vec<Step> {
-        let terms = Terms { keep_steps, keep_turn, stands: &|_, _| false };
+    fn foldable(session: &Session, keep_steps: u64, keep_turn: bool) -> Vec<FoldStep> {
+        let terms = FoldTerms { keep_steps, keep_turn, stands: &|_, _| false };
         foldable_steps(session, &vec![9; session.chat().window().len()], &terms)
     }
 
-    fn ranges(steps: &[Step]) -> Vec<(u64, u64)> {
+    fn ranges(steps: &[FoldStep]) -> Vec<(u64, u64)> {
         steps.iter().map(|step| (step.first, step.last)).collect()
     }
 
@@ -314,8 +314,11 @@ mod tests {
     #[test]
     fn standing_pinned_or_withheld_content_keeps_its_step() {
         let mut session = session("ucrcrcra");
-        let terms =
-            Terms { keep_steps: 0, keep_turn: false, stands: &|at, tokens| at == 4 && tokens == 9 };
+        let terms = FoldTerms {
+            keep_steps: 0,
+            keep_turn: false,
+            stands: &|at, tokens| at == 4 && tokens == 9,
+        };
         assert_eq!(ranges(&foldable_steps(&session, &[9; 8], &terms)), [(1, 2), (5, 6)]);
         session.apply(&Event::Activated {
             object: ObjectId::new("call-2"),

@@ -57,14 +57,14 @@ pub enum CompactionAnswer {
 
 /// Sizes of a request in a window, in the provider's count, system prompt and tools included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct WindowRoom {
     /// Above this, the host wants to compact.
     pub threshold: u64,
     /// Above this, the model has little room to answer.
     pub most: u64,
 }
 
-impl Room {
+impl WindowRoom {
     /// Of a window of which the host keeps this much free; of a small one it cannot keep more than a part.
     pub fn of(window: u64, reserved: Option<u64>) -> Self {
         let reserved = reserved.unwrap_or(RESERVED_TOKENS);
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_host_keeps_no_more_of_a_small_window_than_a_part() {
         let room = |window, reserved| {
-            let Room { threshold, most } = Room::of(window, reserved);
+            let WindowRoom { threshold, most } = WindowRoom::of(window, reserved);
             (threshold, most)
         };
         assert_eq!(room(200_000, None), (183_616, 183_616));

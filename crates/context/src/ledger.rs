@@ -8,8 +8,8 @@ use base::object::Hash;
 use config::scaled;
 use config::{Prices, Settings};
 use session::{
-    CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix, PriceNote,
-    SUMMARY_TOKENS, SentSlots, Session, SlotEdit, Terms, plain_tokens,
+    BillTerms, CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix,
+    PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit, plain_tokens,
 };
 
 /// Pi compacts when less than this many tokens of the window would be free.
@@ -111,8 +111,8 @@ impl Coming {
         self.prices.prices.reusable(shape.shared, shape.grown)
     }
 
-    fn terms(&self) -> Terms<'_> {
-        Terms { prices: &self.prices.prices, warm: self.warm, factor: self.factor }
+    fn terms(&self) -> BillTerms<'_> {
+        BillTerms { prices: &self.prices.prices, warm: self.warm, factor: self.factor }
     }
 
     fn plain_fixed(&self) -> u64 {

@@ -19,7 +19,7 @@ const MAX_PLACES: usize = 8;
 
 /// Lines of an output that stand elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block {
+pub struct LineBlock {
     /// The lines of the output.
     pub lines: LineRange,
     /// Position of the message in which they stand.
@@ -30,7 +30,7 @@ pub struct Block {
     pub tokens: u64,
 }
 
-impl Block {
+impl LineBlock {
     /// What is left of the block without some lines of its text: runs of at least `min_lines` lines that are worth a line in their
     /// place.
     ///
@@ -105,7 +105,7 @@ impl LinesIndex {
     ///
     /// `min_lines`: least number of lines of a block, at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, except for
     /// lines that stand in many places.
-    pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<Block> {
+    pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<LineBlock> {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
         let mut found = Vec::new();
@@ -124,7 +124,7 @@ impl LinesIndex {
                 continue;
             }
             let (run, line) = place;
-            found.push(Block {
+            found.push(LineBlock {
                 lines: LineRange { first: next as u64 + 1, last: (next + len) as u64 },
                 at: run.at,
                 first: run.first + line as u64,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::content::{Images, text_block, with_text};
-use super::excerpt::{self, Named};
+use super::excerpt::{self, NamedLines};
 use super::forms;
 use super::host::HostMessage;
 use base::error::{Error, Result};
@@ -160,7 +160,7 @@ pub fn excerpt_text(
         |at: u64, there: LineRange, quote: Option<&str>| standing_line(session, at, there, quote);
     let named = named_lines(session, fact).or_else(|| {
         let handle = fact.object.as_ref().and_then(|id| session.handle(id))?;
-        Some(Named { handle, numbering: Numbering::default() })
+        Some(NamedLines { handle, numbering: Numbering::default() })
     });
     let named = named.ok_or_else(|| Error::internal("an excerpt of what has no handle"))?;
     excerpt::render(text, pieces, named, &line)
@@ -168,13 +168,16 @@ pub fn excerpt_text(
 
 /// What the lines of a result that shows a file, or a part of an output, are called: by their place in the file, or in the whole.
 /// `None` if it shows all of its own text.
-fn named_lines(session: &Session, fact: &ResultFact) -> Option<Named> {
+fn named_lines(session: &Session, fact: &ResultFact) -> Option<NamedLines> {
     if let Some(cut) = &fact.cut {
         let handle = session.handle(fact.object.as_ref()?)?;
-        return Some(Named { handle, numbering: cut.numbering() });
+        return Some(NamedLines { handle, numbering: cut.numbering() });
     }
     let Shows::File { object, range, .. } = &fact.shows else { return None };
-    Some(Named { handle: session.handle(object)?, numbering: Numbering::after(range.first - 1) })
+    Some(NamedLines {
+        handle: session.handle(object)?,
+        numbering: Numbering::after(range.first - 1),
+    })
 }
 
 /// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.

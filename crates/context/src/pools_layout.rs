@@ -32,7 +32,7 @@ impl PoolLine {
 
 /// Limits of the layout.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct PoolLimits {
     /// Number of tool calls per turn that stay active.
     pub per_turn: u64,
     /// Number of turns whose tool calls stay active, the current one included.
@@ -61,7 +61,7 @@ pub fn render(
     session: &Session,
     chat: Vec<Slot>,
     before: &[Slot],
-    limits: &Limits,
+    limits: &PoolLimits,
     texts: &dyn Texts,
     metadata: &dyn Fn(&ObjectId) -> Option<PoolLine>,
 ) -> Result<Vec<Slot>> {

@@ -10,8 +10,8 @@ mod reports;
 mod runs;
 
 use self::plan::{Plan, Room};
-pub use self::reports::{Report, reports};
-use super::lines_index::Block;
+pub use self::reports::{TestReport, reports};
+use super::lines_index::LineBlock;
 use base::harness::{ShellKind, ToolKind};
 use session::{LineRange, Piece, join_pieces};
 
@@ -25,7 +25,7 @@ const DATA_LINE_CHARS: usize = 2_000;
 const ASKED_FOR: u64 = 4;
 /// An output that may be previewed.
 #[derive(Debug, Clone, Copy)]
-pub struct Output<'a> {
+pub struct PreviewedOutput<'a> {
     /// The text.
     pub text: &'a str,
     /// The number of tokens in the text.
@@ -35,7 +35,7 @@ pub struct Output<'a> {
     /// What the model wrote in the message with the call, arguments included.
     pub said: &'a str,
     /// Blocks of lines that the window already shows elsewhere; they are not part of the preview.
-    pub standing: &'a [Block],
+    pub standing: &'a [LineBlock],
 }
 
 /// Chooses the lines of an output to show; `None` if it is short enough to show whole.
@@ -43,7 +43,7 @@ pub struct Output<'a> {
 /// `limit_tokens`: longest output that is shown whole, in tokens; four times that for files and search results. A
 /// preview shows about half of it, and all failures beside that. 0 turns previews off. The pieces include the lines that stand
 /// elsewhere.
-pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
+pub fn plan(output: &PreviewedOutput<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     let limit = limit_tokens.saturating_mul(if is_asked_for(output.kind) { ASKED_FOR } else { 1 });
     let standing: u64 = output.standing.iter().map(|block| block.tokens).sum();
     if limit == 0 || output.tokens.saturating_sub(standing) <= limit {
@@ -55,7 +55,7 @@ pub fn plan(output: &Output<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
 
 /// Chooses the lines of an output that fit into about this many tokens, failures first. The pieces include the lines that stand
 /// elsewhere.
-pub fn plan_within(output: &Output<'_>, tokens: u64) -> Vec<Piece> {
+pub fn plan_within(output: &PreviewedOutput<'_>, tokens: u64) -> Vec<Piece> {
     let all = chars(tokens);
     plan_in(output, Room { failures: all, all, others: 0 })
 }
@@ -64,7 +64,7 @@ fn chars(tokens: u64) -> usize {
     usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN)
 }
 
-fn plan_in(output: &Output<'_>, room: Room) -> Vec<Piece> {
+fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
     let lines: Vec<&str> = output.text.split('\n').collect();
     let each = room.all / lines.len();
     let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
@@ -80,7 +80,7 @@ fn plan_in(output: &Output<'_>, room: Room) -> Vec<Piece> {
 }
 
 /// The pieces of an output that is shown except for what stands elsewhere.
-pub fn without_standing(total: u64, standing: &[Block]) -> Vec<Piece> {
+pub fn without_standing(total: u64, standing: &[LineBlock]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 1;
     for block in standing {
@@ -93,7 +93,7 @@ pub fn without_standing(total: u64, standing: &[Block]) -> Vec<Piece> {
     join_pieces(pieces)
 }
 
-fn piece_of(block: &Block) -> Piece {
+fn piece_of(block: &LineBlock) -> Piece {
     Piece::Standing { standing: block.lines, at: block.at, first: block.first, quoted: true }
 }
 
@@ -130,17 +130,17 @@ mod tests {
     use super::plan::BETWEEN_CHARS;
     use super::runs::{About, RUNNERS, Test};
     use super::*;
-    use crate::excerpt::{self, Named};
+    use crate::excerpt::{self, NamedLines};
     use crate::tokens;
     use base::object::Handle;
     use session::Numbering;
 
     fn shown(kind: ToolKind, text: &str, said: &str, limit: u64) -> String {
         let tokens = tokens::count(text);
-        let output = Output { text, tokens, kind, said, standing: &[] };
+        let output = PreviewedOutput { text, tokens, kind, said, standing: &[] };
         let pieces = plan(&output, limit).expect("a preview is due");
         let named =
-            Named { handle: Handle::parse("t17").unwrap(), numbering: Numbering::default() };
+            NamedLines { handle: Handle::parse("t17").unwrap(), numbering: Numbering::default() };
         excerpt::render(text, &pieces, named, &|_, _, _| None).unwrap()
     }
 
@@ -225,8 +225,13 @@ mod tests {
             (0..600).map(|n| format!("src/file{}.rs:{n}: a hit of the pattern", n / 30)).collect();
         let text = hits.join("\n");
         let tokens = tokens::count(&text);
-        let output =
-            Output { text: &text, tokens, kind: ToolKind::Search, said: "", standing: &[] };
+        let output = PreviewedOutput {
+            text: &text,
+            tokens,
+            kind: ToolKind::Search,
+            said: "",
+            standing: &[],
+        };
         assert_eq!(plan(&output, tokens / 3), None);
         let shown = shown(ToolKind::Search, &text, "", tokens / 5);
         for file in 0..20 {
@@ -253,11 +258,12 @@ mod tests {
     fn outputs_within_the_limit_are_shown_whole() {
         let text = log(900).join("\n");
         let tokens = tokens::count(&text);
-        let mut output = Output { text: &text, tokens, kind: build(), said: "", standing: &[] };
+        let mut output =
+            PreviewedOutput { text: &text, tokens, kind: build(), said: "", standing: &[] };
         assert_eq!(plan(&output, tokens), None);
         assert_eq!(plan(&output, 0), None);
         let lines = LineRange { first: 1, last: 800 };
-        let block = [Block { lines, at: 3, first: 1, tokens: tokens / 2 }];
+        let block = [LineBlock { lines, at: 3, first: 1, tokens: tokens / 2 }];
         output.standing = &block;
         assert_eq!(plan(&output, tokens / 2 + 1), None);
     }
@@ -272,7 +278,7 @@ mod tests {
             let (name, run) = RUNNERS[runner];
             let run = run(&tests);
             let text = run.text();
-            let output = Output { text: &text, tokens: tokens::count(&text), kind, said: "", standing: &[] };
+            let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind, said: "", standing: &[] };
             let Some(pieces) = plan(&output, 60) else { return Ok(()) };
             for (at, (about, line)) in run.lines.iter().enumerate() {
                 // Of equal calls of a stack the first is shown.
@@ -291,7 +297,7 @@ mod tests {
             let (name, run) = RUNNERS[runner];
             let run = run(&tests);
             let text = run.text();
-            let output = Output { text: &text, tokens: tokens::count(&text), kind: build(), said: "", standing: &[] };
+            let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind: build(), said: "", standing: &[] };
             let pieces = plan_within(&output, tokens);
             prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
         }
@@ -305,7 +311,7 @@ mod tests {
         ) {
             let text = lines.join("\n");
             let tokens = tokens::count(&text);
-            let output = Output { text: &text, tokens, kind, said: "error_kind", standing: &[] };
+            let output = PreviewedOutput { text: &text, tokens, kind, said: "error_kind", standing: &[] };
             let Some(pieces) = plan(&output, 200) else { return Ok(()) };
             let mut next = 1;
             for piece in &pieces {

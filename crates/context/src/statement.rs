@@ -34,7 +34,7 @@ pub struct Statement {
     /// Requests that kept the cache alive.
     pub warming: WarmingSums,
     /// Faults.
-    pub faults: Faults,
+    pub faults: StatementFaults,
     /// What the provider reported for calls; `estimatedCost` is our estimate for the same calls.
     pub reported: ReportedSums,
     /// Sums in US dollars, each call at the prices of its own model.
@@ -60,7 +60,7 @@ pub struct WarmingSums {
 /// Faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Faults {
+pub struct StatementFaults {
     /// Number of faults.
     pub count: u64,
     /// Their cost.
@@ -112,7 +112,7 @@ pub struct CallLine {
     /// Requests that kept its cache alive afterwards.
     pub warming: WarmingSums,
     /// Faults noticed before it.
-    pub faults: Faults,
+    pub faults: StatementFaults,
 }
 
 /// Makes the statement of a session's events.
@@ -158,7 +158,7 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         plain: bill.plain_account(),
         plain_compactions: bill.compactions(),
         warming: bill.warming().into(),
-        faults: Faults { count, cost },
+        faults: StatementFaults { count, cost },
         reported: bill.reported(),
         dollars: bill.dollars(),
         epochs: bill.epochs().iter().map(EpochLine::from).collect(),
@@ -181,7 +181,7 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
         plain: (*plain).into(),
         reported: None,
         warming: WarmingSums::default(),
-        faults: Faults { count: note.faults, cost: note.fault_cost },
+        faults: StatementFaults { count: note.faults, cost: note.fault_cost },
     })
 }
 

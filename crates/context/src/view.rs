@@ -12,7 +12,7 @@ use std::ops::Range;
 use serde_json::json;
 
 pub use self::applied::{HostEdit, Inserted, apply_edits, read_edits};
-pub use self::edits::{Edit, Replacement, edits_between, instructions, recorded, replacements};
+pub use self::edits::{Edit, TextReplacement, edits_between, instructions, recorded, replacements};
 pub use self::slot::{Slot, record_key};
 use super::host::HostMessage;
 use super::tokens::Counter;

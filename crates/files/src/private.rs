@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-pub use self::held::{Access, Held, HeldFolder, Placed, is_link};
+pub use self::held::{FolderAccess, Held, HeldFolder, Placed, is_link};
 use base::error::{Error, Result};
 
 /// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or can be read or changed by others.
@@ -136,7 +136,7 @@ mod owner {
 
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-    use super::Access;
+    use super::FolderAccess;
 
     const ROOT: u32 = 0;
 
@@ -194,11 +194,11 @@ mod owner {
     /// Others are all but the user and those of the user's own group: where each user has one, a umask of 002 lets it write.
     pub(super) fn problem_of_held(
         found: &cap_std::fs::Metadata,
-        access: Access,
+        access: FolderAccess,
     ) -> Option<&'static str> {
         use cap_std::fs::MetadataExt;
 
-        let is_foreign = access == Access::Private && ![user(), ROOT].contains(&found.uid());
+        let is_foreign = access == FolderAccess::Private && ![user(), ROOT].contains(&found.uid());
         let own_group = rustix::process::getegid().as_raw();
         let by_others = if found.gid() == own_group { 0o002 } else { 0o022 };
         if is_foreign {
@@ -223,11 +223,11 @@ mod owner {
     use std::io;
     use std::path::Path;
 
-    use super::Access;
+    use super::FolderAccess;
 
     pub(super) fn problem_of_held(
         _found: &cap_std::fs::Metadata,
-        _access: Access,
+        _access: FolderAccess,
     ) -> Option<&'static str> {
         None
     }

@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Graph, Part, PlacePattern, Resolved, Target, TargetState, fields, resolve};
+use super::{ContentPart, Graph, LinkTarget, PlacePattern, Resolved, TargetState, fields, resolve};
 use base::error::{Error, Result};
 use base::object::{AsOf, FieldPath, Hash, ObjectId, ObjectType, Reference, TxId};
 use store::{Pin, Relation, RelationKind, Version, Written};
@@ -78,7 +78,7 @@ impl Default for Expansion {
 
 /// One object, or a target that is not one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Node {
+pub struct GraphNode {
     /// Number of relations between it and its root.
     pub depth: u32,
     /// Index of the nearest listed node that it was reached from; `None` for roots.
@@ -94,7 +94,7 @@ pub struct Node {
     /// Hash of that version's payload.
     pub content_hash: Option<Hash>,
     /// The part of its text that the relation means; `None` for all.
-    pub part: Option<Part>,
+    pub part: Option<ContentPart>,
     /// Its metadata, see [`base::object::metadata_view`].
     pub metadata: Vec<(String, Value)>,
     /// The content, if it was asked for; `None` also if it is null.
@@ -109,7 +109,7 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expanded {
     /// Each version once, and once more for each part of it that is meant.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<GraphNode>,
     /// Whether there are more nodes than `limit`.
     pub more: bool,
 }
@@ -122,12 +122,12 @@ struct Reached {
     state: TargetState,
     id: Option<ObjectId>,
     version: Option<Version>,
-    part: Option<Part>,
+    part: Option<ContentPart>,
     is_pinned: bool,
 }
 
 /// Two nodes with the same identity are one.
-type Identity = (Option<ObjectId>, Option<TxId>, Option<Part>, String);
+type Identity = (Option<ObjectId>, Option<TxId>, Option<ContentPart>, String);
 
 impl Graph<'_> {
     /// Follows relations from the roots, level by level. A pinned reference gives its version and that version's relations,
@@ -189,7 +189,7 @@ impl Graph<'_> {
         parent: Option<usize>,
         from: &ObjectId,
         relation: Relation,
-        target: Target,
+        target: LinkTarget,
     ) -> Result<Reached> {
         let version = match (&target.id, target.tx_id) {
             (Some(id), Some(tx_id)) => self.store.get(id, AsOf::Tx(tx_id))?,
@@ -198,7 +198,7 @@ impl Graph<'_> {
         Ok(Reached {
             depth,
             parent,
-            part: Part::of(&relation.written),
+            part: ContentPart::of(&relation.written),
             is_pinned: relation.kind == RelationKind::Static,
             via: Some((from.clone(), relation)),
             state: target.state,
@@ -282,8 +282,8 @@ impl Walk<'_> {
             && (fields.is_empty() || fields.iter().any(|pattern| pattern.fits(place)))
     }
 
-    fn node(&mut self, reached: &Reached) -> Result<Node> {
-        let mut node = Node {
+    fn node(&mut self, reached: &Reached) -> Result<GraphNode> {
+        let mut node = GraphNode {
             depth: reached.depth,
             parent: reached.parent,
             via: reached.via.clone(),
@@ -317,7 +317,7 @@ impl Walk<'_> {
     }
 
     /// Adds the requested content or fields, within the budget.
-    fn give(&mut self, version: &Version, node: &mut Node) -> Result<()> {
+    fn give(&mut self, version: &Version, node: &mut GraphNode) -> Result<()> {
         match &self.expansion.what {
             What::Metadata => {}
             What::Content => {

@@ -12,8 +12,8 @@ mod resolve;
 
 use serde::Serialize;
 
-pub use self::expand::{Direction, Expanded, Expansion, Node, What};
-pub use self::part::Part;
+pub use self::expand::{Direction, Expanded, Expansion, GraphNode, What};
+pub use self::part::ContentPart;
 pub use self::pattern::PlacePattern;
 use self::resolve::Resolver;
 use base::error::{Error, Result};
@@ -71,7 +71,7 @@ pub struct Candidate {
 
 /// What a relation leads to at the graph's point in history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Target {
+pub struct LinkTarget {
     /// What the target is.
     pub state: TargetState,
     /// The object; `None` if none is meant or found.
@@ -85,7 +85,7 @@ pub struct Target {
     pub candidates: Vec<Candidate>,
 }
 
-impl Target {
+impl LinkTarget {
     fn nothing(state: TargetState) -> Self {
         Self { state, id: None, tx_id: None, path: None, candidates: Vec::new() }
     }
@@ -103,7 +103,7 @@ pub struct Resolved {
     /// The relation as it is written, and its place.
     pub relation: Relation,
     /// Its target.
-    pub target: Target,
+    pub target: LinkTarget,
 }
 
 /// The relations of a store as of one point in its history.
@@ -150,7 +150,7 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold is no error: others
     /// may refer to it.
-    pub fn backlinks(&self, id: &ObjectId, part: Option<&Part>) -> Result<Vec<Resolved>> {
+    pub fn backlinks(&self, id: &ObjectId, part: Option<&ContentPart>) -> Result<Vec<Resolved>> {
         let at = self.resolver.at();
         let version = self.resolver.version(id)?;
         let references = [RelationKind::Dynamic, RelationKind::Static];
@@ -211,7 +211,12 @@ impl<'a> Graph<'a> {
     }
 
     /// Keeps the relations that lead to one part of an object's text.
-    fn leading_to(&self, id: &ObjectId, part: &Part, all: Vec<Resolved>) -> Result<Vec<Resolved>> {
+    fn leading_to(
+        &self,
+        id: &ObjectId,
+        part: &ContentPart,
+        all: Vec<Resolved>,
+    ) -> Result<Vec<Resolved>> {
         let version = self.resolver.version(id)?;
         let text = version.map(|version| self.store.content(&version)).transpose()?.flatten();
         let text = text.unwrap_or_default();
@@ -219,7 +224,7 @@ impl<'a> Graph<'a> {
         let missing = || Error::argument("part", format!("`{part}` is no part of `{id}`"));
         let wanted = part.lines_in(&document).ok_or_else(missing)?;
         let leads = |resolved: &Resolved| {
-            let part = Part::of(&resolved.relation.written);
+            let part = ContentPart::of(&resolved.relation.written);
             part.and_then(|part| part.lines_in(&document)) == Some(wanted)
         };
         Ok(all.into_iter().filter(leads).collect())

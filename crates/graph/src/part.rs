@@ -10,7 +10,7 @@ use store::Written;
 /// A part of an object's text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ContentPart {
     /// The section under a heading, with the headings above it, outermost first.
     Section(Vec<String>),
     /// The block with an ID, without `^`.
@@ -19,7 +19,7 @@ pub enum Part {
     Lines(Vec<(u64, u64)>),
 }
 
-impl Part {
+impl ContentPart {
     /// Parses what follows `#` in a link: `Heading#Sub` or `^block`.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(block) = text.strip_prefix('^') {
@@ -76,7 +76,7 @@ impl Part {
 }
 
 /// The form after `#` in a link; lines as `1-9, 20-21`.
-impl fmt::Display for Part {
+impl fmt::Display for ContentPart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Section(path) => formatter.write_str(&path.join("#")),
@@ -97,13 +97,13 @@ mod tests {
     #[test]
     fn sections_blocks_and_lines_are_taken_from_a_text() {
         let text = "# A\none\n## B\ntwo ^b\n\n# C\nthree";
-        let part = |part: &str| Part::parse(part).unwrap().of_text(text);
+        let part = |part: &str| ContentPart::parse(part).unwrap().of_text(text);
         assert_eq!(part("a#b").as_deref(), Some("## B\ntwo ^b\n"));
         assert_eq!(part("C").as_deref(), Some("# C\nthree"));
         assert_eq!(part("^B").as_deref(), Some("two ^b"));
         assert_eq!(part("d"), None);
         assert_eq!(part("^c"), None);
-        let lines = |runs: &[(u64, u64)]| Part::Lines(runs.to_vec()).of_text(text);
+        let lines = |runs: &[(u64, u64)]| ContentPart::Lines(runs.to_vec()).of_text(text);
         assert_eq!(lines(&[(1, 2), (7, 7)]).as_deref(), Some("# A\none\nthree"));
         for wrong in [(0, 1), (7, 8), (3, 1)] {
             assert_eq!(lines(&[wrong]), None, "{wrong:?}");

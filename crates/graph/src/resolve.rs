@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash as Hashable;
 use std::rc::Rc;
 
-use super::{Candidate, Exists, Target, TargetState};
+use super::{Candidate, Exists, LinkTarget, TargetState};
 use base::error::{Error, Result};
 use base::markdown::{Resolution, VaultIndex, link_key};
 use base::object::{AsOf, ObjectId, ObjectType, RedactionReason, Source, StaticReference};
@@ -79,7 +79,7 @@ impl<'a> Resolver<'a> {
         remember(&self.versions, id, || Ok(self.store.get(id, self.at)?.map(Rc::new)))
     }
 
-    pub(super) fn target(&self, from: &ObjectId, relation: &Relation) -> Result<Target> {
+    pub(super) fn target(&self, from: &ObjectId, relation: &Relation) -> Result<LinkTarget> {
         match &relation.written {
             Written::Object { id, pin: None, .. } => Ok(object(id, self.version(id)?.as_deref())),
             Written::Object { id, pin: Some(pin), .. } => self.pinned(id, pin),
@@ -88,7 +88,7 @@ impl<'a> Resolver<'a> {
                 self.link(from, relation)
             }
             Written::Link { .. } | Written::Name { .. } | Written::Properties(_) => {
-                Ok(Target::nothing(TargetState::None))
+                Ok(LinkTarget::nothing(TargetState::None))
             }
         }
     }
@@ -104,11 +104,11 @@ impl<'a> Resolver<'a> {
         Ok(history.iter().find(|version| version.content_hash == content_hash).cloned())
     }
 
-    fn pinned(&self, id: &ObjectId, pin: &Pin) -> Result<Target> {
+    fn pinned(&self, id: &ObjectId, pin: &Pin) -> Result<LinkTarget> {
         match self.pinned_version(id, pin) {
             Err(Error::HashMismatch { .. }) => {
-                let nothing = Target::nothing(TargetState::Mismatch);
-                Ok(Target { id: Some(id.clone()), ..nothing })
+                let nothing = LinkTarget::nothing(TargetState::Mismatch);
+                Ok(LinkTarget { id: Some(id.clone()), ..nothing })
             }
             version => Ok(object(id, version?.as_ref())),
         }
@@ -116,7 +116,7 @@ impl<'a> Resolver<'a> {
 
     /// The object of a call. Local servers repeat IDs such as `call_0`, so of this chat's toolcalls with the
     /// provider's ID it is the first whose result stands at or after the message; if several do, the newest.
-    fn call(&self, chat: &ObjectId, provider_id: &str, position: u64) -> Result<Target> {
+    fn call(&self, chat: &ObjectId, provider_id: &str, position: u64) -> Result<LinkTarget> {
         let calls = remember(&self.calls, chat, || Ok(Rc::new(self.calls_of(chat)?)))?;
         let fitting = calls
             .iter()
@@ -130,7 +130,7 @@ impl<'a> Resolver<'a> {
         let id = ObjectId::new(provider_id);
         let known = self.version(&id)?.filter(|version| is_forgotten(version));
         let target = known.map(|version| object(&id, Some(&version)));
-        Ok(target.unwrap_or_else(|| Target::nothing(TargetState::Missing)))
+        Ok(target.unwrap_or_else(|| LinkTarget::nothing(TargetState::Missing)))
     }
 
     fn calls_of(&self, chat: &ObjectId) -> Result<Vec<Call>> {
@@ -151,8 +151,8 @@ impl<'a> Resolver<'a> {
         Ok(calls)
     }
 
-    fn link(&self, from: &ObjectId, relation: &Relation) -> Result<Target> {
-        let unresolved = || Ok(Target::nothing(TargetState::Unresolved));
+    fn link(&self, from: &ObjectId, relation: &Relation) -> Result<LinkTarget> {
+        let unresolved = || Ok(LinkTarget::nothing(TargetState::Unresolved));
         let Some(link) = relation.link() else { return unresolved() };
         let Some(version) = self.version_with_source(from)? else { return unresolved() };
         let Some(Source::Filesystem { filesystem_id, path }) = &version.envelope.source else {
@@ -171,13 +171,13 @@ impl<'a> Resolver<'a> {
                 let Some(file) = candidate(&path) else { return unresolved() };
                 let target = object(&file.id, self.version(&file.id)?.as_deref());
                 let candidates = others.iter().filter_map(candidate).collect();
-                Ok(Target { candidates, ..target })
+                Ok(LinkTarget { candidates, ..target })
             }
             Resolution::Unresolved { alias_of } => {
                 let candidates = alias_of.iter().filter_map(candidate).collect();
-                Ok(Target { candidates, ..Target::nothing(TargetState::Unresolved) })
+                Ok(LinkTarget { candidates, ..LinkTarget::nothing(TargetState::Unresolved) })
             }
-            Resolution::External => Ok(Target::nothing(TargetState::None)),
+            Resolution::External => Ok(LinkTarget::nothing(TargetState::None)),
         }
     }
 
@@ -266,14 +266,14 @@ impl<'a> Resolver<'a> {
 }
 
 /// The target for a version of an object; `None` if the store holds none.
-pub(super) fn object(id: &ObjectId, version: Option<&Version>) -> Target {
+pub(super) fn object(id: &ObjectId, version: Option<&Version>) -> LinkTarget {
     let state = match version {
         None => TargetState::Missing,
         Some(version) if is_forgotten(version) => TargetState::Forgotten,
         Some(_) => TargetState::Found,
     };
     let source = version.and_then(|version| version.envelope.source.as_ref());
-    Target {
+    LinkTarget {
         state,
         id: Some(id.clone()),
         tx_id: version.map(|version| version.tx_id),

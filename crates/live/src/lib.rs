@@ -29,15 +29,15 @@ use std::time::Duration;
 pub use self::call_info::{CallInfo, HostList, Transformed};
 pub use self::notice::Notice;
 pub use self::recorded::{
-    About, Against, Beside, BesideBoth, CallPoint, Change, Inspected, Kinds, Mark, MarkKind,
-    ObjectLine, Payload, Place, Prompt, PromptChange, PromptTokens, Replayed, SessionSummary,
-    ShownRun, Since, Size, StoredChat, Timeline, Way, compare_calls, find_handle, find_session,
-    inspect_beside, inspect_call, inspect_calls, newest_call, replay_call, session_at, sessions,
-    statement, stored_chat, text_of, timeline,
+    About, Against, Beside, BesideBoth, CallPlace, CallPoint, Inspected, Mark, MarkKind,
+    MessageChange, ObjectLine, Prompt, PromptChange, PromptTokens, RecordedPayload, RecordedSize,
+    Replayed, SessionSummary, ShownRun, Since, StoredChat, Timeline, TimelineKinds, Way,
+    compare_calls, find_handle, find_session, inspect_beside, inspect_call, inspect_calls,
+    newest_call, replay_call, session_at, sessions, statement, stored_chat, text_of, timeline,
 };
-pub use self::session::{AtCall, Commit, Continuation, LiveSession, Shown, Status};
+pub use self::session::{AtCall, Commit, Continuation, LiveSession, LiveStatus, RunningShown};
 pub use self::tools::Wanted;
-pub use self::workspace::{Files, FinishedToolCall, Progress, Reconciled};
+pub use self::workspace::{CheckProgress, Files, FinishedToolCall, Reconciled};
 use config::{Layout, Settings};
 use context::tokens::Counter;
 

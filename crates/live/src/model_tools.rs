@@ -108,30 +108,35 @@ impl Tool {
     /// # Errors
     /// `INVALID_ARGUMENT` for arguments of a wrong shape, and the errors of the tool itself. The model sees them as a failed
     /// call.
-    pub fn execute(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<Answer> {
+    pub fn execute(
+        self,
+        session: &mut LiveSession,
+        call: &str,
+        args: &Value,
+    ) -> Result<ToolAnswer> {
         let text = match self {
             Self::Read => read(session, call, args)?,
             Self::Activate | Self::Pin => {
                 let text = session.activate(call, &wanted(args)?, self == Self::Pin)?;
-                return Ok(Answer { text, images: session.activated_images(call)? });
+                return Ok(ToolAnswer { text, images: session.activated_images(call)? });
             }
             Self::Deactivate => session.deactivate(required(args, "name")?)?,
             Self::Unpin => session.unpin(required(args, "name")?)?,
         };
-        Ok(Answer { text, images: Vec::new() })
+        Ok(ToolAnswer { text, images: Vec::new() })
     }
 }
 
 /// What the model sees of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ToolAnswer {
     /// The text.
     pub text: String,
     /// The images behind it, each as the JSON of its block.
     pub images: Vec<String>,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// Tokens of it, in our count.
     pub fn tokens(&self) -> u64 {
         let images = self.images.len() as u64;

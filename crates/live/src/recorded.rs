@@ -17,15 +17,17 @@ mod timeline;
 mod title;
 
 pub use self::beside::{Against, Beside, BesideBoth, inspect_beside, inspect_calls};
-pub use self::call::{Place, Replayed, replay_call};
+pub use self::call::{CallPlace, Replayed, replay_call};
 pub use self::chat::{PromptTokens, StoredChat, stored_chat};
-pub use self::compare::{Change, PromptChange, compare_calls};
+pub use self::compare::{MessageChange, PromptChange, compare_calls};
 pub use self::document::session_at;
-pub use self::inspect::{About, Inspected, Payload, Prompt, Since, Size, inspect_call};
+pub use self::inspect::{
+    About, Inspected, Prompt, RecordedPayload, RecordedSize, Since, inspect_call,
+};
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{
-    CallPoint, Kinds, Mark, MarkKind, ObjectLine, ShownRun, Timeline, Way, timeline,
+    CallPoint, Mark, MarkKind, ObjectLine, ShownRun, Timeline, TimelineKinds, Way, timeline,
 };
 use super::journal::{Recording, refers_to_chat, stored_words};
 use base::error::Result;

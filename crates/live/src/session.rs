@@ -20,14 +20,14 @@ use serde_json::Value;
 
 pub use self::continuing::Continuation;
 pub use self::memory::AtCall;
-pub use self::running::{Commit, Shown};
-pub use self::status::Status;
+pub use self::running::{Commit, RunningShown};
+pub use self::status::LiveStatus;
 use super::hazards;
 use super::intake::{Intake, Withholding};
 use super::journal::{Activity, Journal, session_key};
 use super::request::Request;
 use super::tools::{Guard, Tools, Wanted};
-use super::workspace::{FinishedToolCall, Progress, Reconciled, Workspace};
+use super::workspace::{CheckProgress, FinishedToolCall, Reconciled, Workspace};
 use super::{Notice, OpenSession};
 use base::error::{Error, Result};
 use base::object::ObjectId;
@@ -301,7 +301,7 @@ impl LiveSession {
     ///
     /// # Errors
     /// What the store reports.
-    pub fn reconcile(&mut self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Reconciled> {
+    pub fn reconcile(&mut self, progress: &(dyn Fn(CheckProgress) + Sync)) -> Result<Reconciled> {
         self.reload_if_in_doubt()?;
         let result = self.attempt(|live| live.check_files(progress));
         if result.is_err() {
@@ -316,7 +316,7 @@ impl LiveSession {
     /// What the store reports.
     pub fn reconcile_due(
         &mut self,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Option<Reconciled>> {
         self.reload_if_in_doubt()?;
         if self.workspace.is_check_due() { self.reconcile(progress).map(Some) } else { Ok(None) }

@@ -23,7 +23,7 @@ mod tracked;
 
 use std::sync::Arc;
 
-pub use self::check::Progress;
+pub use self::check::CheckProgress;
 pub(super) use self::disk::Disk;
 pub use self::disk::Files;
 use self::met::Met;

@@ -4,18 +4,18 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memory::residency::{Candidate, Limits, NO_LIMIT, Size, choose};
+use memory::residency::{NO_LIMIT, PageSize, ResidencyCandidate, ResidencyLimits, choose};
 use memory::{Fidelity, Folders, Memory};
 
 /// Pages of different lengths and values; some are resident already.
-fn candidates(count: u32) -> Vec<Candidate> {
+fn candidates(count: u32) -> Vec<ResidencyCandidate> {
     let page = |at: u32| {
         let full = 12 + at * 7 % 60;
         let tokens = [8.min(full), 12.min(full), 30.min(full), full];
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
         let value = 0.5 + (at * 31 % 100) as f32 / 40.0;
-        Candidate {
-            sizes: tokens.map(|tokens| Size { tokens, bytes: tokens * 4, lines: 1 }),
+        ResidencyCandidate {
+            sizes: tokens.map(|tokens| PageSize { tokens, bytes: tokens * 4, lines: 1 }),
             value,
             group: u8::try_from(at % 2).unwrap_or_default(),
             least: at.is_multiple_of(100).then_some(Fidelity::Full),
@@ -27,7 +27,8 @@ fn candidates(count: u32) -> Vec<Candidate> {
 
 fn policy(bench: &mut Criterion) {
     let candidates = candidates(1_000);
-    let limits = Limits { tokens: 4_096, groups: vec![(8_192, 200), (NO_LIMIT, NO_LIMIT)] };
+    let limits =
+        ResidencyLimits { tokens: 4_096, groups: vec![(8_192, 200), (NO_LIMIT, NO_LIMIT)] };
     bench.bench_function("choose among 1,000 pages", |bencher| {
         bencher.iter(|| choose(black_box(&candidates), black_box(&limits)));
     });

@@ -21,7 +21,7 @@ pub const FIRST_LINE: &str =
 
 /// A page as it stands in the block.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct ShownPages<'a> {
     /// The page.
     pub page: &'a Page,
     /// Its fidelity.
@@ -80,7 +80,7 @@ pub fn title(scope: Scope) -> String {
 /// The pages of the block, in the order of scopes, files and lines; empty if there are none.
 ///
 /// `more`: for each scope how many entries of its index do not stand there.
-pub fn pages(shown: &[Shown<'_>], more: &[(Scope, usize)]) -> String {
+pub fn pages(shown: &[ShownPages<'_>], more: &[(Scope, usize)]) -> String {
     let mut text = String::new();
     for scope in Scope::ALL {
         let hidden = more.iter().find(|(of, _)| *of == scope).map_or(0, |(_, count)| *count);
@@ -192,7 +192,7 @@ mod tests {
         let forms: Vec<Forms> = pages.iter().map(|page| Forms::of(page)).collect();
         let mut told = vec![capped_indexes(&files, u64::MAX, u64::MAX)];
         for fidelity in Fidelity::ALL {
-            let shown = pages.iter().zip(&forms).map(|(page, forms)| Shown {
+            let shown = pages.iter().zip(&forms).map(|(page, forms)| ShownPages {
                 page,
                 fidelity,
                 text: &forms.at(fidelity).text,

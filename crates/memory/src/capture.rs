@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::checks::{Limits, check_entry};
+use super::checks::{CheckLimits, check_entry};
 use super::finding::FindingCode;
 use super::journal::{Author, Draft};
 use super::page::Page;
@@ -83,7 +83,7 @@ pub(super) fn proposals(answer: &str, scopes: &[Scope], known: &[Page]) -> Vec<(
         if found.len() == MAX_PROPOSALS || !is_short || !scopes.contains(&scope) {
             continue;
         }
-        let limits = Limits { lines: 0, bytes: 0 };
+        let limits = CheckLimits { lines: 0, bytes: 0 };
         let spoils = |code| {
             use FindingCode::{Duplicate, Empty, NearDuplicate, Secret};
             matches!(code, Secret | Duplicate | NearDuplicate | Empty)

@@ -5,8 +5,8 @@ mod compare;
 mod files;
 
 use self::compare::{Compared, shown};
-pub use self::files::{Limits, check_file, check_new_lines};
-use super::finding::{Finding, FindingCode};
+pub use self::files::{CheckLimits, check_file, check_new_lines};
+use super::finding::{FindingCode, MemoryFinding};
 use super::load::first_conflict_marker;
 use super::page::{Page, words};
 use super::parse::parse;
@@ -48,18 +48,18 @@ pub fn check_entry(
     scope: Scope,
     standing: &[Page],
     beside: &[Page],
-    limits: Limits,
-) -> Vec<Finding> {
+    limits: CheckLimits,
+) -> Vec<MemoryFinding> {
     let mut found = Vec::new();
     if let Err(error) = refuse_secret(text) {
-        return vec![Finding::new(FindingCode::Secret, error.to_string())];
+        return vec![MemoryFinding::new(FindingCode::Secret, error.to_string())];
     }
     if words(text).is_empty() {
-        return vec![Finding::new(FindingCode::Empty, "the text has no words")];
+        return vec![MemoryFinding::new(FindingCode::Empty, "the text has no words")];
     }
     if first_conflict_marker(text).is_some() {
         let words = "the text holds the marks of a merge that nobody finished";
-        found.push(Finding::new(FindingCode::ConflictMarkers, words));
+        found.push(MemoryFinding::new(FindingCode::ConflictMarkers, words));
     }
     found.extend(size_of_entry(text, limits));
     if let Some(page) = page_of(text, scope) {
@@ -69,7 +69,7 @@ pub fn check_entry(
         let doubled = beside.iter().filter(|other| page.is_same(&Compared::new(other)));
         found.extend(doubled.take(1).map(|other| {
             let words = format!("the {} memory says the same: {}", other.place.scope, shown(other));
-            Finding::new(FindingCode::NearDuplicate, words)
+            MemoryFinding::new(FindingCode::NearDuplicate, words)
         }));
     }
     found
@@ -91,7 +91,7 @@ pub(crate) fn position_of(page: &Page, pages: &[Page]) -> Option<usize> {
 }
 
 /// What is found about an entry beside another one of its index.
-fn against(page: &Compared<'_>, other: &Page) -> Option<Finding> {
+fn against(page: &Compared<'_>, other: &Page) -> Option<MemoryFinding> {
     let other = Compared::new(other);
     let (code, how) = if page.is_same(&other) {
         (FindingCode::Duplicate, "it stands there already")
@@ -103,22 +103,22 @@ fn against(page: &Compared<'_>, other: &Page) -> Option<Finding> {
         return None;
     };
     let words = format!("{how}: line {}, {}", other.page.place.line, shown(other.page));
-    Some(Finding::new(code, words))
+    Some(MemoryFinding::new(code, words))
 }
 
-fn size_of_entry(text: &str, limits: Limits) -> Option<Finding> {
+fn size_of_entry(text: &str, limits: CheckLimits) -> Option<MemoryFinding> {
     let bytes = text.len() as u64;
     if limits.bytes > 0 && bytes > limits.bytes {
         let words = format!(
             "the text has {bytes} bytes, and no more than {} of a file are injected: write a topic file and link it",
             limits.bytes
         );
-        return Some(Finding::new(FindingCode::EntryTooLarge, words));
+        return Some(MemoryFinding::new(FindingCode::EntryTooLarge, words));
     }
     let chars = text.chars().count();
     (chars > LONG_ENTRY_CHARS).then(|| {
         let words = format!("the text has {chars} characters, long for a line of an index");
-        Finding::new(FindingCode::LongEntry, words)
+        MemoryFinding::new(FindingCode::LongEntry, words)
     })
 }
 
@@ -126,7 +126,7 @@ fn size_of_entry(text: &str, limits: Limits) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { lines: 200, bytes: 8_192 };
+    const LIMITS: CheckLimits = CheckLimits { lines: 200, bytes: 8_192 };
 
     fn codes(text: &str, index: &str) -> Vec<&'static str> {
         let standing = parse(Scope::Project, "MEMORY.md", index);

@@ -17,7 +17,7 @@ use super::identity::KnownPage;
 use super::load::is_merge_mark;
 use super::page::{Page, PageId};
 use super::parse::without_marker;
-use super::pins::Pin;
+use super::pins::CitationPin;
 use super::scope::Scope;
 use super::sidecar::BadLine;
 use base::object::{Hash, Timestamp};
@@ -51,7 +51,7 @@ pub struct Fact {
     pub confirmed: String,
     /// What it cites, as it was on that day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cites: Vec<Pin>,
+    pub cites: Vec<CitationPin>,
     /// On how many days it was read or recalled.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uses: u64,
@@ -177,7 +177,8 @@ impl Fact {
 
     /// The part that is of this person alone; `None` if there is none.
     fn own(&self) -> Option<Self> {
-        let cites: Vec<Pin> = self.cites.iter().filter(|pin| pin.is_private).cloned().collect();
+        let cites: Vec<CitationPin> =
+            self.cites.iter().filter(|pin| pin.is_private).cloned().collect();
         let confirmed = if cites.is_empty() { String::new() } else { self.confirmed.clone() };
         let mut own = Self::bare(self.id.clone(), self.scope);
         (own.confirmed, own.cites) = (confirmed, cites);

@@ -74,7 +74,7 @@ pub struct Resident {
 
 /// A memory fault that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct MemoryFaultKind {
     /// Which.
     pub fault: MemoryFault,
     /// The pages that it concerns.
@@ -128,7 +128,7 @@ impl Watch {
         resident: &[Resident],
         below_least: &[PageId],
         exists: impl Fn(&PageId) -> bool,
-    ) -> Vec<Fault> {
+    ) -> Vec<MemoryFaultKind> {
         let mut faults = Vec::new();
         self.resident = resident.iter().map(|page| (page.id.clone(), page.fidelity)).collect();
         for (id, fidelity) in &self.resident {
@@ -165,7 +165,7 @@ impl Watch {
     }
 
     /// The model got content of pages again: it read their file, or recalled them.
-    pub fn fetched(&mut self, pages: &[PageId], how: &str) -> Vec<Fault> {
+    pub fn fetched(&mut self, pages: &[PageId], how: &str) -> Vec<MemoryFaultKind> {
         let now = |id: &PageId| self.resident.get(id).copied();
         let is_evicted =
             |id: &&PageId| self.highest.get(id).is_some_and(|high| now(id) < Some(*high));
@@ -185,7 +185,7 @@ impl Watch {
     }
 
     /// A tool that reads files has finished.
-    pub fn called(&mut self, call: ObservedCall<'_>) -> Vec<Fault> {
+    pub fn called(&mut self, call: ObservedCall<'_>) -> Vec<MemoryFaultKind> {
         let key = Hash::of(format!("{}\n{}", call.tool, call.args));
         let now = (call.sources.clone(), call.is_stored);
         match self.calls.insert(key.clone(), now) {
@@ -210,7 +210,7 @@ impl Watch {
     }
 
     /// A recall was answered. `unsearched`: what could not be searched.
-    pub fn recalled(&mut self, is_no_match: bool, unsearched: &[String]) -> Vec<Fault> {
+    pub fn recalled(&mut self, is_no_match: bool, unsearched: &[String]) -> Vec<MemoryFaultKind> {
         if !is_no_match || unsearched.is_empty() {
             return Vec::new();
         }
@@ -220,7 +220,7 @@ impl Watch {
 
     /// Operations of the journal that were acknowledged and are neither committed nor refused nor held with a reason, at the end of the
     /// session; or that are in no readable line of it any more. Each counts once.
-    pub fn missed(&mut self, operations: &[String], how: &str) -> Vec<Fault> {
+    pub fn missed(&mut self, operations: &[String], how: &str) -> Vec<MemoryFaultKind> {
         let new: Vec<&String> =
             operations.iter().filter(|id| self.missed.insert((*id).clone())).collect();
         if new.is_empty() {
@@ -231,7 +231,7 @@ impl Watch {
         self.count(vec![fault(MemoryFault::FlushMiss, Vec::new(), words)])
     }
 
-    fn count(&mut self, faults: Vec<Fault>) -> Vec<Fault> {
+    fn count(&mut self, faults: Vec<MemoryFaultKind>) -> Vec<MemoryFaultKind> {
         for fault in &faults {
             *self.counts.entry(fault.fault).or_default() += 1;
         }
@@ -239,8 +239,8 @@ impl Watch {
     }
 }
 
-fn fault(fault: MemoryFault, pages: Vec<PageId>, words: String) -> Fault {
-    Fault { fault, pages, words }
+fn fault(fault: MemoryFault, pages: Vec<PageId>, words: String) -> MemoryFaultKind {
+    MemoryFaultKind { fault, pages, words }
 }
 
 fn counted(count: usize, one: &str, several: &str) -> String {

@@ -90,7 +90,7 @@ impl FindingCode {
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct MemoryFinding {
     /// Its kind.
     pub code: FindingCode,
     /// What is wrong, in a whole sentence without a period, in one line. Never holds a secret.
@@ -102,7 +102,7 @@ pub struct Finding {
     pub line: Option<usize>,
 }
 
-impl Finding {
+impl MemoryFinding {
     /// A finding about no file in particular.
     pub fn new(code: FindingCode, words: impl Into<String>) -> Self {
         Self { code, words: quote::line(&words.into()).into_owned(), file: None, line: None }
@@ -115,7 +115,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for MemoryFinding {
     /// `path:line: words`, with as much of the place as there is.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {

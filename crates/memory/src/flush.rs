@@ -19,10 +19,10 @@ use serde::Serialize;
 pub use self::plan::FlushOptions;
 use self::plan::{Plan, plan};
 use self::standing::{Standing, read_standing};
-use super::finding::{Finding, FindingCode};
-use super::journal::{self, Begun, JOURNAL_FILE, Journal, Operation, OperationId, Status};
+use super::finding::{FindingCode, MemoryFinding};
+use super::journal::{self, Begun, EntryStatus, JOURNAL_FILE, Journal, Operation, OperationId};
 use super::scope::{LOCAL_INDEX_FILE, Scope};
-use super::sidecar::{self, FolderLock, Found, MemoryFolder, Place};
+use super::sidecar::{self, FolderLock, MemoryFolder, Place, SidecarFile};
 use base::error::Result;
 use base::object::Hash;
 use files::private::Placed;
@@ -36,11 +36,11 @@ const MAX_ROUNDS: u32 = 20;
 #[serde(rename_all = "camelCase")]
 pub struct FlushReport {
     /// What stands in its file now.
-    pub committed: Vec<Outcome>,
+    pub committed: Vec<FlushOutcome>,
     /// What is not written, and why.
-    pub refused: Vec<Outcome>,
+    pub refused: Vec<FlushOutcome>,
     /// What could not be written now, and why; the next flush tries again.
-    pub held: Vec<Outcome>,
+    pub held: Vec<FlushOutcome>,
     /// What waits for a person's word.
     pub proposed: Vec<Operation>,
     /// Whether this flush ended one that was interrupted.
@@ -48,19 +48,19 @@ pub struct FlushReport {
     /// Flush misses: operations that were acknowledged and are in no readable line of the journal any more.
     pub lost: Vec<OperationId>,
     /// What else was found: unreadable lines, texts that were set aside.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<MemoryFinding>,
 }
 
 /// What became of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub struct FlushOutcome {
     /// The operation, with its status.
     #[serde(flatten)]
     pub operation: Operation,
     /// The line of its file on which it stands, from 1.
     pub line: Option<usize>,
     /// What the checks found.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<MemoryFinding>,
 }
 
 /// A moment of a flush at which it may be interrupted; for tests that do so.
@@ -107,7 +107,7 @@ pub fn flush_watched(
     on_step: &mut dyn FnMut(FlushStep),
 ) -> Result<FlushReport> {
     let mut report = FlushReport::default();
-    if folder.read(JOURNAL_FILE) == Found::Nothing {
+    if folder.read(JOURNAL_FILE) == SidecarFile::Nothing {
         return Ok(report);
     }
     let lock = folder.lock()?;
@@ -183,7 +183,7 @@ impl Writing<'_> {
             }
         }
         let words = "others changed the file again and again while it was written";
-        let finding = Finding::new(FindingCode::KeepsChanging, words).at(target.path(), None);
+        let finding = MemoryFinding::new(FindingCode::KeepsChanging, words).at(target.path(), None);
         self.hold_all(&finding, report)
     }
 
@@ -246,8 +246,8 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn hold_all(&self, finding: &Finding, report: &mut FlushReport) -> Result<()> {
-        let held: Vec<Outcome> = self
+    fn hold_all(&self, finding: &MemoryFinding, report: &mut FlushReport) -> Result<()> {
+        let held: Vec<FlushOutcome> = self
             .operations
             .iter()
             .map(|operation| plan::held(operation, vec![finding.clone()]))
@@ -257,12 +257,12 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn record<'o>(&self, outcomes: impl Iterator<Item = &'o Outcome>) -> Result<()> {
-        let is_told = |outcome: &&Outcome| {
+    fn record<'o>(&self, outcomes: impl Iterator<Item = &'o FlushOutcome>) -> Result<()> {
+        let is_told = |outcome: &&FlushOutcome| {
             let before = self.operations.iter().find(|one| one.id == outcome.operation.id);
             before.is_none_or(|before| before.status != outcome.operation.status)
         };
-        let changed: Vec<(OperationId, Status)> = outcomes
+        let changed: Vec<(OperationId, EntryStatus)> = outcomes
             .filter(is_told)
             .map(|outcome| (outcome.operation.id, outcome.operation.status.clone()))
             .collect();
@@ -290,7 +290,7 @@ impl Step<'_> {
         folder: &MemoryFolder,
         lock: &FolderLock,
         on_step: &mut dyn FnMut(FlushStep),
-    ) -> Result<(bool, Option<Finding>)> {
+    ) -> Result<(bool, Option<MemoryFinding>)> {
         let (is_done, finding) = match standing::known_hash(&self.target.folder, self.prepared())? {
             None => (self.stands()?, None),
             Some(found) if found == self.begun.after => (false, None),
@@ -304,7 +304,7 @@ impl Step<'_> {
 
     /// Looks at what stood in the place of the new text. If it is what the text was made from, it is removed. If somebody saved the
     /// file in between, it goes back, and the new text stands in the prepared file again. Returns whether the new text stands.
-    fn finish(&self, placed: Placed) -> Result<(bool, Option<Finding>)> {
+    fn finish(&self, placed: Placed) -> Result<(bool, Option<MemoryFinding>)> {
         let (prepared, after) = (self.prepared(), &self.begun.after);
         let Place { folder, name } = &self.target;
         match placed {

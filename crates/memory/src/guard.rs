@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::checks::{Limits, check_new_lines, new_secret};
-use super::finding::{Finding, FindingCode};
+use super::checks::{CheckLimits, check_new_lines, new_secret};
+use super::finding::{FindingCode, MemoryFinding};
 use super::scope::{Folders, Scope};
-use base::harness::{Access, Call, Patched};
+use base::harness::{Call, FileAccess, Patched};
 use base::object::quote;
 use config::{MEMORY_CONFIG_FILE, MemorySettings};
 use source::{FileState, canonical_path, read_file, resolve_path};
@@ -70,7 +70,7 @@ fn is_in_refused(folders: &Folders, path: &Path) -> bool {
 }
 
 fn written_paths(cwd: &Path, call: Call<'_>) -> Vec<PathBuf> {
-    let written = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
+    let written = call.touches().into_iter().filter(|touch| touch.access != FileAccess::Read);
     written.filter_map(|touch| resolve_path(touch.path, cwd).ok()).collect()
 }
 
@@ -92,8 +92,8 @@ pub(super) fn findings_of_write(
     cwd: &Path,
     tool: &str,
     args: &Value,
-    limits: Limits,
-) -> Vec<Finding> {
+    limits: CheckLimits,
+) -> Vec<MemoryFinding> {
     let call = Call::new(tool, args);
     let written = call.new_texts();
     let mut found = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn findings_of_write(
             let is_project = target.scope != Scope::Global;
             let wrong = MemorySettings::check(&target.path, &text, is_project).err();
             wrong
-                .map(|error| Finding::new(FindingCode::BadConfig, error.to_string()))
+                .map(|error| MemoryFinding::new(FindingCode::BadConfig, error.to_string()))
                 .into_iter()
                 .collect()
         } else {
@@ -119,7 +119,7 @@ pub(super) fn findings_of_write(
 
 /// The memory files that a call changes: Markdown, and the settings.
 fn targets<'a>(folders: &Folders, cwd: &Path, call: Call<'a>) -> Vec<Target<'a>> {
-    let touches = call.touches().into_iter().filter(|touch| touch.access != Access::Read);
+    let touches = call.touches().into_iter().filter(|touch| touch.access != FileAccess::Read);
     let targets = touches.filter_map(|touch| {
         let path = resolve_path(touch.path, cwd).ok()?;
         let (scope, file) = find(folders, &path)?;
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { lines: 200, bytes: 8_192 };
+    const LIMITS: CheckLimits = CheckLimits { lines: 200, bytes: 8_192 };
     const KEY: &str = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
 
     struct Desk(tempfile::TempDir);

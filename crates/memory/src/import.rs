@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
 use super::checks::{page_of, position_of, refuse_secret};
-use super::finding::{Finding, FindingCode};
+use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{Author, Draft, MAX_OPERATION_BYTES, OperationId};
 use super::page::Page;
 use super::parse::{parse, without_marker};
@@ -83,7 +83,7 @@ pub struct ImportPlan {
     /// Files that were read.
     pub files: Vec<String>,
     /// What could not be read.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<MemoryFinding>,
 }
 
 /// What is here already.
@@ -192,7 +192,7 @@ impl ImportPlan {
         let leads_out = |within: &Path| !canonical_path(path).starts_with(canonical_path(within));
         if within.is_some_and(leads_out) {
             let words = "it is a link that leads elsewhere: it is not read";
-            self.findings.push(Finding::new(FindingCode::LeadsOut, words).at(path, None));
+            self.findings.push(MemoryFinding::new(FindingCode::LeadsOut, words).at(path, None));
             return None;
         }
         let state = read_file(path, MAX_BYTES).state;
@@ -210,7 +210,7 @@ impl ImportPlan {
             ),
             _ => (FindingCode::Unreadable, why.unwrap_or_else(|| "it cannot be read".to_owned())),
         };
-        self.findings.push(Finding::new(code, words).at(path, None));
+        self.findings.push(MemoryFinding::new(code, words).at(path, None));
         None
     }
 }

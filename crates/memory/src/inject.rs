@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::block::{self, Shown};
+use super::block::{self, ShownPages};
 use super::fidelity::{Fidelity, Forms};
 use super::page::{Page, PageId};
-use super::residency::{self, Candidate, Limits, NO_LIMIT, Residency, Size};
+use super::residency::{self, NO_LIMIT, PageSize, Residency, ResidencyCandidate, ResidencyLimits};
 use super::scope::{Folders, Scope};
 use super::table::Row;
 use super::worth::{Signals, worth};
@@ -107,7 +107,7 @@ impl Injector {
             .filter(|(page, signals)| worth(page, *signals) > 0.0)
             .filter_map(|(page, signals)| Some((*page, *signals, &self.forms.get(&page.id)?.1)))
             .collect();
-        let candidates: Vec<Candidate> = wanted
+        let candidates: Vec<ResidencyCandidate> = wanted
             .iter()
             .map(|(page, signals, forms)| self.candidate(page, *signals, forms))
             .collect();
@@ -139,19 +139,19 @@ impl Injector {
         }
     }
 
-    fn candidate(&self, page: &Page, signals: Signals, forms: &Forms) -> Candidate {
+    fn candidate(&self, page: &Page, signals: Signals, forms: &Forms) -> ResidencyCandidate {
         let marked = signals.stale.map(block::stale_mark).unwrap_or_default();
         let mark = u32::try_from(tokens::count(&marked)).unwrap_or_default();
         let sizes = Fidelity::ALL.map(|fidelity| {
             let form = forms.at(fidelity);
             let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            Size {
+            PageSize {
                 tokens: form.tokens + mark,
                 bytes: count(form.text.len() + marked.len() + 1),
                 lines: count(form.text.lines().count()),
             }
         });
-        Candidate {
+        ResidencyCandidate {
             sizes,
             value: worth(page, signals),
             group: page.place.scope as u8,
@@ -168,10 +168,10 @@ fn least(page: &Page) -> Fidelity {
     if page.kind == Instruction || page.is_entry() { Fidelity::Full } else { Fidelity::Compressed }
 }
 
-fn limits(settings: &MemorySettings, tokens: u32) -> Limits {
+fn limits(settings: &MemorySettings, tokens: u32) -> ResidencyLimits {
     let cap = |given: u64| u32::try_from(given).unwrap_or(NO_LIMIT);
     let group = (cap(settings.max_inject_bytes), cap(settings.max_inject_lines));
-    Limits { tokens, groups: Scope::ALL.map(|_| group).to_vec() }
+    ResidencyLimits { tokens, groups: Scope::ALL.map(|_| group).to_vec() }
 }
 
 /// The resident pages, and how many entries of each index do not stand there.
@@ -179,14 +179,14 @@ fn shown<'a>(
     wanted: &[(&'a Page, Signals, &'a Forms)],
     chosen: &Residency,
     files: &[MemoryFile],
-) -> (Vec<Shown<'a>>, Vec<(Scope, usize)>) {
+) -> (Vec<ShownPages<'a>>, Vec<(Scope, usize)>) {
     let resident =
         wanted.iter().zip(&chosen.fidelities).filter_map(|((page, signals, forms), at)| {
             let fidelity = (*at)?;
             let text = &*forms.at(fidelity).text;
-            Some(Shown { page, fidelity, text, stale: signals.stale })
+            Some(ShownPages { page, fidelity, text, stale: signals.stale })
         });
-    let shown: Vec<Shown<'_>> = resident.collect();
+    let shown: Vec<ShownPages<'_>> = resident.collect();
     let more = Scope::ALL.map(|scope| {
         let index = files.iter().find(|file| file.scope == scope && file.is_index());
         let all = index.map_or(0, |index| index.pages.len());

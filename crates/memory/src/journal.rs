@@ -13,7 +13,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use self::record::Record;
-use super::finding::{Finding, FindingCode};
+use super::finding::{FindingCode, MemoryFinding};
 use super::scope::Scope;
 use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, lines};
 use base::error::{Error, Result};
@@ -85,13 +85,13 @@ pub struct Operation {
     pub draft: Draft,
     /// What became of it.
     #[serde(flatten)]
-    pub status: Status,
+    pub status: EntryStatus,
 }
 
 /// What became of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum Status {
+pub enum EntryStatus {
     /// Waits for a person's word.
     Proposed,
     /// Waits for a flush.
@@ -114,7 +114,7 @@ pub enum Status {
     },
 }
 
-impl Status {
+impl EntryStatus {
     /// Whether nothing more happens to it.
     pub fn is_settled(&self) -> bool {
         matches!(self, Self::Committed | Self::Refused { .. })
@@ -154,7 +154,7 @@ pub struct Journal {
 
 impl Journal {
     /// Reads the journal of a folder for who only looks, and says which lines do not count. One that cannot be read is empty.
-    pub fn read(folder: &MemoryFolder) -> (Self, Vec<Finding>) {
+    pub fn read(folder: &MemoryFolder) -> (Self, Vec<MemoryFinding>) {
         Self::load(folder).unwrap_or_else(|error| (Self::default(), vec![finding_of(&error)]))
     }
 
@@ -162,7 +162,7 @@ impl Journal {
     ///
     /// # Errors
     /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: an operation would get the number of another one, and be lost.
-    pub(crate) fn load(folder: &MemoryFolder) -> Result<(Self, Vec<Finding>)> {
+    pub(crate) fn load(folder: &MemoryFolder) -> Result<(Self, Vec<MemoryFinding>)> {
         let (found, findings) = folder.lines::<Record>(JOURNAL_FILE)?;
         let mut journal = Self::default();
         for (record, line) in found.entries {
@@ -183,12 +183,13 @@ impl Journal {
 
     /// What a flush is to write.
     pub fn waiting(&self) -> impl Iterator<Item = &Operation> {
-        self.operations().filter(|one| matches!(one.status, Status::Staged | Status::Held { .. }))
+        self.operations()
+            .filter(|one| matches!(one.status, EntryStatus::Staged | EntryStatus::Held { .. }))
     }
 
     /// What waits for a person's word.
     pub fn proposed(&self) -> impl Iterator<Item = &Operation> {
-        self.operations().filter(|one| one.status == Status::Proposed)
+        self.operations().filter(|one| one.status == EntryStatus::Proposed)
     }
 
     /// The flush misses that the journal shows: what was acknowledged and is in no readable line any more.
@@ -209,27 +210,29 @@ impl Journal {
         match record {
             Record::Stage { id, at, draft, proposed } => {
                 self.last = self.last.max(id.0);
-                let status = if proposed { Status::Proposed } else { Status::Staged };
+                let status = if proposed { EntryStatus::Proposed } else { EntryStatus::Staged };
                 let operation = Operation { id, at, draft, status };
                 self.operations.entry(id).or_insert((operation, line));
             }
-            Record::Accept { id } => self.settle(id, Status::Staged),
-            Record::Hold { id, code, reason } => self.settle(id, Status::Held { code, reason }),
+            Record::Accept { id } => self.settle(id, EntryStatus::Staged),
+            Record::Hold { id, code, reason } => {
+                self.settle(id, EntryStatus::Held { code, reason })
+            }
             Record::Refuse { id, code, reason } => {
-                self.settle(id, Status::Refused { code, reason });
+                self.settle(id, EntryStatus::Refused { code, reason });
             }
             Record::Begin(begun) => self.begun.push(begun),
             Record::Abandon {} => self.begun.clear(),
             Record::Commit { ids } => {
                 self.begun.clear();
                 for id in ids {
-                    self.settle(id, Status::Committed);
+                    self.settle(id, EntryStatus::Committed);
                 }
             }
         }
     }
 
-    fn settle(&mut self, id: OperationId, status: Status) {
+    fn settle(&mut self, id: OperationId, status: EntryStatus) {
         self.last = self.last.max(id.0);
         let Some((operation, _)) = self.operations.get_mut(&id) else {
             if !self.lost.contains(&id) {
@@ -252,10 +255,10 @@ impl Journal {
         &self,
         folder: &MemoryFolder,
         _lock: &FolderLock,
-    ) -> Result<Option<Finding>> {
+    ) -> Result<Option<MemoryFinding>> {
         let has_secret = |operation: &Operation| {
             let secret = FindingCode::Secret.as_str();
-            matches!(&operation.status, Status::Refused { code, .. } if code == secret)
+            matches!(&operation.status, EntryStatus::Refused { code, .. } if code == secret)
         };
         let is_due = self.bytes >= COMPACT_BYTES || !self.bad.is_empty();
         if self.is_interrupted() || !(is_due || self.operations().any(has_secret)) {
@@ -266,7 +269,7 @@ impl Journal {
             let lines: Vec<String> = self.bad.iter().map(|bad| bad.text.clone()).collect();
             let aside = folder.set_aside(JOURNAL_FILE, &lines)?;
             let words = format!("{} unreadable lines of the journal stand here now", lines.len());
-            said = Some(Finding::new(FindingCode::SetAside, words).at(aside, None));
+            said = Some(MemoryFinding::new(FindingCode::SetAside, words).at(aside, None));
         }
         let old = self.settled.len().saturating_sub(KEPT_SETTLED);
         let dropped = &self.settled[..old];
@@ -367,9 +370,9 @@ pub(crate) fn record_end(
 pub(crate) fn record_not_written(
     folder: &MemoryFolder,
     lock: &FolderLock,
-    operations: &[(OperationId, Status)],
+    operations: &[(OperationId, EntryStatus)],
 ) -> Result<()> {
-    let record = |(id, status): &(OperationId, Status)| Record::of_status(*id, status);
+    let record = |(id, status): &(OperationId, EntryStatus)| Record::of_status(*id, status);
     let lines: Vec<String> =
         operations.iter().filter_map(record).map(|record| record.line()).collect();
     if lines.is_empty() { Ok(()) } else { append(folder, lock, &lines) }

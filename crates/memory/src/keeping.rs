@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use super::facts::{Book, Fact, Met, text_hash};
 use super::identity::{self, KnownPage};
 use super::page::{Page, PageId};
-use super::pins::{Checker, CitedChange, MAX_BYTES, Pin, Places, with_lf};
+use super::pins::{Checker, CitationPin, CitedChange, MAX_BYTES, Places, with_lf};
 use super::stale::{self, CitedFile, Doubt, Staleness};
 use super::warning::Warning;
 use super::{Folders, Look, Memory, MemoryFile, Scope};
@@ -120,7 +120,7 @@ pub struct CitedReport {
 
 /// Something that was imported and is in memory now.
 #[derive(Debug, Clone, Copy)]
-pub struct Imported<'a> {
+pub struct ImportedMemory<'a> {
     /// Its scope.
     pub scope: Scope,
     /// Its file.
@@ -317,7 +317,7 @@ impl Keeper {
     }
 
     /// What a pinned file said, if the store has a version of it.
-    fn text_of(&self, pin: &Pin, path: &Path) -> Result<Option<String>> {
+    fn text_of(&self, pin: &CitationPin, path: &Path) -> Result<Option<String>> {
         let Some((store, options)) = self.store() else { return Ok(None) };
         let id = options.files.locate(&source::canonical_path(path)).id()?;
         if store.get(&id, AsOf::Latest)?.is_none() {
@@ -424,12 +424,12 @@ impl Memory {
     }
 
     /// Notes where pages were imported from: of an index the page with the text, of a topic file all.
-    pub fn note_origins(&mut self, imported: &[Imported<'_>]) {
+    pub fn note_origins(&mut self, imported: &[ImportedMemory<'_>]) {
         if imported.is_empty() {
             return;
         }
         let look = self.look();
-        for Imported { scope, file, text, origin } in imported {
+        for ImportedMemory { scope, file, text, origin } in imported {
             let text = text_hash(text);
             let is_meant = |page: &&Page| {
                 (page.place.scope, page.place.file.as_str()) == (*scope, *file)

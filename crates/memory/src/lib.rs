@@ -53,13 +53,13 @@ pub use self::faults::{MemoryFault, Resident};
 pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
-pub use self::keeping::{CitedReport, Imported, StalePage, StaleReport, StoreAccess};
+pub use self::keeping::{CitedReport, ImportedMemory, StalePage, StaleReport, StoreAccess};
 pub use self::load::{Loaded, MemoryFile};
 pub use self::overview::{
     FileOverview, Overview, PageOverview, ScopeOverview, SectionOverview, TableState,
 };
 pub use self::page::{Page, PageId, PageKind, PagePlace};
-pub use self::pins::{CitedChange, Pin, PinnedLines};
+pub use self::pins::{CitationPin, CitedChange, PinnedLines};
 pub use self::recall::{
     RecallAnswer, RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason,
 };
@@ -79,7 +79,7 @@ use self::table::{Row, Tables};
 use self::watching::Watcher;
 use base::clock::system_time;
 use base::error::{Error, Result};
-use base::harness::{Access, Call};
+use base::harness::{Call, FileAccess};
 use base::object::Timestamp;
 use config::MemorySettings;
 use settings::Standing;
@@ -200,7 +200,7 @@ impl Memory {
         let mut touched = call.touches().into_iter();
         touched.any(|touch| {
             let path = || base::path::absolute_path(touch.path, cwd);
-            touch.access != Access::Read && self.folders.find(&path()).is_some()
+            touch.access != FileAccess::Read && self.folders.find(&path()).is_some()
         })
     }
 

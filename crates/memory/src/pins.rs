@@ -28,7 +28,7 @@ const START_CHARS: usize = 8;
 
 /// A cited file as it was when the entry was written or confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Pin {
+pub struct CitationPin {
     /// Its path with `/`: relative to the project, or absolute, or from `~` on.
     pub path: String,
     /// SHA-256 of its bytes, line ends as LF.
@@ -109,7 +109,13 @@ impl Places {
     ///
     /// `file`: path of the memory file that cites it, in the folder of its scope. `is_new`: whether the entry is new or edited; then a
     /// file is also found by its name, or the end of its path, if only one in the project has that.
-    pub(super) fn pin(&self, scope: Scope, file: &str, cite: &Cite, is_new: bool) -> Option<Pin> {
+    pub(super) fn pin(
+        &self,
+        scope: Scope,
+        file: &str,
+        cite: &Cite,
+        is_new: bool,
+    ) -> Option<CitationPin> {
         let candidates = self.candidates(scope, file, cite);
         let path = candidates.into_iter().find(|path| looks::is_file(path));
         let by_name = || self.by_name(scope, cite).filter(|_| is_new);
@@ -122,16 +128,21 @@ impl Places {
             FileState::Text { text, .. } => {
                 let text = with_lf(&text);
                 let lines = cite.lines.and_then(|lines| PinnedLines::of(&text, lines));
-                Pin { path: name, hash: Hash::of(text.as_bytes()), lines, is_private: false }
+                CitationPin {
+                    path: name,
+                    hash: Hash::of(text.as_bytes()),
+                    lines,
+                    is_private: false,
+                }
             }
             FileState::Binary { source_hash, .. } => {
-                Pin { path: name, hash: source_hash, lines: None, is_private: false }
+                CitationPin { path: name, hash: source_hash, lines: None, is_private: false }
             }
             _ => return None,
         };
         let is_left_out =
             || self.project.as_deref().is_some_and(|root| source::is_ignored(root, &path));
-        Some(Pin { is_private: self.is_excluded(&path) || is_left_out(), ..digest })
+        Some(CitationPin { is_private: self.is_excluded(&path) || is_left_out(), ..digest })
     }
 
     /// Whether nothing may be told of a file.
@@ -140,7 +151,7 @@ impl Places {
     }
 
     /// Where a pinned file is, by its name alone. `None` if a page of the scope may not name it: pins come with a clone, too.
-    pub(super) fn open(&self, scope: Scope, pin: &Pin) -> Option<PathBuf> {
+    pub(super) fn open(&self, scope: Scope, pin: &CitationPin) -> Option<PathBuf> {
         let named = Path::new(&pin.path);
         let is_own = pin.path.starts_with('~') || named.is_absolute();
         match (&self.project, is_own, scope) {
@@ -313,7 +324,7 @@ fn is_parent(part: std::path::Component<'_>) -> bool {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pinned {
     /// They may differ: entries were written at different times.
-    pub(super) pins: BTreeSet<Pin>,
+    pub(super) pins: BTreeSet<CitationPin>,
     /// Whether a page of the project has one, which sees nothing but the project.
     pub(super) is_bound: bool,
 }
@@ -344,7 +355,7 @@ impl Checker {
         &mut self,
         places: &Places,
         pinned: BTreeMap<PathBuf, Pinned>,
-    ) -> BTreeMap<(PathBuf, Pin), CitedChange> {
+    ) -> BTreeMap<(PathBuf, CitationPin), CitedChange> {
         let paths: Vec<PathBuf> = pinned.keys().cloned().collect();
         let stamps = looks::each(paths, &|_| (), |path| source::stamp(path));
         let mut known = HashMap::new();
@@ -391,7 +402,7 @@ impl Known {
         })
     }
 
-    fn change(&self, pin: &Pin) -> Option<CitedChange> {
+    fn change(&self, pin: &CitationPin) -> Option<CitedChange> {
         match self {
             Self::Unclear => None,
             Self::Gone => Some(CitedChange::Gone),

@@ -13,7 +13,7 @@ pub const NO_LIMIT: u32 = u32::MAX;
 
 /// What a form takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct PageSize {
     /// Tokens.
     pub tokens: u32,
     /// Bytes, the line break counted.
@@ -24,12 +24,12 @@ pub struct Size {
 
 /// A page that may be resident.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate {
+pub struct ResidencyCandidate {
     /// What it takes at each fidelity, from the least; tokens never fall.
-    pub sizes: [Size; 4],
+    pub sizes: [PageSize; 4],
     /// What it is worth at full fidelity, above 0.
     pub value: f32,
-    /// The limit that it counts against, by its place in `Limits::groups`.
+    /// The limit that it counts against, by its place in `ResidencyLimits::groups`.
     pub group: u8,
     /// The least fidelity of a pinned page; `None` if it is not pinned.
     pub least: Option<Fidelity>,
@@ -39,7 +39,7 @@ pub struct Candidate {
 
 /// What may be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct ResidencyLimits {
     /// Tokens of all pages.
     pub tokens: u32,
     /// Bytes and lines of the pages of each group.
@@ -58,7 +58,7 @@ pub struct Residency {
 }
 
 /// Chooses by value for tokens, up to the limits. Takes time linear in the number of candidates.
-pub fn choose(candidates: &[Candidate], limits: &Limits) -> Residency {
+pub fn choose(candidates: &[ResidencyCandidate], limits: &ResidencyLimits) -> Residency {
     let mut room = Room { tokens: limits.tokens, groups: limits.groups.clone() };
     let mut chosen =
         Chosen { levels: vec![0; candidates.len()], is_full: vec![false; candidates.len()] };
@@ -85,7 +85,7 @@ struct Room {
 
 impl Room {
     /// Takes the difference of two sizes; `false` if it does not fit.
-    fn take(&mut self, group: u8, from: Size, to: Size) -> bool {
+    fn take(&mut self, group: u8, from: PageSize, to: PageSize) -> bool {
         let Some((bytes, lines)) = self.groups.get_mut(usize::from(group)) else { return false };
         let tokens = to.tokens - from.tokens;
         // A shorter form may have more bytes or lines than a longer one; that is room, too.
@@ -121,8 +121,8 @@ fn level(fidelity: Option<Fidelity>) -> u8 {
     fidelity.map_or(0, |fidelity| fidelity as u8 + 1)
 }
 
-fn size(candidate: &Candidate, level: u8) -> Size {
-    level.checked_sub(1).map_or_else(Size::default, |place| candidate.sizes[usize::from(place)])
+fn size(candidate: &ResidencyCandidate, level: u8) -> PageSize {
+    level.checked_sub(1).map_or_else(PageSize::default, |place| candidate.sizes[usize::from(place)])
 }
 
 fn kept(level: u8) -> f32 {
@@ -131,7 +131,7 @@ fn kept(level: u8) -> f32 {
 
 /// Takes pinned pages at their least fidelities, the most valuable first, or at the highest one that fits. Returns those that stay
 /// below.
-fn pin(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> Vec<usize> {
+fn pin(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Chosen) -> Vec<usize> {
     let mut pinned: Vec<usize> =
         (0..candidates.len()).filter(|at| candidates[*at].least.is_some()).collect();
     pinned.sort_by(|one, other| {
@@ -142,7 +142,7 @@ fn pin(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> Vec<us
         let candidate = &candidates[at];
         let least = level(candidate.least);
         let fits =
-            |level: &u8| room.take(candidate.group, Size::default(), size(candidate, *level));
+            |level: &u8| room.take(candidate.group, PageSize::default(), size(candidate, *level));
         let taken = (1..=least).rev().find(fits).unwrap_or(0);
         chosen.levels[at] = taken;
         if taken < least {
@@ -155,7 +155,7 @@ fn pin(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> Vec<us
 }
 
 /// Takes all pages at full fidelity, if all of them fit: mostly they do.
-fn take_all(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> bool {
+fn take_all(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Chosen) -> bool {
     let mut all = room.clone();
     let fits = candidates.iter().zip(&chosen.levels).all(|(candidate, level)| {
         all.take(candidate.group, size(candidate, *level), candidate.sizes[3])
@@ -172,7 +172,7 @@ fn take_all(candidates: &[Candidate], room: &mut Room, chosen: &mut Chosen) -> b
 type Step = u64;
 
 /// The steps in the order in which they are worth taking. A page's own steps come from the least.
-fn steps(candidates: &[Candidate], levels: &[u8]) -> Vec<Step> {
+fn steps(candidates: &[ResidencyCandidate], levels: &[u8]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::with_capacity(candidates.len() * 3);
     for (at, (candidate, from)) in candidates.iter().zip(levels).enumerate() {
         let mut from = *from;
@@ -202,7 +202,7 @@ fn steps(candidates: &[Candidate], levels: &[u8]) -> Vec<Step> {
 }
 
 /// The fewest tokens that any step can take, if it takes some.
-fn least_tokens(candidates: &[Candidate]) -> u32 {
+fn least_tokens(candidates: &[ResidencyCandidate]) -> u32 {
     let steps = candidates.iter().flat_map(|candidate| {
         let sizes = candidate.sizes.map(|size| size.tokens);
         [sizes[0], sizes[1] - sizes[0], sizes[2] - sizes[1], sizes[3] - sizes[2]]
@@ -240,7 +240,7 @@ fn sort(steps: &mut Vec<Step>) {
     }
 }
 
-fn take(candidates: &[Candidate], step: Step, room: &mut Room, chosen: &mut Chosen) {
+fn take(candidates: &[ResidencyCandidate], step: Step, room: &mut Room, chosen: &mut Chosen) {
     let page = step & ((1 << ORDER_BIT) - 1);
     let (Ok(at), Ok(to)) = (usize::try_from(page >> 8), u8::try_from(page & 0xff)) else { return };
     if chosen.is_full[at] {

@@ -16,10 +16,10 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use self::lines::{BadLine, JsonLines};
 pub(crate) use self::lock::FolderLock;
-use super::finding::{Finding, FindingCode};
+use super::finding::{FindingCode, MemoryFinding};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use base::error::{Error, Result};
-use files::private::{self, Access, Held, HeldFolder, is_link};
+use files::private::{self, FolderAccess, Held, HeldFolder, is_link};
 use source::{FileState, canonical_path};
 
 /// Largest memory file that is read.
@@ -62,13 +62,13 @@ pub struct MemoryFolder {
 
 /// What is at a place of a memory folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum SidecarFile {
     /// Its text.
     Text(String),
     /// There is none.
     Nothing,
     /// Something is there that cannot be used, and why.
-    Unusable(Finding),
+    Unusable(MemoryFinding),
 }
 
 /// A file's name in the folder that holds it, which is held open. The file need not be there.
@@ -158,7 +158,7 @@ impl MemoryFolder {
                     private::create_folder(folder)
                         .map_err(|source| failed(act, folder.to_owned(), source))?;
                 }
-                HeldFolder::open(folder, Access::Private).map(|folder| Place { folder, name })
+                HeldFolder::open(folder, FolderAccess::Private).map(|folder| Place { folder, name })
             }
         };
         match opened {
@@ -172,10 +172,11 @@ impl MemoryFolder {
     }
 
     /// Reads a file of the folder. Never waits for a pipe, and never reads more than 16 MiB.
-    pub fn read(&self, name: &str) -> Found {
+    pub fn read(&self, name: &str) -> SidecarFile {
         let named = self.path_of(name);
-        let unusable =
-            |code, words: String| Found::Unusable(Finding::new(code, words).at(&named, None));
+        let unusable = |code, words: String| {
+            SidecarFile::Unusable(MemoryFinding::new(code, words).at(&named, None))
+        };
         let asked = (self.clone(), name.to_owned());
         let state = looks::together(move || {
             let place = asked.0.place(&asked.1, false)?;
@@ -183,12 +184,12 @@ impl MemoryFolder {
         });
         let state = match state {
             Some(Ok(state)) => state,
-            Some(Err(error)) => return Found::Unusable(finding_of(&error)),
+            Some(Err(error)) => return SidecarFile::Unusable(finding_of(&error)),
             None => FileState::Unreadable { reason: looks::no_answer().to_string() },
         };
         match state {
-            FileState::Text { text, .. } => Found::Text(text),
-            FileState::Missing => Found::Nothing,
+            FileState::Text { text, .. } => SidecarFile::Text(text),
+            FileState::Missing => SidecarFile::Nothing,
             FileState::Binary { .. } => unusable(
                 FindingCode::NotText,
                 "the file is not UTF-8: it does not count".to_owned(),
@@ -209,7 +210,7 @@ impl MemoryFolder {
     pub(crate) fn read_lines<T: DeserializeOwned>(
         &self,
         name: &str,
-    ) -> (JsonLines<T>, Vec<Finding>) {
+    ) -> (JsonLines<T>, Vec<MemoryFinding>) {
         self.lines(name).unwrap_or_else(|error| (lines::read(&[]), vec![finding_of(&error)]))
     }
 
@@ -220,7 +221,7 @@ impl MemoryFolder {
     pub(crate) fn lines<T: DeserializeOwned>(
         &self,
         name: &str,
-    ) -> Result<(JsonLines<T>, Vec<Finding>)> {
+    ) -> Result<(JsonLines<T>, Vec<MemoryFinding>)> {
         let path = self.path_of(name);
         let found = lines::read(&self.bytes(name)?);
         let findings = found.bad.iter().map(|bad| bad.finding(&path)).collect();
@@ -330,7 +331,7 @@ impl MemoryFolder {
 
 /// The memory folder of a project, opened part by part.
 fn opened_in(project: &Path, makes: bool) -> io::Result<HeldFolder> {
-    let mut folder = HeldFolder::open(project, Access::Shared)?;
+    let mut folder = HeldFolder::open(project, FolderAccess::Shared)?;
     for name in [".pi", "memory"] {
         folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
     }
@@ -358,7 +359,7 @@ fn append_to(place: &Place, added: &[String], is_awaited: bool) -> io::Result<()
 }
 
 /// The finding that tells of an error about a memory file.
-pub(crate) fn finding_of(error: &Error) -> Finding {
+pub(crate) fn finding_of(error: &Error) -> MemoryFinding {
     let (code, file) = match error {
         Error::OutsideProject { path, .. } => (FindingCode::LeadsOut, Some(path)),
         Error::MemoryBusy { folder } => (FindingCode::Busy, Some(folder)),
@@ -368,7 +369,7 @@ pub(crate) fn finding_of(error: &Error) -> Finding {
         }
         _ => (FindingCode::Unreadable, None),
     };
-    let finding = Finding::new(code, error.to_string());
+    let finding = MemoryFinding::new(code, error.to_string());
     match file {
         Some(file) => finding.at(file, None),
         None => finding,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::facts::{Book, Fact, day, days_between};
 use super::page::{Page, PageId};
-use super::pins::{Checker, CitedChange, Pin, Pinned, Places};
+use super::pins::{Checker, CitationPin, CitedChange, Pinned, Places};
 use base::object::Timestamp;
 
 /// Days after which an entry that nobody confirmed or used is suggested.
@@ -27,7 +27,7 @@ pub struct Staleness {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitedFile {
     /// The pin, with the path as it is shown.
-    pub pin: Pin,
+    pub pin: CitationPin,
     /// Where it is.
     pub path: PathBuf,
     /// What became of it.
@@ -79,7 +79,7 @@ pub(super) fn check(
     pages: &[&Page],
 ) -> BTreeMap<PageId, Staleness> {
     let mut pinned: BTreeMap<PathBuf, Pinned> = BTreeMap::new();
-    let mut wanted: Vec<(&PageId, PathBuf, &Pin)> = Vec::new();
+    let mut wanted: Vec<(&PageId, PathBuf, &CitationPin)> = Vec::new();
     for page in pages {
         let Some(fact) = book.get(&page.id) else { continue };
         for pin in &fact.cites {
@@ -94,12 +94,13 @@ pub(super) fn check(
     let mut stale: BTreeMap<PageId, Staleness> = BTreeMap::new();
     for (id, path, pin) in &wanted {
         let change_of =
-            |path: &PathBuf, pin: &Pin| changes.get(&(path.clone(), pin.clone())).copied();
+            |path: &PathBuf, pin: &CitationPin| changes.get(&(path.clone(), pin.clone())).copied();
         // Of one citation that two branches pinned, one pin that holds is enough.
-        let is_same = |other: &(&PageId, PathBuf, &Pin)| {
+        let is_same = |other: &(&PageId, PathBuf, &CitationPin)| {
             other.0 == *id && other.1 == *path && place_of(other.2) == place_of(pin)
         };
-        let holds = |other: &(&PageId, PathBuf, &Pin)| change_of(&other.1, other.2).is_none();
+        let holds =
+            |other: &(&PageId, PathBuf, &CitationPin)| change_of(&other.1, other.2).is_none();
         let is_held = wanted.iter().filter(|other| is_same(other)).any(holds);
         let Some(change) = change_of(path, pin).filter(|_| !is_held) else { continue };
         let staleness =
@@ -113,7 +114,7 @@ pub(super) fn check(
 }
 
 /// The lines that a pin means.
-fn place_of(pin: &Pin) -> Option<(u32, u32)> {
+fn place_of(pin: &CitationPin) -> Option<(u32, u32)> {
     pin.lines.as_ref().map(|lines| (lines.first, lines.count))
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::fidelity::{Fidelity, Forms};
-use super::finding::Finding;
+use super::finding::MemoryFinding;
 use super::identity::KnownPage;
 use super::page::{Page, PageId, PageKind};
 use super::scope::Scope;
@@ -126,7 +126,7 @@ impl Tables {
 }
 
 /// Reads the table of a folder, and says which lines do not count.
-pub(super) fn read(folder: &MemoryFolder) -> (Vec<Row>, Vec<Finding>) {
+pub(super) fn read(folder: &MemoryFolder) -> (Vec<Row>, Vec<MemoryFinding>) {
     let (lines, findings) = folder.read_lines::<Row>(TABLE_FILE);
     (lines.entries.into_iter().map(|(row, _)| row).collect(), findings)
 }

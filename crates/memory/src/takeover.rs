@@ -10,7 +10,7 @@ use super::keeping::StoreAccess;
 use super::scope::{Folders, Scope};
 use super::sidecar::{FORMER_FILES, MAX_FILE_BYTES, MemoryFolder};
 use super::warning::Warning;
-use files::private::{Access, Held, HeldFolder};
+use files::private::{FolderAccess, Held, HeldFolder};
 use settings::held_by_git;
 use store::slashed;
 
@@ -49,8 +49,12 @@ fn is_known(access: &StoreAccess, real: &Path) -> bool {
 }
 
 fn taken(folder: &MemoryFolder, real: &Path) -> Option<()> {
-    let old =
-        HeldFolder::open(real, Access::Shared).ok()?.within(".pi").ok()?.within("memory").ok()?;
+    let old = HeldFolder::open(real, FolderAccess::Shared)
+        .ok()?
+        .within(".pi")
+        .ok()?
+        .within("memory")
+        .ok()?;
     let bytes = |name: &str| match old.read(name, MAX_FILE_BYTES) {
         Ok(Held::Bytes(bytes)) => Some(bytes),
         _ => None,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::finding::Finding;
+use super::finding::MemoryFinding;
 use base::object::quote;
 
 /// What is wrong with a memory folder. Nothing is lost by any of it, and the prompt goes out.
@@ -24,8 +24,8 @@ impl Warning {
     }
 }
 
-impl From<Finding> for Warning {
-    fn from(finding: Finding) -> Self {
+impl From<MemoryFinding> for Warning {
+    fn from(finding: MemoryFinding) -> Self {
         let problem = match finding.line {
             Some(line) => format!("line {line}: {}", finding.words),
             None => finding.words,

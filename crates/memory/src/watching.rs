@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::faults::{Fault, MemoryFault, ObservedCall, Resident, Watch};
+use super::faults::{MemoryFault, MemoryFaultKind, ObservedCall, Resident, Watch};
 use super::flush::FlushReport;
-use super::journal::{Journal, OperationId, Status};
+use super::journal::{EntryStatus, Journal, OperationId};
 use super::page::{PageId, PagePlace};
 use super::scope::Scope;
 use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
 use super::{FolderFlush, Memory, MemoryFile};
 use base::error::Result;
-use base::harness::{Access, Call};
+use base::harness::{Call, FileAccess};
 use base::object::Hash;
 use base::path::absolute_path;
 use source::{self};
@@ -169,11 +169,11 @@ impl Memory {
         let operations: Vec<Flushed> = outcomes
             .map(|outcome| {
                 let (status, reason) = match &outcome.operation.status {
-                    Status::Proposed => ("proposed", None),
-                    Status::Staged => ("staged", None),
-                    Status::Committed => ("committed", None),
-                    Status::Held { reason, .. } => ("held", Some(quoted(reason))),
-                    Status::Refused { reason, .. } => ("refused", Some(quoted(reason))),
+                    EntryStatus::Proposed => ("proposed", None),
+                    EntryStatus::Staged => ("staged", None),
+                    EntryStatus::Committed => ("committed", None),
+                    EntryStatus::Held { reason, .. } => ("held", Some(quoted(reason))),
+                    EntryStatus::Refused { reason, .. } => ("refused", Some(quoted(reason))),
                 };
                 let id = outcome.operation.id.to_string();
                 Flushed { id, status: status.to_owned(), reason }
@@ -194,7 +194,7 @@ impl Memory {
         let (mut staged, mut lost) = (Vec::new(), Vec::new());
         for (_, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
-            let is_staged = |status: &Status| *status == Status::Staged;
+            let is_staged = |status: &EntryStatus| *status == EntryStatus::Staged;
             staged.extend(journal.waiting().filter(|one| is_staged(&one.status)).map(|one| one.id));
             lost.extend_from_slice(journal.lost());
         }
@@ -240,8 +240,8 @@ impl Memory {
         self.trace_faults(faults);
     }
 
-    fn trace_faults(&mut self, faults: Vec<Fault>) {
-        for Fault { fault, pages, words } in faults {
+    fn trace_faults(&mut self, faults: Vec<MemoryFaultKind>) {
+        for MemoryFaultKind { fault, pages, words } in faults {
             self.trace(Traced::Fault { fault, pages: first(pages), words });
         }
     }
@@ -262,7 +262,7 @@ impl Memory {
         let touched = tool
             .touches()
             .into_iter()
-            .filter(|touch| touch.access == Access::Read)
+            .filter(|touch| touch.access == FileAccess::Read)
             .map(|touch| Read { path: absolute_path(touch.path, call.cwd), lines });
         let mut read: Vec<Read> = touched.collect();
         if let Some(line) = tool.command() {

@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::capture;
-use super::checks::{Limits, check_entry, check_file, page_of};
-use super::finding::Finding;
+use super::checks::{CheckLimits, check_entry, check_file, page_of};
+use super::finding::MemoryFinding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::guard;
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
-use super::keeping::Imported;
+use super::keeping::ImportedMemory;
 use super::page::Page;
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
@@ -24,7 +24,7 @@ use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
 
 /// Findings about a file, by the hash of what was checked.
-pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<Finding>)>;
+pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<MemoryFinding>)>;
 
 /// A model as a host names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ pub struct Remembered {
     /// Where it waits.
     pub scope: Scope,
     /// What a flush would find about it now.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<MemoryFinding>,
 }
 
 /// What a flush did in one folder.
@@ -55,7 +55,7 @@ pub struct FolderFlush {
     #[serde(flatten)]
     pub report: FlushReport,
     /// Why nothing could be done; what waits goes on waiting.
-    pub failed: Option<Finding>,
+    pub failed: Option<MemoryFinding>,
 }
 
 /// An entry that is about to be staged, which may wait for other processes.
@@ -64,7 +64,7 @@ pub struct Staging {
     scope: Scope,
     folder: MemoryFolder,
     draft: Draft,
-    findings: Vec<Finding>,
+    findings: Vec<MemoryFinding>,
 }
 
 impl Staging {
@@ -143,7 +143,7 @@ impl Memory {
         let (standing, beside): (Vec<Page>, Vec<Page>) =
             entries(&look).into_iter().partition(|page| page.place.scope == scope);
         let findings =
-            check_entry(text.trim(), scope, &standing, &beside, Limits::of(&look.settings));
+            check_entry(text.trim(), scope, &standing, &beside, CheckLimits::of(&look.settings));
         let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
         Ok(Staging { scope, folder, draft, findings })
     }
@@ -153,7 +153,7 @@ impl Memory {
         let look = self.look();
         let options = FlushOptions {
             strict: look.settings.strict_writeback,
-            limits: Limits::of(&look.settings),
+            limits: CheckLimits::of(&look.settings),
             beside: entries(&look),
         };
         Flush { places: self.folders.clone(), folders: self.memory_folders(), options }
@@ -258,7 +258,7 @@ impl Memory {
                 let is_local = draft.file == Scope::Local.index_file();
                 let scope = if is_local { Scope::Local } else { *scope };
                 let origin = draft.origin.as_deref()?;
-                Some(Imported { scope, file: &draft.file, text: &draft.text, origin })
+                Some(ImportedMemory { scope, file: &draft.file, text: &draft.text, origin })
             });
             self.note_origins(&imported.collect::<Vec<_>>());
         }
@@ -345,7 +345,7 @@ impl Memory {
         let _bounded = looks::bounded(LOOK);
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
-        let limits = Limits::of(&settings::load_memory(global, project).0);
+        let limits = CheckLimits::of(&settings::load_memory(global, project).0);
         let mut found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
         let written = guard::written_in_project(&self.folders, cwd, tool, args);
         self.folders.note_written(written.iter().map(String::as_str));
@@ -364,7 +364,7 @@ impl Memory {
     /// against each other, lines of journals. A text that was checked before is not checked again.
     pub fn check(&mut self) -> Vec<Warning> {
         let look = self.look();
-        let limits = Limits::of(&look.settings);
+        let limits = CheckLimits::of(&look.settings);
         let mut warnings = look.warnings;
         warnings.extend(look.wrong_settings.iter().map(|error| match error {
             Error::InvalidSettings { path, problem } => Warning::new(error.code(), path, problem),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::play::{Change, Sent};
+use super::play::{PlayedChange, PlayedRequest};
 use base::error::{Error, Result};
 use files::Output;
 use files::private;
@@ -17,7 +17,7 @@ pub struct Dump {
     path: PathBuf,
     out: GzEncoder<BufWriter<Output>>,
     /// The request as it was last sent.
-    messages: Vec<Sent>,
+    messages: Vec<PlayedRequest>,
 }
 
 impl Dump {
@@ -43,7 +43,7 @@ impl Dump {
     ///
     /// # Errors
     /// `FILE` if it cannot be written.
-    pub fn call(&mut self, call: usize, changes: &[Change], given: &[String]) -> Result<()> {
+    pub fn call(&mut self, call: usize, changes: &[PlayedChange], given: &[String]) -> Result<()> {
         for change in changes {
             let end = (change.at + change.remove).min(self.messages.len());
             drop(self.messages.splice(change.at..end, change.insert.iter().cloned()));
@@ -66,14 +66,14 @@ impl Dump {
 fn write_line(
     out: &mut impl Write,
     call: usize,
-    messages: &[Sent],
+    messages: &[PlayedRequest],
     given: &[String],
 ) -> io::Result<()> {
     write!(out, r#"{{"call":{call},"messages":["#)?;
     for (index, sent) in messages.iter().enumerate() {
         let json = match sent {
-            Sent::Given(index) => &given[*index],
-            Sent::Changed { json, .. } | Sent::Ours(json) => json,
+            PlayedRequest::Given(index) => &given[*index],
+            PlayedRequest::Changed { json, .. } | PlayedRequest::Ours(json) => json,
         };
         write!(out, "{}{json}", if index == 0 { "" } else { "," })?;
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::snapshots::Snapshots;
 use super::tree::Tree;
 use base::error::Result;
-use base::harness::{Access, Call, Patched, has_line_numbers, without_notice};
+use base::harness::{Call, FileAccess, Patched, has_line_numbers, without_notice};
 use base::object::locate_slice;
 use context::host::{HostCall, HostMessage};
 use context::tokens::Counter;
@@ -169,9 +169,9 @@ impl Facts {
                 _ if asked.patched_lines().is_some() => {
                     self.lay_patched(asked, touch.path, next.as_deref())
                 }
-                Access::Read => self.lay_read(asked, touch.path, message, next.as_deref()),
-                Access::Edit => self.lay_edit(asked, touch.path, next.as_deref()),
-                Access::Write => self.lay_write(asked, touch.path, next.as_deref()),
+                FileAccess::Read => self.lay_read(asked, touch.path, message, next.as_deref()),
+                FileAccess::Edit => self.lay_edit(asked, touch.path, next.as_deref()),
+                FileAccess::Write => self.lay_write(asked, touch.path, next.as_deref()),
             };
             if !is_known {
                 known = Known::NotAFile;

@@ -15,12 +15,12 @@ pub mod side;
 
 use std::sync::Arc;
 
-use self::message::Message;
+use self::message::MeasuredMessage;
 use self::needs::Needs;
 use self::plain::PlainHost;
-use self::request::{Kinds, Part, PartChange};
+use self::request::{PartChange, RequestKinds, RequestPart};
 use self::side::{Moment, Side, SideCall, Terms};
-use super::play::{Change, Played, Sent};
+use super::play::{Played, PlayedChange, PlayedRequest};
 use config::Prices;
 use context::tokens::Counter;
 
@@ -65,18 +65,20 @@ pub struct Measured {
     /// The plain host's.
     pub plain: SideCall,
     /// Our messages by kind of content, in units of the counter.
-    pub kinds: Kinds,
+    pub kinds: RequestKinds,
 }
 
 impl Measure {
     /// Begins to measure a transcript. `messages`: its messages, each as JSON.
     pub fn new(messages: &[String], measuring: &Measuring) -> Self {
         let counter = measuring.counter;
-        let parsed: Vec<Message> =
-            messages.iter().map(|json| Message::parse(json, counter)).collect();
+        let parsed: Vec<MeasuredMessage> =
+            messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
         let needs = Needs::find(&parsed);
-        let given: Vec<Arc<Part>> =
-            parsed.into_iter().map(|message| Arc::new(Part::given(message, &needs))).collect();
+        let given: Vec<Arc<RequestPart>> = parsed
+            .into_iter()
+            .map(|message| Arc::new(RequestPart::given(message, &needs)))
+            .collect();
         let terms = Terms { prices: measuring.prices.clone(), counter, needs, given };
         let units = |tokens: u64| tokens * counter.units_per_token();
         let host_units = units(measuring.host_tokens);
@@ -103,20 +105,22 @@ impl Measure {
         Measured { ours, plain, kinds: self.ours.kinds() }
     }
 
-    fn part_change(&self, change: &Change) -> PartChange {
+    fn part_change(&self, change: &PlayedChange) -> PartChange {
         let insert = change.insert.iter().map(|sent| self.part(sent)).collect();
         PartChange { at: change.at, remove: change.remove, insert }
     }
 
-    fn part(&self, sent: &Sent) -> Arc<Part> {
+    fn part(&self, sent: &PlayedRequest) -> Arc<RequestPart> {
         let Terms { needs, given, counter, .. } = &self.terms;
         match sent {
-            Sent::Given(index) => Arc::clone(&given[*index]),
-            Sent::Changed { index, json } => {
-                let message = Message::parse(json, *counter);
-                Arc::new(Part::changed(message, &given[*index].message, needs))
+            PlayedRequest::Given(index) => Arc::clone(&given[*index]),
+            PlayedRequest::Changed { index, json } => {
+                let message = MeasuredMessage::parse(json, *counter);
+                Arc::new(RequestPart::changed(message, &given[*index].message, needs))
             }
-            Sent::Ours(json) => Arc::new(Part::ours(Message::parse(json, *counter), needs)),
+            PlayedRequest::Ours(json) => {
+                Arc::new(RequestPart::ours(MeasuredMessage::parse(json, *counter), needs))
+            }
         }
     }
 }
@@ -152,16 +156,20 @@ mod tests {
         ]
     }
 
-    fn played(call: usize, before: usize, changes: Vec<Change>) -> Played {
+    fn played(call: usize, before: usize, changes: Vec<PlayedChange>) -> Played {
         let (notices, tool_calls) = (Vec::new(), ToolCalls::default());
         Played { call, before, changes, notices, compaction_cost: 0.0, tool_calls }
     }
 
-    fn grown(at: usize, insert: &[usize]) -> Vec<Change> {
-        vec![Change { at, remove: 0, insert: insert.iter().copied().map(Sent::Given).collect() }]
+    fn grown(at: usize, insert: &[usize]) -> Vec<PlayedChange> {
+        vec![PlayedChange {
+            at,
+            remove: 0,
+            insert: insert.iter().copied().map(PlayedRequest::Given).collect(),
+        }]
     }
 
-    fn second_call(prices: &str, seconds: i64, changes: Vec<Change>) -> Measured {
+    fn second_call(prices: &str, seconds: i64, changes: Vec<PlayedChange>) -> Measured {
         let mut measure = Measure::new(&session(seconds), &measuring(prices));
         let first = measure.call(&played(0, 1, grown(0, &[0])));
         assert!(first.ours.cached.abs() < 1e-9, "nothing is cached at the first call");
@@ -200,8 +208,8 @@ mod tests {
         let changed = || {
             // `user` and the first 16 of the letters stay: 5 tokens.
             let json = json!({ "role": "user", "content": format!("{}yy", "x".repeat(16)) });
-            let insert = vec![Sent::Changed { index: 0, json: json.to_string() }];
-            let mut changes = vec![Change { at: 0, remove: 1, insert }];
+            let insert = vec![PlayedRequest::Changed { index: 0, json: json.to_string() }];
+            let mut changes = vec![PlayedChange { at: 0, remove: 1, insert }];
             changes.extend(grown(1, &[1, 2]));
             changes
         };
@@ -215,13 +223,16 @@ mod tests {
     #[test]
     fn contents_are_counted_by_kind() {
         let insert = vec![
-            Sent::Changed {
+            PlayedRequest::Changed {
                 index: 0,
                 json: json!({ "role": "user", "content": "[t1-t2] folded" }).to_string(),
             },
-            Sent::Ours(json!({ "role": "user", "content": "pool" }).to_string()),
+            PlayedRequest::Ours(json!({ "role": "user", "content": "pool" }).to_string()),
         ];
-        let call = second_call("openai", 0, vec![Change { at: 0, remove: 1, insert }]);
-        assert_eq!(call.kinds, Kinds { user: 4, reference: 14 + 8, ..Kinds::default() });
+        let call = second_call("openai", 0, vec![PlayedChange { at: 0, remove: 1, insert }]);
+        assert_eq!(
+            call.kinds,
+            RequestKinds { user: 4, reference: 14 + 8, ..RequestKinds::default() }
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::measure::message::{Message, Speaker};
+use super::measure::message::{MeasuredMessage, Speaker};
 use super::measure::needed::needed;
 use context::epoch::SMALL_TOKENS;
 use context::hazard::{Caution, Chances};
@@ -40,11 +40,11 @@ struct Foresight {
 impl Oracle {
     /// Reads a transcript to its end. `messages`: its messages, each as JSON.
     pub(super) fn new(messages: &[String], counter: Counter) -> Self {
-        let messages: Vec<Message> =
-            messages.iter().map(|json| Message::parse(json, counter)).collect();
+        let messages: Vec<MeasuredMessage> =
+            messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
         let most = SMALL_TOKENS * counter.units_per_token();
         let is_small =
-            |message: &Message| message.speaker() == Speaker::Tool && message.units <= most;
+            |message: &MeasuredMessage| message.speaker() == Speaker::Tool && message.units <= most;
         let small = messages.iter().map(is_small).collect();
         Self { needed: Arc::new(Needed { calls: needed(&messages), small }) }
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::compaction::{self, Sized};
 use super::facts::{Facts, ToolCalls};
-use super::measure::message::{Message, Speaker};
+use super::measure::message::{MeasuredMessage, Speaker};
 use super::oracle::Oracle;
 use super::transcript::Transcript;
 use super::tree::FILESYSTEM;
@@ -44,7 +44,7 @@ pub struct Playing {
 
 /// A message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sent {
+pub enum PlayedRequest {
     /// An unchanged message of the transcript, by its index.
     Given(usize),
     /// A message of the transcript with another content.
@@ -60,13 +60,13 @@ pub enum Sent {
 
 /// A change of the list of messages compared with the previous request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct PlayedChange {
     /// Index at which the change applies, after all earlier changes.
     pub at: usize,
     /// Number of messages to remove there.
     pub remove: usize,
     /// Messages to insert in their place.
-    pub insert: Vec<Sent>,
+    pub insert: Vec<PlayedRequest>,
 }
 
 /// A played call.
@@ -77,7 +77,7 @@ pub struct Played {
     /// Number of messages of the transcript that precede the answer.
     pub before: usize,
     /// How the request differs from the previous one.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlayedChange>,
     /// Notices for a person.
     pub notices: Vec<Notice>,
     /// Cost of a compaction by the host before the call, in uncached input tokens.
@@ -137,7 +137,7 @@ pub fn play_plain(
     let counter = playing.counter;
     let sizes: Vec<Sized> = transcript.messages.iter().map(|json| sized(json, counter)).collect();
     let fixed_units = playing.fixed_tokens * counter.units_per_token();
-    let summary = Sent::Ours(summary(0));
+    let summary = PlayedRequest::Ours(summary(0));
     let (mut start, mut known, mut head) = (0, 0, 0);
     for (call, before) in answers(&transcript.messages).enumerate() {
         let sent = head + known - start;
@@ -146,15 +146,15 @@ pub fn play_plain(
         let is_due = |window| compaction::is_due(window, fixed_units + all, counter);
         let first = playing.window_tokens.filter(|window| is_due(*window));
         let first = first.and_then(|_| compaction::first_kept(&sizes[start..before], counter));
-        let given = |from: usize| (from..before).map(Sent::Given);
+        let given = |from: usize| (from..before).map(PlayedRequest::Given);
         let (change, compaction_cost) = match first {
-            None => (Change { at: sent, remove: 0, insert: given(known).collect() }, 0.0),
+            None => (PlayedChange { at: sent, remove: 0, insert: given(known).collect() }, 0.0),
             Some(first) => {
                 start += first;
                 head = 1;
                 let insert = std::iter::once(summary.clone()).chain(given(start)).collect();
                 let cost = compaction::cost(all - of(start), counter);
-                (Change { at: 0, remove: sent, insert }, cost)
+                (PlayedChange { at: 0, remove: sent, insert }, cost)
             }
         };
         known = before;
@@ -270,7 +270,7 @@ impl<'a> Host<'a> {
     }
 
     /// Hands over the new messages of the list.
-    fn transform(&mut self) -> Result<(Vec<Change>, Vec<Notice>)> {
+    fn transform(&mut self) -> Result<(Vec<PlayedChange>, Vec<Notice>)> {
         let fresh: Vec<&str> = self.list[self.known..].iter().map(|one| self.json(one)).collect();
         let fresh = format!("[{}]", fresh.join(","));
         let info = CallInfo {
@@ -320,17 +320,21 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn changes(&self, edits: &str) -> Result<Vec<Change>> {
+    fn changes(&self, edits: &str) -> Result<Vec<PlayedChange>> {
         let change = |edit: &HostEdit<'_>| {
             let insert = edit.insert.iter().map(|inserted| self.sent(*inserted));
-            Ok(Change { at: edit.at, remove: edit.remove, insert: insert.collect::<Result<_>>()? })
+            Ok(PlayedChange {
+                at: edit.at,
+                remove: edit.remove,
+                insert: insert.collect::<Result<_>>()?,
+            })
         };
         read_edits(edits)?.iter().map(change).collect()
     }
 
-    fn sent(&self, inserted: Inserted<'_>) -> Result<Sent> {
+    fn sent(&self, inserted: Inserted<'_>) -> Result<PlayedRequest> {
         let (index, content) = match inserted {
-            Inserted::Ours(message) => return Ok(Sent::Ours(message.to_owned())),
+            Inserted::Ours(message) => return Ok(PlayedRequest::Ours(message.to_owned())),
             Inserted::Given(index) => (index, None),
             Inserted::Changed(index, content) => (index, Some(content)),
         };
@@ -340,18 +344,18 @@ impl<'a> Host<'a> {
             HostMessage::parse(self.json(listed), Counter::Characters).with_content(content)
         };
         Ok(match (listed, content) {
-            (Listed::Given(index), None) => Sent::Given(*index),
+            (Listed::Given(index), None) => PlayedRequest::Given(*index),
             (Listed::Given(index), Some(content)) => {
-                Sent::Changed { index: *index, json: with(content) }
+                PlayedRequest::Changed { index: *index, json: with(content) }
             }
-            (Listed::Summary(json), None) => Sent::Ours(json.clone()),
-            (Listed::Summary(_), Some(content)) => Sent::Ours(with(content)),
+            (Listed::Summary(json), None) => PlayedRequest::Ours(json.clone()),
+            (Listed::Summary(_), Some(content)) => PlayedRequest::Ours(with(content)),
         })
     }
 }
 
 fn sized(json: &str, counter: Counter) -> Sized {
-    let message = Message::parse(json, counter);
+    let message = MeasuredMessage::parse(json, counter);
     Sized { units: message.units, is_result: message.speaker() == Speaker::Tool }
 }
 

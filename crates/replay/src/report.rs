@@ -29,7 +29,7 @@ pub struct Pair {
 /// Both bills and their ratio.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bill {
+pub struct ReplayBill {
     /// Ours, faults included.
     pub ours: f64,
     /// The plain host's, faults and compactions included.
@@ -57,7 +57,7 @@ pub struct Faults {
 #[serde(rename_all = "camelCase")]
 pub struct Foreseen {
     /// Bills; `ours` is that with foresight.
-    pub bill: Bill,
+    pub bill: ReplayBill,
     /// Tokens of all requests together.
     pub tokens: f64,
     /// Epochs after the first.
@@ -134,7 +134,7 @@ pub struct FileReport {
     /// Calls.
     pub calls: u64,
     /// Bills.
-    pub bill: Bill,
+    pub bill: ReplayBill,
     /// Tokens of all requests together.
     pub tokens: Pair,
     /// Tokens of all requests together that were read from the cache.
@@ -176,7 +176,7 @@ pub struct Sum {
     /// Calls.
     pub calls: u64,
     /// Bills.
-    pub bill: Bill,
+    pub bill: ReplayBill,
     /// The median of the transcripts' ratios.
     pub median: f64,
     /// The largest of the transcripts' ratios.
@@ -210,7 +210,7 @@ pub struct Sum {
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct BillReport {
     /// `log`, `pools` or `plain`.
     pub layout: String,
     /// Name of the price table.
@@ -227,7 +227,7 @@ pub struct Report {
     pub sum: Sum,
 }
 
-impl Report {
+impl BillReport {
     /// Joins the reports of all transcripts; `prices`: name of the price table.
     pub fn new(files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
         let (window, tokens) = (replaying.window_tokens, replaying.counter);
@@ -333,8 +333,10 @@ impl ForeseenSum {
         files.iter().any(|file| file.oracle.is_some()).then(|| {
             let counted = files.iter().filter(|file| file.calls >= MIN_CALLS);
             let foreseen: Vec<Foreseen> = counted.filter_map(|file| file.oracle).collect();
-            let mut all =
-                Foreseen { bill: Bill { ratio: 1.0, ..Bill::default() }, ..Foreseen::default() };
+            let mut all = Foreseen {
+                bill: ReplayBill { ratio: 1.0, ..ReplayBill::default() },
+                ..Foreseen::default()
+            };
             for one in &foreseen {
                 all.add(one);
             }
@@ -408,7 +410,7 @@ mod tests {
     use super::*;
 
     fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
-        let bill = Bill { ours, plain, ratio: ratio(ours, plain) };
+        let bill = ReplayBill { ours, plain, ratio: ratio(ours, plain) };
         let faults = Faults { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
         FileReport { calls, bill, faults, ..FileReport::new("a", &[]) }
     }
@@ -442,7 +444,7 @@ mod tests {
         let call = Measured {
             ours: side(Some(fault)),
             plain: side(None),
-            kinds: crate::measure::request::Kinds::default(),
+            kinds: crate::measure::request::RequestKinds::default(),
         };
         report.add(call.clone(), Contents::default(), &[]);
         let started =

@@ -61,7 +61,7 @@ impl Side {
 
 /// What both sides of a call share.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub struct BillTerms<'a> {
     /// Prices.
     pub prices: &'a Prices,
     /// Whether a cache is alive: of a request with the same model, system prompt and tools.
@@ -79,7 +79,7 @@ pub struct Front {
     pub cached: Option<u64>,
 }
 
-impl Terms<'_> {
+impl BillTerms<'_> {
     /// Bills a request with `fixed` tokens of system prompt and tools and `messages` tokens of messages. `before`: tokens of the
     /// previous request's messages.
     pub fn side(&self, fixed: u64, messages: u64, front: Front, before: u64) -> Side {
@@ -143,7 +143,7 @@ impl CallBill {
         let fixed = note.fixed.unwrap_or_else(|| known(|bill| bill.fixed));
         let overhead = note.overhead.unwrap_or_else(|| known(|bill| bill.overhead));
         let factor = note.factor.unwrap_or(1.0);
-        let terms = Terms { prices: &prices.prices, warm: !note.cold, factor };
+        let terms = BillTerms { prices: &prices.prices, warm: !note.cold, factor };
         let sent = record.sent_tokens;
         let front = Front { shared: note.shared, cached: note.cached };
         let ours = terms.side(fixed, sent, front, known(|bill| bill.ours.messages));
@@ -183,7 +183,7 @@ impl CallBill {
     }
 
     /// Works out what the epoch that began with this call freed and cost, if one did.
-    fn bill_epoch(&mut self, note: &CallNote, terms: &Terms<'_>, before: Option<&Self>) {
+    fn bill_epoch(&mut self, note: &CallNote, terms: &BillTerms<'_>, before: Option<&Self>) {
         let Some(kept) = note.kept else { return };
         let messages = self.ours.messages;
         let stood = before.map_or(0, |bill| bill.ours.messages);

@@ -31,7 +31,7 @@ mod state;
 pub use absence::Amount;
 pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
 pub use caches::{CacheKey, Caches, CallTime, Prefix};
-pub use call_bill::{CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, Terms, plain_tokens};
+pub use call_bill::{BillTerms, CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, plain_tokens};
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
@@ -46,7 +46,7 @@ pub use message::{
     Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact, Shows,
     is_own_tool,
 };
-pub use places::{Place, Role};
+pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};
 pub use prompted::PromptedSession;
 pub use record::{

@@ -3,7 +3,7 @@
 
 /// A message as the decision sees it at first glance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ChatPlace {
     /// Its step.
     pub step: u32,
     /// What it is.

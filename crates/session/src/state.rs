@@ -31,7 +31,7 @@ use super::index::{SessionIndex, Subject};
 use super::lines::LineRange;
 use super::links::Links;
 use super::message::{MessageKind, OutputClass, ResultFact, Shows};
-use super::places::Place;
+use super::places::ChatPlace;
 use super::record::CallRecord;
 use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
@@ -100,7 +100,7 @@ pub struct Session {
     memory: MemoryChanges,
     late_needs: u64,
     absence: Absence,
-    places: Vec<Place>,
+    places: Vec<ChatPlace>,
     own_tokens: u64,
     epoch: u32,
     calls: u64,

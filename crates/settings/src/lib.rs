@@ -15,4 +15,6 @@ pub use memory::load_memory;
 pub use sources::{SettingValue, setting_values};
 use store_place::own_folder;
 pub use store_place::{StorePlace, store_place};
-pub use trust::{Answer, Brought, FACTS_FILE, Standing, TrustBook, held_by_git, look_at_project};
+pub use trust::{
+    Brought, FACTS_FILE, Standing, TrustAnswer, TrustBook, held_by_git, look_at_project,
+};

@@ -21,7 +21,7 @@ pub use self::repository::held_by_git;
 use super::own_folder;
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
-use files::private::{self, Access, Held, HeldFolder};
+use files::private::{self, FolderAccess, Held, HeldFolder};
 
 /// Name of the file with the answers.
 const TRUST_FILE: &str = "trust.json";
@@ -73,7 +73,7 @@ impl Standing {
 
 /// An answer in `trust.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct TrustAnswer {
     /// Whether they trust it.
     pub trusted: bool,
     /// When they said so, in RFC 3339.
@@ -85,7 +85,7 @@ pub struct Answer {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers {
-    projects: BTreeMap<String, Answer>,
+    projects: BTreeMap<String, TrustAnswer>,
 }
 
 /// What a person's sessions wrote into a file of a project.
@@ -174,7 +174,7 @@ impl TrustBook {
         match trusted {
             Some(trusted) => {
                 let identity = Identity::of(&real);
-                let answer = Answer { trusted, at: now.to_string(), identity };
+                let answer = TrustAnswer { trusted, at: now.to_string(), identity };
                 answers.projects.insert(key(&real), answer);
             }
             None => drop(answers.projects.remove(&key(&real))),
@@ -190,7 +190,7 @@ impl TrustBook {
     ///
     /// # Errors
     /// As [`Self::standing`].
-    pub fn all(&self) -> Result<Vec<(PathBuf, Answer)>> {
+    pub fn all(&self) -> Result<Vec<(PathBuf, TrustAnswer)>> {
         let projects = self.answers()?.projects;
         Ok(projects.into_iter().map(|(path, answer)| (PathBuf::from(path), answer)).collect())
     }
@@ -222,7 +222,7 @@ impl TrustBook {
         let folder = self.kept_folder(project);
         let write = || {
             private::create_folder(&folder)?;
-            HeldFolder::open(&folder, Access::Private)?.write(WRITTEN_FILE, text.as_bytes())
+            HeldFolder::open(&folder, FolderAccess::Private)?.write(WRITTEN_FILE, text.as_bytes())
         };
         drop(write());
     }
@@ -235,7 +235,7 @@ impl TrustBook {
     fn written(&self, project: &Path) -> Vec<Written> {
         let folder = self.kept_folder(project);
         let read = looks::together(move || {
-            HeldFolder::open(&folder, Access::Private)?.read(WRITTEN_FILE, MAX_BYTES)
+            HeldFolder::open(&folder, FolderAccess::Private)?.read(WRITTEN_FILE, MAX_BYTES)
         });
         let Some(Ok(Held::Bytes(bytes))) = read else { return Vec::new() };
         let lines = bytes.split(|byte| *byte == b'\n');
@@ -263,7 +263,7 @@ impl TrustBook {
 
     fn held(&self) -> Result<Option<HeldFolder>> {
         private::check_folder(&self.root)?;
-        match HeldFolder::open(&self.root, Access::Private) {
+        match HeldFolder::open(&self.root, FolderAccess::Private) {
             Ok(held) => Ok(Some(held)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(source) => Err(self.failed("open", source)),

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{FileReading, FileState};
-use super::indexing::{self, IndexOutcome, Indexed, Latest};
+use super::indexing::{self, IndexOutcome, Indexed, LatestFile};
 use super::location::Location;
-use super::walk::Problem;
+use super::walk::WalkProblem;
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Store};
@@ -79,7 +79,7 @@ struct Staged {
 pub(super) struct Written {
     pub files: Vec<IndexedFile>,
     /// Files left out because a person had them forgotten.
-    pub forgotten: Vec<Problem>,
+    pub forgotten: Vec<WalkProblem>,
     /// Files left out because another process wrote a version since they were looked at: where this process opens them.
     /// They have to be looked at again.
     pub overtaken: Vec<PathBuf>,
@@ -110,7 +110,8 @@ impl Batch {
         }
         let expected =
             latest.as_ref().map_or(Expected::Absent, |latest| Expected::Latest(latest.tx_id));
-        let Some(mut found) = indexing::index(location, reading, latest.map(Latest::from))? else {
+        let Some(mut found) = indexing::index(location, reading, latest.map(LatestFile::from))?
+        else {
             return Ok(None);
         };
         if let Some(id) = moved_from {
@@ -161,7 +162,9 @@ impl Batch {
                         return Err(Error::Forgotten { id });
                     };
                     let problem = "it was forgotten".to_owned();
-                    written.forgotten.push(Problem { path: files.remove(at).file.path, problem });
+                    written
+                        .forgotten
+                        .push(WalkProblem { path: files.remove(at).file.path, problem });
                 }
                 Err(Error::Conflict { id, winner }) => {
                     let Some(at) = files.iter().position(|staged| staged.file.id == id) else {

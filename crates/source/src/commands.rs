@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::discovery::cut;
 use base::harness::shell::{
-    self, Command, PathWord, Step, Word, path_words_of, patterns, program_words,
+    self, Command, PathWord, ShellStep, Word, path_words_of, patterns, program_words,
 };
 use base::harness::{heads_matches, reads_named_files_only};
 use base::path::absolute_path;
@@ -35,9 +35,9 @@ pub(super) fn commands(line: &str, folder: &Path) -> Vec<PlacedCommand> {
     let mut found = Vec::new();
     for step in shell::script(cut(line, MAX_BYTES)) {
         match step {
-            Step::Enter => outer.push(folder.clone()),
-            Step::Leave => folder = outer.pop().unwrap_or(folder),
-            Step::Run(command) => {
+            ShellStep::Enter => outer.push(folder.clone()),
+            ShellStep::Leave => folder = outer.pop().unwrap_or(folder),
+            ShellStep::Run(command) => {
                 let mut placed = PlacedCommand { folder: folder.clone(), command };
                 match placed.command.program() {
                     "cd" | "pushd" => folder = placed.folder_entered(),

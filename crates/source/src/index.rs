@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::batch::{Batch, IndexedFile, Look};
 use super::file::{FileState, read_file};
 use super::indexing;
-use super::walk::{self, Met, Problem, WalkOptions};
+use super::walk::{self, Met, WalkOptions, WalkProblem};
 use super::{Location, Namespace, canonical_path};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, ObjectType, Source};
@@ -41,9 +41,9 @@ pub struct IndexReport {
     /// The indexed files in the order in which the walk met them; deleted files last.
     pub files: Vec<IndexedFile>,
     /// Paths that could not be indexed, with reasons.
-    pub failed: Vec<Problem>,
+    pub failed: Vec<WalkProblem>,
     /// Number of skipped paths: links, FIFOs, sockets, devices, and files that a person had forgotten.
-    pub skipped: Vec<Problem>,
+    pub skipped: Vec<WalkProblem>,
 }
 
 /// Stores the files at and under `paths`, which must be absolute.
@@ -179,7 +179,9 @@ impl Work<'_> {
         match look.state() {
             FileState::Unreadable { reason } => self.fail(path, reason),
             FileState::NotAFile => {
-                self.report.skipped.push(Problem { path, problem: walk::NOT_A_FILE.to_owned() });
+                self.report
+                    .skipped
+                    .push(WalkProblem { path, problem: walk::NOT_A_FILE.to_owned() });
             }
             // The file vanished while its folder was read; a known one is handled below.
             FileState::Missing => {}
@@ -253,7 +255,7 @@ impl Work<'_> {
     }
 
     fn fail(&mut self, path: PathBuf, problem: &str) {
-        self.report.failed.push(Problem { path, problem: problem.to_owned() });
+        self.report.failed.push(WalkProblem { path, problem: problem.to_owned() });
     }
 }
 

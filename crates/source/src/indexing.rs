@@ -47,7 +47,7 @@ impl IndexOutcome {
 
 /// The latest version of a file, in the store or in a transaction that is not written yet.
 #[derive(Debug, Clone)]
-pub struct Latest {
+pub struct LatestFile {
     /// Hash of the payload.
     pub version: Hash,
     /// Hash of the file's bytes.
@@ -58,7 +58,7 @@ pub struct Latest {
     pub fields: Map<String, Value>,
 }
 
-impl From<Version> for Latest {
+impl From<Version> for LatestFile {
     fn from(version: Version) -> Self {
         Self {
             version: version.content_hash,
@@ -69,7 +69,7 @@ impl From<Version> for Latest {
     }
 }
 
-impl Latest {
+impl LatestFile {
     /// Describes a payload that is not written yet.
     ///
     /// # Errors
@@ -148,7 +148,7 @@ pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> File
 pub fn index(
     location: &Location,
     reading: FileReading,
-    latest: Option<Latest>,
+    latest: Option<LatestFile>,
 ) -> Result<Option<Indexed>> {
     index_source(location.envelope()?, reading, latest)
 }
@@ -164,7 +164,7 @@ pub fn index(
 pub fn index_source(
     envelope: Envelope,
     reading: FileReading,
-    latest: Option<Latest>,
+    latest: Option<LatestFile>,
 ) -> Result<Option<Indexed>> {
     let FileReading { state, stamp } = reading;
     let is_gone = state == FileState::Missing;
@@ -204,7 +204,11 @@ pub enum Told<'a> {
 ///
 /// # Errors
 /// As [`index`].
-pub fn index_told(location: &Location, told: Told<'_>, latest: Option<Latest>) -> Result<Indexed> {
+pub fn index_told(
+    location: &Location,
+    told: Told<'_>,
+    latest: Option<LatestFile>,
+) -> Result<Indexed> {
     let path = location.path.to_string_lossy();
     let whole = if let Told::Whole(text) = told { Some(text) } else { None };
     let mut payload = Payload {
@@ -237,7 +241,7 @@ pub fn index_told(location: &Location, told: Told<'_>, latest: Option<Latest>) -
     Ok(Indexed { envelope, payload, version, outcome, stamp: None })
 }
 
-fn keep_fields_of_people(payload: &mut Payload, latest: &Latest, is_gone: bool) {
+fn keep_fields_of_people(payload: &mut Payload, latest: &LatestFile, is_gone: bool) {
     for (name, value) in &latest.fields {
         // What appears after a deletion is a new file and has not moved.
         let is_past = is_gone && name == MOVED_FROM;
@@ -285,7 +289,7 @@ mod tests {
     }
 
     fn indexed(state: FileState, latest: Option<&Indexed>) -> Option<Indexed> {
-        let latest = latest.map(|latest| Latest::staged(&latest.payload).unwrap());
+        let latest = latest.map(|latest| LatestFile::staged(&latest.payload).unwrap());
         index(&location(), FileReading { state, stamp: None }, latest).unwrap()
     }
 
@@ -351,7 +355,7 @@ mod tests {
     #[test]
     fn what_tools_tell_of_a_file_out_of_reach_is_its_text_only_if_it_is_whole() {
         let told = |told: Told<'_>, latest: Option<&Indexed>| {
-            let latest = latest.map(|latest| Latest::staged(&latest.payload).unwrap());
+            let latest = latest.map(|latest| LatestFile::staged(&latest.payload).unwrap());
             index_told(&location(), told, latest).unwrap()
         };
         let part = told(Told::Part(40, "a\nb"), None);

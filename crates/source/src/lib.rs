@@ -36,13 +36,15 @@ pub use file::{FileReading, FileState, is_absence, obstacle, read_bytes, read_fi
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use ignored::is_ignored;
 pub use index::{IndexOptions, IndexReport, index_files, index_paths};
-pub use indexing::{IndexOutcome, Indexed, Latest, Told, index, index_source, index_told, look};
+pub use indexing::{
+    IndexOutcome, Indexed, LatestFile, Told, index, index_source, index_told, look,
+};
 pub use location::Location;
-pub use names::Place;
+pub use names::PathPlace;
 pub use namespace::Namespace;
 pub use path::{canonical_path, read_path, resolve_path};
 pub use renames::renames;
 pub use stamp::{appeared_since, is_mounted, stamp};
 pub use tracker::{PollReason, Signal, Tracker, TrackerOptions, TrackerStatus, Watching};
 pub use tracking::{TrackingEvent, TrackingOptions};
-pub use walk::{Problem, files_under};
+pub use walk::{WalkProblem, files_under};

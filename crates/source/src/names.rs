@@ -15,14 +15,14 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What a path in a name is relative to.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct PathPlace {
     /// The filesystems of the paths, as this process sees them.
     pub files: Namespace,
     /// Base of relative paths; absolute.
     pub cwd: PathBuf,
 }
 
-impl Place {
+impl PathPlace {
     /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8 digits. A disk that does not answer
     /// holds up nobody: then the path is taken as it is written.
     ///

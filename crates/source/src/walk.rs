@@ -24,7 +24,7 @@ pub(super) struct WalkOptions {
 
 /// A path and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct WalkProblem {
     /// The path.
     pub path: PathBuf,
     /// The problem in words.
@@ -37,9 +37,9 @@ pub(super) enum Met {
     /// A regular file; its path is canonical.
     File(PathBuf),
     /// A link, FIFO, socket or device.
-    Skipped(Problem),
+    Skipped(WalkProblem),
     /// Something that cannot be read.
-    Failed(Problem),
+    Failed(WalkProblem),
 }
 
 /// Walks a canonical path in the order of names and calls `take` with everything it meets.
@@ -71,7 +71,7 @@ pub(super) fn walk(
             }
             Err(error) => {
                 let path = path_of(&error).unwrap_or(root).to_owned();
-                take(Met::Failed(Problem { path, problem: problem_of(&error) }))?;
+                take(Met::Failed(WalkProblem { path, problem: problem_of(&error) }))?;
             }
         }
     }
@@ -104,7 +104,8 @@ fn is_of_store(path: &Path, store: &Path) -> bool {
 
 fn met(entry: &DirEntry) -> Option<Met> {
     let path = entry.path().to_owned();
-    let skipped = |path, problem: &str| Met::Skipped(Problem { path, problem: problem.to_owned() });
+    let skipped =
+        |path, problem: &str| Met::Skipped(WalkProblem { path, problem: problem.to_owned() });
     match entry.file_type() {
         Some(kind) if kind.is_dir() => None,
         Some(kind) if kind.is_file() => Some(Met::File(path)),

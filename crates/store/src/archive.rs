@@ -36,7 +36,7 @@ pub use scope::session_versions;
 
 /// What an archive contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum ArchiveScope {
     /// Everything that the store holds.
     Everything,
     /// A session: its document, chat and system prompt with their histories, and the versions of other objects that
@@ -46,7 +46,7 @@ pub enum Scope {
     Object(ObjectId),
 }
 
-impl Scope {
+impl ArchiveScope {
     /// Makes a scope from a session's or an object's ID; everything if neither is given.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Scope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportOptions {
     /// What it holds.
-    pub scope: Scope,
+    pub scope: ArchiveScope,
     /// Whether to replace text that looks like a secret, see [`redact::redact_text`].
     pub redact: bool,
     /// Whether to compress it with zstd.

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::derived::Derived;
-use super::query::{Field, Query, unknown};
+use super::query::{Query, QueryField, unknown};
 use super::{
-    Backend, Glance, IN_MEMORY, IndexedFolder, Journal, Lost, RelationIndex, SqliteBackend, Upkeep,
-    Version,
+    Backend, Glance, IN_MEMORY, IndexedFolder, JournalMode, Lost, RelationIndex, SqliteBackend,
+    Upkeep, Version,
 };
 use base::clock::system_time;
 use base::error::{Error, Result};
@@ -203,7 +203,7 @@ impl Store {
     pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
         for path in query.fields() {
             // A shared store has no index of what contents say: there, fields of the payload alone count.
-            if Field::of(path)?.is_derived() && self.backend.upkeep().is_some() {
+            if QueryField::of(path)?.is_derived() && self.backend.upkeep().is_some() {
                 self.relations()?;
                 break;
             }
@@ -211,7 +211,7 @@ impl Store {
         let found = self.backend.query(query)?;
         if self.backend.newest()?.0 != TxId(0) {
             for path in query.fields() {
-                if Field::of(path)?.is_open() && !self.backend.has_field(path)? {
+                if QueryField::of(path)?.is_open() && !self.backend.has_field(path)? {
                     return Err(unknown(path, &self.backend.field_paths()?));
                 }
             }
@@ -354,7 +354,7 @@ fn refuse_missing(path: &str) -> Result<()> {
 }
 
 fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {
-    let network = (backend.journal() == Journal::Rollback).then(|| {
+    let network = (backend.journal() == JournalMode::Rollback).then(|| {
         format!("the store `{path}` is on a network file system: processes wait for each other")
     });
     let lost = backend.lost_before().map(|Lost { store_id, from, to, .. }| {

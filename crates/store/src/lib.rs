@@ -25,8 +25,8 @@ mod verified;
 mod version;
 
 pub use archive::{
-    ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded, LeftOut,
-    OnProgress, PartedSession, Progress, Scope, Stage, copied_from,
+    ArchiveScope, ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded,
+    LeftOut, OnProgress, PartedSession, Progress, Stage, copied_from,
 };
 pub use archive::{MAX_WINDOW_LOG, max_expanded};
 pub use backend::Backend;
@@ -43,16 +43,18 @@ pub use relations::{
     is_markdown_type,
 };
 pub use search::{
-    Expression, Found, FoundIn, FoundRows, SearchFilter, SearchHit, SearchIndex, SearchQuery,
+    Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchHit, SearchIndex, SearchQuery,
     SearchResults, SnippetLine,
 };
 pub use search::{
-    Phrase, Ranking, TermKind, Unit, each_term, inverse_frequency, snippet, term_frequency,
+    Phrase, Ranking, SearchUnit, TermKind, each_term, inverse_frequency, snippet, term_frequency,
 };
 use sqlite::IN_MEMORY;
 pub use sqlite::install_locks;
-pub use sqlite::{Journal, SqliteBackend};
+pub use sqlite::{JournalMode, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;
-pub use upkeep::{Garbage, IndexedFolder, Lost, Part, Replaced, Replacement, Size, Upkeep};
+pub use upkeep::{
+    Garbage, IndexedFolder, Lost, Replaced, Replacement, StorePart, StoreSize, Upkeep,
+};
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};

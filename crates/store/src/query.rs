@@ -34,8 +34,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-pub use self::choose::Candidate;
-pub use self::field::{Field, FieldPaths, unknown};
+pub use self::choose::QueryCandidate;
+pub use self::field::{FieldPaths, QueryField, unknown};
 pub(super) use self::fit::{key_of, values_in};
 pub use self::glob::Glob;
 use base::error::{Error, Result};
@@ -188,7 +188,7 @@ impl Query {
             return wrong(format!("has more than {MAX_TESTS} tests"));
         }
         for Order { field, .. } in &self.order {
-            Field::of(field)?;
+            QueryField::of(field)?;
             if field.is_plural() {
                 return wrong(format!("is ordered by `{field}`, which can have several values"));
             }
@@ -226,7 +226,7 @@ impl Condition {
             }
             Self::Not(inner) => tests = inner.check(depth + 1)?,
             Self::Test(path, test) => {
-                Field::of(path)?;
+                QueryField::of(path)?;
                 if let Test::In(values) = test {
                     tests = values.len();
                 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 pub use self::derive::is_markdown_type;
 pub(super) use self::derive::{of_item, of_version};
 use base::error::Result;
-use base::markdown::{Field, Link, LinkKind, Place};
+use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
 use base::object::{AsOf, Hash, ObjectId, Origin, TxId};
 
 /// What a relation is.
@@ -227,9 +227,10 @@ impl Relation {
             _ => LinkKind::Markdown,
         };
         let RelationPlace { field, path, line, range } = self.place.clone();
-        let field = if field == "content" { Field::Content } else { Field::FrontMatter };
+        let field =
+            if field == "content" { MarkdownField::Content } else { MarkdownField::FrontMatter };
         let line = line.and_then(|line| usize::try_from(line).ok()).unwrap_or_default();
-        let place = Place { field, path, line, range: range.unwrap_or_default() };
+        let place = TextPlace { field, path, line, range: range.unwrap_or_default() };
         let (target, headings) = (target.clone(), headings.clone());
         let (block, alias) = (block.clone(), alias.clone());
         Some(Link { kind, embed: *embed, target, headings, block, alias, place })

@@ -11,8 +11,8 @@ mod terms;
 mod texts;
 
 pub use expression::Expression;
-pub use expression::{Phrase, Unit};
-pub use query::{Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
+pub use expression::{Phrase, SearchUnit};
+pub use query::{FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex};
 pub(super) use ranking::WEIGHTS;
 pub use ranking::{Ranking, inverse_frequency, term_frequency};
 pub use results::{SearchHit, SearchQuery, SearchResults};

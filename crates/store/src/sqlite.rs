@@ -42,7 +42,7 @@ use self::mark::Mark;
 use self::place::Place;
 use super::{
     Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replaced, Replacement, SearchIndex, Size, Upkeep, Version,
+    RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Upkeep, Version,
 };
 use base::error::{Error, Result};
 use base::object::{
@@ -51,7 +51,7 @@ use base::object::{
 
 /// How the file survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Journal {
+pub enum JournalMode {
     /// Write-ahead log: readers and the writer don't wait for each other.
     WriteAhead,
     /// Rollback journal, for file systems without shared memory: readers and the writer wait for each other.
@@ -72,7 +72,7 @@ pub struct SqliteBackend {
     /// The file as it was opened, where it can be told from another at its path.
     place: Option<Place>,
     store_id: String,
-    journal: Journal,
+    journal: JournalMode,
     read_only: bool,
     /// `None` if it cannot be kept, and once closed.
     mark: Mutex<Option<Mark>>,
@@ -122,7 +122,7 @@ impl SqliteBackend {
             path,
             place: None,
             store_id,
-            journal: Journal::Rollback,
+            journal: JournalMode::Rollback,
             read_only: false,
             mark: Mutex::new(None),
             lost: None,
@@ -144,7 +144,7 @@ impl SqliteBackend {
             path,
             place: None,
             store_id: viewed.store_id,
-            journal: Journal::WriteAhead,
+            journal: JournalMode::WriteAhead,
             read_only: true,
             mark: Mutex::new(viewed.mark),
             lost: None,
@@ -169,8 +169,8 @@ impl SqliteBackend {
         &self.path
     }
 
-    /// How the file survives a crash. With [`Journal::Rollback`] on disk the user should be warned.
-    pub fn journal(&self) -> Journal {
+    /// How the file survives a crash. With [`JournalMode::Rollback`] on disk the user should be warned.
+    pub fn journal(&self) -> JournalMode {
         self.journal
     }
 
@@ -376,7 +376,7 @@ impl Upkeep for SqliteBackend {
         self.write(|connection| collect::collect(connection, &self.path))
     }
 
-    fn size(&self) -> Result<Size> {
+    fn size(&self) -> Result<StoreSize> {
         self.read(|connection| collect::size(connection, &self.path))
     }
 

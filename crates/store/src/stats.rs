@@ -1,6 +1,6 @@
 //! Counts and sizes of a store. Must not load contents.
 
-use super::{Size, Store};
+use super::{Store, StoreSize};
 use base::error::Result;
 use base::object::{Timestamp, TxId};
 
@@ -8,7 +8,7 @@ use base::object::{Timestamp, TxId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
     /// Counts of objects, versions and items, and their sizes.
-    pub size: Size,
+    pub size: StoreSize,
     /// Number and time of the oldest transaction that wrote a version; `None` on an empty store.
     pub oldest: Option<(TxId, Timestamp)>,
     /// Those of the newest transaction; `None` on an empty store.

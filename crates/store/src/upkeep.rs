@@ -99,7 +99,7 @@ pub struct Garbage {
 
 /// A part of a store and its size on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct StorePart {
     /// Name of the table or index.
     pub name: String,
     /// Bytes.
@@ -108,7 +108,7 @@ pub struct Part {
 
 /// Sizes of a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct StoreSize {
     /// Objects by type.
     pub objects: BTreeMap<ObjectType, u64>,
     /// Forgotten objects among them.
@@ -128,7 +128,7 @@ pub struct Size {
     /// Unused bytes in the file.
     pub free_bytes: u64,
     /// Bytes by table and index, largest first.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StorePart>,
 }
 
 /// A folder that a person had indexed: where no other vault is marked, links within it resolve within it.
@@ -192,7 +192,7 @@ pub trait Upkeep: Debug + Send + Sync {
     fn collect(&self) -> Result<Garbage>;
 
     /// Counts and measures the store.
-    fn size(&self) -> Result<Size>;
+    fn size(&self) -> Result<StoreSize>;
 
     /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
     fn add_folder(&self, folder: &IndexedFolder) -> Result<()>;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::kind::{self, ShellKind, ToolKind};
 use super::patch::Patched;
 use super::tools::{self, Does};
-use super::touch::{Access, Touch};
+use super::touch::{FileAccess, Touch};
 use super::{patch, shell};
 
 /// A call of a tool.
@@ -57,16 +57,16 @@ impl<'a> Call<'a> {
     /// The files that the call reads or changes, in the order of its arguments. Not those that a shell's command names.
     pub fn touches(self) -> Vec<Touch<'a>> {
         let access = match self.does {
-            Does::Read | Does::ReadMany => Access::Read,
-            Does::Write => Access::Write,
-            Does::Edit => Access::Edit,
+            Does::Read | Does::ReadMany => FileAccess::Read,
+            Does::Write => FileAccess::Write,
+            Does::Edit => FileAccess::Edit,
             Does::Patch => {
                 let patch = self.args.as_str().or_else(|| text(self.args, &tools::PATCH));
                 let files = patch::files(patch.unwrap_or_default());
                 if !files.is_empty() {
                     return files;
                 }
-                Access::Edit
+                FileAccess::Edit
             }
             _ => return Vec::new(),
         };

@@ -1,13 +1,13 @@
 //! The files that a patch in the form of Codex's `apply_patch` names, and what it makes of them. Source: `codex-rs/apply-patch` of
 //! `openai/codex`.
 
-use super::touch::{Access, Touch};
+use super::touch::{FileAccess, Touch};
 
 /// What stands before the path of a file.
-const HEADINGS: [(&str, Access); 3] = [
-    ("*** Add File: ", Access::Write),
-    ("*** Update File: ", Access::Edit),
-    (DELETE, Access::Edit),
+const HEADINGS: [(&str, FileAccess); 3] = [
+    ("*** Add File: ", FileAccess::Write),
+    ("*** Update File: ", FileAccess::Edit),
+    (DELETE, FileAccess::Edit),
 ];
 /// What stands before the path of a file that is deleted.
 const DELETE: &str = "*** Delete File: ";
@@ -57,11 +57,11 @@ pub(super) fn apply(whole: &str, path: &str, text: Option<&str>) -> Option<Patch
         .filter(|line| !line.starts_with(END_OF_FILE))
         .collect();
     match heading.1 {
-        Access::Write => {
+        FileAccess::Write => {
             let added: Option<Vec<&str>> = body.iter().map(|line| line.strip_prefix('+')).collect();
             Some(Patched::Text(ended(&added?)))
         }
-        Access::Edit if heading.0 == DELETE => Some(Patched::Gone),
+        FileAccess::Edit if heading.0 == DELETE => Some(Patched::Gone),
         _ => changed(&body, text?).map(Patched::Text),
     }
 }
@@ -123,10 +123,10 @@ mod tests {
     fn the_files_of_a_patch_are_named() {
         let found: Vec<_> = files(PATCH).iter().map(|touch| (touch.path, touch.access)).collect();
         let expected = [
-            ("src/a.rs", Access::Edit),
-            ("b c", Access::Write),
-            ("e", Access::Edit),
-            ("f", Access::Edit),
+            ("src/a.rs", FileAccess::Edit),
+            ("b c", FileAccess::Write),
+            ("e", FileAccess::Edit),
+            ("f", FileAccess::Edit),
         ];
         assert_eq!(found, expected);
         assert_eq!(files("*** Move to: x\nno patch"), []);

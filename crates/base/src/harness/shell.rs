@@ -46,7 +46,7 @@ pub enum Redirect {
 
 /// A part of a script. The folder that `cd` leads to between `Enter` and `Leave` counts only there.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum ShellStep {
     /// A command runs.
     Run(Command),
     /// A subshell, a substitution or a command line within begins.
@@ -56,7 +56,7 @@ pub enum Step {
 }
 
 /// Reads the first 256 KiB of a command line; nothing fails.
-pub fn script(line: &str) -> Vec<Step> {
+pub fn script(line: &str) -> Vec<ShellStep> {
     let end = (0..=line.len().min(MAX_BYTES)).rev().find(|at| line.is_char_boundary(*at));
     script_within(&line[..end.unwrap_or(0)], MAX_DEPTH)
 }
@@ -64,12 +64,12 @@ pub fn script(line: &str) -> Vec<Step> {
 /// The commands of a line, in the order in which they end.
 pub fn commands(line: &str) -> impl Iterator<Item = Command> {
     script(line).into_iter().filter_map(|step| match step {
-        Step::Run(command) => Some(command),
-        Step::Enter | Step::Leave => None,
+        ShellStep::Run(command) => Some(command),
+        ShellStep::Enter | ShellStep::Leave => None,
     })
 }
 
-fn script_within(line: &str, depth: u32) -> Vec<Step> {
+fn script_within(line: &str, depth: u32) -> Vec<ShellStep> {
     let Tokens { list, documents } = scan::tokens(line);
     let mut builder = Builder {
         depth,
@@ -120,7 +120,7 @@ impl Frame {
 struct Builder {
     depth: u32,
     documents: Vec<String>,
-    steps: Vec<Step>,
+    steps: Vec<ShellStep>,
     /// Ranges of steps whose output is not shown.
     hidden: Vec<std::ops::Range<usize>>,
     frame: Frame,
@@ -163,7 +163,7 @@ impl Builder {
         let is_filter =
             scope != Scope::Substitution && (self.frame.is_filter || self.frame.is_piped);
         if scope != Scope::Group {
-            self.steps.push(Step::Enter);
+            self.steps.push(ShellStep::Enter);
         }
         let frame = Frame::new(scope, self.steps.len(), is_filter);
         self.outer.push(std::mem::replace(&mut self.frame, frame));
@@ -177,7 +177,7 @@ impl Builder {
             self.hidden.push(inner.first_step..self.steps.len());
         }
         if inner.scope != Scope::Group {
-            self.steps.push(Step::Leave);
+            self.steps.push(ShellStep::Leave);
         }
         if inner.scope == Scope::Subshell && inner.first_step + 1 == self.steps.len() {
             // `name()` begins a function, and names no command.
@@ -210,23 +210,23 @@ impl Builder {
         if let Some(script) = script.filter(|_| self.depth > 0) {
             self.within(&script, &command);
         }
-        self.steps.push(Step::Run(command));
+        self.steps.push(ShellStep::Run(command));
     }
 
     /// Takes the commands of a command line within.
     fn within(&mut self, line: &str, by: &Command) {
-        self.steps.push(Step::Enter);
+        self.steps.push(ShellStep::Enter);
         for mut step in script_within(line, self.depth - 1) {
-            if let Step::Run(command) = &mut step {
+            if let ShellStep::Run(command) = &mut step {
                 command.is_filter |= by.is_filter;
                 command.is_elsewhere |= by.is_elsewhere;
             }
             self.steps.push(step);
         }
-        self.steps.push(Step::Leave);
+        self.steps.push(ShellStep::Leave);
     }
 
-    fn finish(mut self) -> Vec<Step> {
+    fn finish(mut self) -> Vec<ShellStep> {
         while !self.outer.is_empty() {
             self.leave();
         }
@@ -239,7 +239,7 @@ impl Builder {
         let mut depth = 0;
         for (step, change) in self.steps.iter_mut().zip(changes) {
             depth += change;
-            if let Step::Run(command) = step {
+            if let ShellStep::Run(command) = step {
                 command.is_shown &= depth == 0;
             }
         }

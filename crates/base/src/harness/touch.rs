@@ -2,7 +2,7 @@
 
 /// What a call does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum FileAccess {
     /// It shows the file.
     Read,
     /// It changes a part of the file, or removes it.
@@ -17,5 +17,5 @@ pub struct Touch<'a> {
     /// Its path, as the model wrote it.
     pub path: &'a str,
     /// What the call does to it.
-    pub access: Access,
+    pub access: FileAccess,
 }

@@ -32,14 +32,14 @@ pub struct FrontMatter {
     /// parser.
     pub fields: Map<String, Value>,
     /// Why fields are missing.
-    pub problem: Option<Problem>,
+    pub problem: Option<MarkdownProblem>,
     /// Bytes of the text, both `---` lines included.
     pub range: Range<usize>,
 }
 
 /// What is wrong with a front matter. The rest of the document is parsed all the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct MarkdownProblem {
     /// Line of the text, from 1.
     pub line: usize,
     /// What is wrong, in lower case, without a period.
@@ -49,7 +49,7 @@ pub struct Problem {
 /// The part of a document that a relation stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Field {
+pub enum MarkdownField {
     /// The text after the front matter.
     Content,
     /// The front matter.
@@ -58,9 +58,9 @@ pub enum Field {
 
 /// Where a relation stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct TextPlace {
     /// Content or front matter.
-    pub field: Field,
+    pub field: MarkdownField,
     /// In the content the headings above, outermost first, joined by `#` (`Guide#Install`; empty before the first). In
     /// front matter the keys, joined by `.`, with list positions from 0 (`related[0]`). At most 512 bytes, cut after that.
     pub path: String,
@@ -100,7 +100,7 @@ pub struct Link {
     /// written; `None` where empty, and in images more than eight texts deep.
     pub alias: Option<String>,
     /// Where it stands; the range holds brackets and `!`.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// A tag.
@@ -109,7 +109,7 @@ pub struct Tag {
     /// The tag as written, without `#`; levels are separated by `/`. Obsidian compares tags without case.
     pub name: String,
     /// Where it stands; in the content the range holds `#`.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// Another name of the document.
@@ -118,7 +118,7 @@ pub struct Alias {
     /// The name.
     pub name: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// A heading and the section that it opens.

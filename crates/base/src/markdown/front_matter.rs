@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::document::{Alias, Field, FrontMatter, Link, Place, Problem, Tag};
+use super::document::{Alias, FrontMatter, Link, MarkdownField, MarkdownProblem, Tag, TextPlace};
 use super::lines::Lines;
 use super::links;
 use super::yaml::{self, Failure, Scalar};
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, lines: &Lines) -> Front {
     let last_line = lines.line(yaml_range.end.saturating_sub(1).max(start));
     let problem_of = |failure: Failure| {
         let line = (first_line + failure.line.saturating_sub(1)).min(last_line);
-        Problem { line, message: failure.message }
+        MarkdownProblem { line, message: failure.message }
     };
     let (fields, problem) = match yaml::read(&text[yaml_range], wanted) {
         Err(failure) => (Map::new(), Some(problem_of(failure))),
@@ -51,7 +51,7 @@ pub(super) fn read(text: &str, lines: &Lines) -> Front {
                 Value::Null => (Map::new(), None),
                 _ => {
                     let message = "front matter is not a mapping of keys to values".to_owned();
-                    (Map::new(), Some(Problem { line: first_line, message }))
+                    (Map::new(), Some(MarkdownProblem { line: first_line, message }))
                 }
             }
         }
@@ -135,7 +135,7 @@ impl Relations<'_> {
     }
 
     /// The names in a scalar, each with its place: its own range if it is written literally, else the whole scalar.
-    fn names(&self, scalar: &Scalar, split: impl Fn(char) -> bool) -> Vec<(String, Place)> {
+    fn names(&self, scalar: &Scalar, split: impl Fn(char) -> bool) -> Vec<(String, TextPlace)> {
         let whole = self.start + scalar.range.start..self.start + scalar.range.end;
         let mut from = Some(whole.start);
         let mut names = Vec::new();
@@ -150,9 +150,9 @@ impl Relations<'_> {
         names
     }
 
-    fn place(&self, scalar: &Scalar, range: Range<usize>) -> Place {
+    fn place(&self, scalar: &Scalar, range: Range<usize>) -> TextPlace {
         let line = self.lines.line(range.start);
-        Place { field: Field::FrontMatter, path: scalar.path.clone(), line, range }
+        TextPlace { field: MarkdownField::FrontMatter, path: scalar.path.clone(), line, range }
     }
 }
 
@@ -160,7 +160,7 @@ impl Relations<'_> {
 mod tests {
     use serde_json::json;
 
-    use crate::markdown::{Field, parse};
+    use crate::markdown::{MarkdownField, parse};
 
     fn problem(text: &str) -> Option<(usize, String)> {
         let problem = parse(text).front_matter.unwrap().problem?;
@@ -235,7 +235,7 @@ mod tests {
             .chain(aliases)
             .map(|(name, place)| (name, &*place.path, place.line, &text[place.range.clone()]))
             .collect();
-        assert!(document.links.iter().all(|link| link.place.field == Field::FrontMatter));
+        assert!(document.links.iter().all(|link| link.place.field == MarkdownField::FrontMatter));
         assert_eq!(
             all,
             [

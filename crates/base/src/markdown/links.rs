@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::blocks::RawLink;
-use super::document::{Field, Link, LinkKind, Place};
+use super::document::{Link, LinkKind, MarkdownField, TextPlace};
 use super::lines::Lines;
 use super::sections::Sections;
 
@@ -29,10 +29,10 @@ pub(super) struct Source<'a> {
 
 impl Source<'_> {
     /// The place of a range of the content.
-    pub(super) fn place(&self, range: &Range<usize>) -> Place {
+    pub(super) fn place(&self, range: &Range<usize>) -> TextPlace {
         let range = range.start + self.body..range.end + self.body;
-        Place {
-            field: Field::Content,
+        TextPlace {
+            field: MarkdownField::Content,
             path: self.sections.path(range.start),
             line: self.lines.line(range.start),
             range,
@@ -160,7 +160,7 @@ pub(super) fn collect(source: &Source, wikilinks: &[Found], ordinary: &[RawLink]
 }
 
 /// Makes a wikilink from the text between its brackets.
-pub(super) fn wikilink(inner: &str, embed: bool, place: Place) -> Option<Link> {
+pub(super) fn wikilink(inner: &str, embed: bool, place: TextPlace) -> Option<Link> {
     let Parts { target, headings, block, alias } = parts(inner)?;
     Some(Link { kind: LinkKind::Wikilink, embed, target, headings, block, alias, place })
 }

@@ -25,7 +25,7 @@ pub enum UnitKind {
 
 /// A part of a text that stands for itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
+pub struct TextUnit {
     /// What it is.
     pub kind: UnitKind,
     /// First line of the text, from 1; the front matter's lines count.
@@ -37,7 +37,7 @@ pub struct Unit {
 }
 
 /// The units of a text in their order. Takes time linear in the text, never fails, and leaves out front matter and headings.
-pub fn units(text: &str) -> Vec<Unit> {
+pub fn units(text: &str) -> Vec<TextUnit> {
     let lines = Lines::new(text);
     let body = front_matter::read(text, &lines).body;
     let scratch = opaque::scratch(&text[body..]);
@@ -51,7 +51,7 @@ pub fn units(text: &str) -> Vec<Unit> {
         let said = text[range.clone()].trim_end();
         let range = range.start..range.start + said.len();
         let kind = if is_comment(said) { UnitKind::Comment } else { kind };
-        (!said.trim().is_empty()).then(|| Unit {
+        (!said.trim().is_empty()).then(|| TextUnit {
             kind,
             line: lines.line(range.start),
             last_line: lines.line(range.end - 1),

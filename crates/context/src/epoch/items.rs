@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::working_set::{fixed, pinned_places, working_set};
-use super::{Item, Reckoning, Terms, begins_turn};
+use super::{EpochTerms, Item, Reckoning, begins_turn};
 use crate::fold;
 use crate::hazard::{self, Caution, Chances};
 use crate::window::Marks;
@@ -84,7 +84,7 @@ struct Candidate {
 pub(super) struct Standing<'a> {
     session: &'a Session,
     shown: &'a [u64],
-    terms: &'a Terms<'a>,
+    terms: &'a EpochTerms<'a>,
     total: u64,
     working: BTreeSet<u64>,
     /// Number of newest steps that do not fold.
@@ -97,7 +97,7 @@ pub(super) struct Standing<'a> {
 
 impl<'a> Standing<'a> {
     /// `shown`: tokens of each message of the window as it would be sent now, in order.
-    pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a Terms<'a>) -> Self {
+    pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a EpochTerms<'a>) -> Self {
         let working = working_set(session, shown, terms);
         let total = shown.iter().sum();
         let calls = CallsGone::new(session, terms.keep_results);
@@ -231,7 +231,7 @@ impl<'a> Standing<'a> {
         &self,
         leaving: &[Item<Leaving>],
         collapsing: &BTreeSet<u64>,
-    ) -> Vec<fold::Step> {
+    ) -> Vec<fold::FoldStep> {
         let wanted: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
         if wanted.is_empty() {
             return Vec::new();
@@ -242,7 +242,7 @@ impl<'a> Standing<'a> {
     }
 
     /// The steps that can fold if the outputs at these positions leave: no other standing output is in them.
-    fn foldable(&self, leaves: &dyn Fn(u64) -> bool) -> Vec<fold::Step> {
+    fn foldable(&self, leaves: &dyn Fn(u64) -> bool) -> Vec<fold::FoldStep> {
         let stands = |at: u64, tokens: u64| {
             let goes = tokens <= SMALL_TOKENS
                 || leaves(at)
@@ -250,7 +250,7 @@ impl<'a> Standing<'a> {
             self.working.contains(&at) || !goes
         };
         let keep_turn = self.terms.rules.bound_thinking;
-        let terms = fold::Terms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
+        let terms = fold::FoldTerms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
         let mut steps = fold::foldable_steps(self.session, self.shown, &terms);
         steps.retain(|step| step.index < self.terms.kept_from);
         steps

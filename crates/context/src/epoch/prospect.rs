@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::items::{KEEP_STEPS, LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
 use super::working_set::newest_room;
-use super::{Terms, begins_turn};
+use super::{EpochTerms, begins_turn};
 use crate::window::Marks;
 use config::Reuse;
 use session::{Role, Session};
@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-9;
 /// Whether an epoch may start. If this is `false`, none does.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
-pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> bool {
+pub(super) fn may_start(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> bool {
     let total: u64 = shown.iter().sum();
     if terms.rewrite.is_some() || terms.marks.is_some_and(|marks| total > marks.high) {
         return true;
@@ -32,7 +32,7 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &Terms<'_>) -> 
 
 /// Whether a rewrite from some message on may pay and is affordable.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> bool {
+fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64) -> bool {
     let spread = (terms.prices.write - terms.prices.read).max(0.0);
     let new: u64 = shown.iter().skip(terms.cold_from).sum();
     // Newest results may leave too if the model deactivated something, if nothing is kept, or if they fill the window.
@@ -71,7 +71,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &Terms<'_>, total: u64) -> b
 }
 
 /// Whether the newest results that stay by their number may be more than stays in a window.
-fn fills(session: &Session, shown: &[u64], terms: &Terms<'_>, marks: &Marks) -> bool {
+fn fills(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, marks: &Marks) -> bool {
     let newest = session.chat().window().iter().zip(shown).rev();
     let results = newest.filter(|(at, _)| {
         let place = session.place(**at);

@@ -189,7 +189,7 @@ proptest! {
             take(&mut session, op);
             let tokens = shown(&session);
             let cold = (call % given.cold + 1 == given.cold).then_some(before / 2);
-            let terms = Terms {
+            let terms = EpochTerms {
                 keep_results: given.keep_results,
                 collapse_tokens: given.collapse_tokens,
                 marks: given.window.map(|window| Marks::of(window, window / 5, 0.7, 1_000)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Terms;
+use super::EpochTerms;
 use crate::window::Marks;
 use session::{MessageKind, ResultFact, Session, Shows};
 
@@ -19,7 +19,11 @@ const NEWEST_PERCENT: u64 = 25;
 /// answered stays whatever its size.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
-pub(super) fn working_set(session: &Session, shown: &[u64], terms: &Terms<'_>) -> BTreeSet<u64> {
+pub(super) fn working_set(
+    session: &Session,
+    shown: &[u64],
+    terms: &EpochTerms<'_>,
+) -> BTreeSet<u64> {
     let mut working = fixed(session, terms);
     let room = terms.marks.map_or(u64::MAX, |marks| newest_room(&marks));
     let (mut results, mut tokens, mut kept) = (0, 0, 0);
@@ -60,14 +64,14 @@ pub(super) fn newest_room(marks: &Marks) -> u64 {
 }
 
 /// Positions of the results that cannot leave: the model has not answered them yet, or the host sends them itself.
-pub(super) fn fixed(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
+pub(super) fn fixed(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
     let mut fixed = unanswered(session);
     fixed.extend(kept(session, terms));
     fixed
 }
 
 /// Positions of the messages that the host sends itself.
-pub(super) fn kept(session: &Session, terms: &Terms<'_>) -> BTreeSet<u64> {
+pub(super) fn kept(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
     session.chat().window().iter().skip(terms.kept_from).copied().collect()
 }
 

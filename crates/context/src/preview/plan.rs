@@ -1,8 +1,8 @@
 //! Marks the lines that a preview shows, within its room: those of failures first, then what the kind of tool calls for, the model's
 //! words, the head and the tail.
 
-use super::{LINE_CHARS, Output, Report, indexes, piece_of};
-use crate::lines_index::Block;
+use super::{LINE_CHARS, PreviewedOutput, TestReport, indexes, piece_of};
+use crate::lines_index::LineBlock;
 use crate::words;
 use base::harness::{ShellKind, ToolKind};
 use session::{LineRange, Piece, join_pieces};
@@ -85,7 +85,7 @@ struct Shares {
 pub(super) struct Plan<'a> {
     pub(super) lines: &'a [&'a str],
     /// What each line reports, of a run; empty for other outputs.
-    pub(super) reports: Vec<Report>,
+    pub(super) reports: Vec<TestReport>,
     /// Whether each line is shown, here or elsewhere.
     pub(super) kept: Vec<bool>,
     pub(super) chars: usize,
@@ -108,9 +108,10 @@ fn shares(kind: ToolKind) -> Shares {
 
 impl Plan<'_> {
     /// Marks lines to show.
-    pub(super) fn fill(&mut self, output: &Output<'_>, room: Room) {
+    pub(super) fn fill(&mut self, output: &PreviewedOutput<'_>, room: Room) {
         let of_failures = self.failures(room.failures);
-        let is_shown = |(report, kept): (&Report, &bool)| *report != Report::Failure || *kept;
+        let is_shown =
+            |(report, kept): (&TestReport, &bool)| *report != TestReport::Failure || *kept;
         if !self.reports.iter().zip(&self.kept).all(is_shown) {
             self.close_gaps();
             return;
@@ -120,7 +121,7 @@ impl Plan<'_> {
     }
 
     /// Marks lines beside those of failures.
-    fn fill_up(&mut self, output: &Output<'_>, budget: usize) {
+    fn fill_up(&mut self, output: &PreviewedOutput<'_>, budget: usize) {
         let shares = shares(output.kind);
         let share = |tenths: usize| budget / 10 * tenths;
         let mut used = match output.kind {
@@ -155,14 +156,14 @@ impl Plan<'_> {
 
     /// The lines that say that something failed and, if these all fit, as much of each failure as does.
     fn failures(&mut self, allowed: usize) -> usize {
-        let of = |wanted: Report| {
+        let of = |wanted: TestReport| {
             let places = self.reports.iter().enumerate();
             places.filter(move |(_, report)| **report == wanted).map(|(at, _)| at)
         };
-        let heads: Vec<usize> = of(Report::Failure).collect();
+        let heads: Vec<usize> = of(TestReport::Failure).collect();
         let mut before = 0;
         let mut number = 0;
-        let details: Vec<(usize, usize)> = of(Report::Detail)
+        let details: Vec<(usize, usize)> = of(TestReport::Detail)
             .map(|at| {
                 number = if at == before + 1 { number + 1 } else { 1 };
                 before = at;
@@ -183,7 +184,7 @@ impl Plan<'_> {
 
     /// Whether a line reports that all went as it should.
     fn is_routine(&self, at: usize) -> bool {
-        self.reports.get(at) == Some(&Report::Routine)
+        self.reports.get(at) == Some(&TestReport::Routine)
     }
 
     /// Lines with words about failures and the lines after them, first ones first. A quarter of the characters goes to summary
@@ -195,7 +196,7 @@ impl Plan<'_> {
             words.iter().any(|word| start.contains(word))
         };
         let is_summary = |at: &usize| {
-            self.reports.get(*at) == Some(&Report::Summary) || has(self.lines[*at], &SUMMARIES)
+            self.reports.get(*at) == Some(&TestReport::Summary) || has(self.lines[*at], &SUMMARIES)
         };
         let last = self.lines.len() - 1;
         let says: Vec<usize> = (0..=last).filter(|at| !self.is_routine(*at)).collect();
@@ -295,7 +296,7 @@ impl Plan<'_> {
     }
 
     /// The lines as pieces, in order.
-    pub(super) fn pieces(&self, standing: &[Block]) -> Vec<Piece> {
+    pub(super) fn pieces(&self, standing: &[LineBlock]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut blocks = standing.iter().peekable();
         let mut line = 1;

@@ -28,7 +28,7 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
 
 /// What a line of a run's output reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Report {
+pub enum TestReport {
     /// That something failed.
     Failure,
     /// More of a failure that stands beside it.
@@ -41,7 +41,7 @@ pub enum Report {
     Other,
 }
 
-impl Report {
+impl TestReport {
     /// Whether the line is about a failure.
     pub fn is_of_failure(self) -> bool {
         matches!(self, Self::Failure | Self::Detail)
@@ -49,7 +49,7 @@ impl Report {
 }
 
 /// What each line reports, in order.
-pub fn reports(lines: &[&str]) -> Vec<Report> {
+pub fn reports(lines: &[&str]) -> Vec<TestReport> {
     let plain: Vec<Cow<'_, str>> = lines.iter().map(|line| plain(line)).collect();
     let marks: Vec<Marks> = plain.iter().map(|line| marks::of(line)).collect();
     let mut reading = Reading { lines: &plain, marks: &marks, reports: Vec::new(), open: Open::No };
@@ -65,11 +65,11 @@ pub fn reports(lines: &[&str]) -> Vec<Report> {
 
 /// A call of a stack that an earlier stack of the output has as well says nothing new: a program that logs the same failure
 /// often prints the same stack each time.
-fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [Report]) {
+fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [TestReport]) {
     let mut known = HashSet::new();
     for (at, report) in reports.iter_mut().enumerate() {
-        if *report == Report::Detail && marks[at].frame && !known.insert(lines[at].trim()) {
-            *report = Report::Other;
+        if *report == TestReport::Detail && marks[at].frame && !known.insert(lines[at].trim()) {
+            *report = TestReport::Other;
         }
     }
 }
@@ -92,17 +92,17 @@ enum Open {
 struct Reading<'a> {
     lines: &'a [Cow<'a, str>],
     marks: &'a [Marks],
-    reports: Vec<Report>,
+    reports: Vec<TestReport>,
     open: Open,
 }
 
 impl Reading<'_> {
     /// What the next line reports.
-    fn report(&mut self, at: usize) -> Report {
+    fn report(&mut self, at: usize) -> TestReport {
         let marks = self.marks[at];
         if marks.begins_section {
             self.open = Open::Section { lines: 0 };
-            return Report::Failure;
+            return TestReport::Failure;
         }
         if let Open::Section { lines } = self.open {
             if !marks.ends_section {
@@ -112,36 +112,36 @@ impl Reading<'_> {
         }
         if marks.routine {
             self.open = Open::No;
-            return Report::Routine;
+            return TestReport::Routine;
         }
         if marks.failure {
             self.open = Open::Block { lines: 0, message: marks.announces };
-            return Report::Failure;
+            return TestReport::Failure;
         }
         if marks.counts_failures {
             self.open = Open::No;
-            return Report::Failure;
+            return TestReport::Failure;
         }
         let is_detail = self.goes_on(at);
         if !is_detail {
             self.open = Open::No;
         }
         match (marks.summary, is_detail) {
-            (true, _) => Report::Summary,
-            (_, true) => Report::Detail,
-            _ => Report::Other,
+            (true, _) => TestReport::Summary,
+            (_, true) => TestReport::Detail,
+            _ => TestReport::Other,
         }
     }
 
     /// Where only failures are told of, a numbered line or a lone name is one, and what goes well is part of what a test printed.
-    fn in_section(&mut self, at: usize, lines: usize) -> Report {
+    fn in_section(&mut self, at: usize, lines: usize) -> TestReport {
         let marks = self.marks[at];
         if marks.failure || marks.counts_failures || marks.names_failure {
             self.open = Open::Section { lines: 0 };
-            return Report::Failure;
+            return TestReport::Failure;
         }
         self.open = Open::Section { lines: lines + usize::from(!self.is_blank(at)) };
-        if lines < BLOCK_LINES { Report::Detail } else { Report::Other }
+        if lines < BLOCK_LINES { TestReport::Detail } else { TestReport::Other }
     }
 
     /// Whether a line without a mark belongs to the failure before it.
@@ -174,7 +174,7 @@ impl Reading<'_> {
 }
 
 /// `go test -v` prints what a test says before its verdict.
-fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [Report]) {
+fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport]) {
     for at in 0..lines.len() {
         let Some(rest) = lines[at].trim_start().strip_prefix("--- FAIL: ") else { continue };
         let name = rest.split(' ').next().unwrap_or(rest);
@@ -183,8 +183,8 @@ fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [Report]) {
             |line: &str| line.strip_prefix("=== RUN").is_some_and(|begun| begun.trim() == name);
         let Some(begun) = (from..at).rev().find(|line| begins(&lines[*line])) else { continue };
         for report in &mut reports[begun + 1..at] {
-            if *report == Report::Other {
-                *report = Report::Detail;
+            if *report == TestReport::Other {
+                *report = TestReport::Detail;
             }
         }
     }
@@ -215,11 +215,11 @@ mod tests {
     fn letters(text: &str) -> String {
         let lines: Vec<&str> = text.split('\n').collect();
         let letter = |report| match report {
-            Report::Failure => 'F',
-            Report::Detail => 'd',
-            Report::Summary => 's',
-            Report::Routine => 'r',
-            Report::Other => '.',
+            TestReport::Failure => 'F',
+            TestReport::Detail => 'd',
+            TestReport::Summary => 's',
+            TestReport::Routine => 'r',
+            TestReport::Other => '.',
         };
         reports(&lines).into_iter().map(letter).collect()
     }

@@ -15,7 +15,7 @@ pub struct Edit {
 }
 
 /// A replacement in a list: index, number of elements to remove, elements to insert.
-pub type Replacement<T> = (usize, usize, Vec<T>);
+pub type TextReplacement<T> = (usize, usize, Vec<T>);
 
 /// The replacements that turn one list into another. If only head and tail change, what lies between is not repeated.
 ///
@@ -25,8 +25,8 @@ pub fn replacements<T: PartialEq + Clone>(
     before: &[T],
     after: &[T],
     key: impl Fn(&T) -> Option<u64>,
-) -> Vec<Replacement<T>> {
-    let mut found: Vec<Replacement<T>> = Vec::new();
+) -> Vec<TextReplacement<T>> {
+    let mut found: Vec<TextReplacement<T>> = Vec::new();
     let (mut from, mut at) = (0, 0);
     while from < before.len() || at < after.len() {
         let (old, new) = (before.get(from), after.get(at));
@@ -59,7 +59,10 @@ pub fn edits_between(before: &[Slot], after: &[Slot]) -> Vec<Edit> {
 
 /// The edits as they are recorded. `first`: the first slot as recorded before. A pool that only grew is recorded by its new
 /// lines.
-pub fn recorded(first: Option<&SlotRecord>, edits: Vec<Replacement<SlotRecord>>) -> Vec<SlotEdit> {
+pub fn recorded(
+    first: Option<&SlotRecord>,
+    edits: Vec<TextReplacement<SlotRecord>>,
+) -> Vec<SlotEdit> {
     edits
         .into_iter()
         .map(|(at, remove, insert)| SlotEdit {

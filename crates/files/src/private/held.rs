@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, DirBuilder, File, FileType, Metadata, OpenOptions};
 
 /// Who may read what is made in a folder. Nobody else may ever change it, whatever the process's umask says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum FolderAccess {
     /// Its user alone.
     Private,
     /// Everybody, as far as the umask allows: what a project shares.
@@ -23,7 +23,7 @@ pub enum Access {
 pub struct HeldFolder {
     dir: Dir,
     path: PathBuf,
-    access: Access,
+    access: FolderAccess,
 }
 
 /// What is at a name of a folder.
@@ -77,7 +77,7 @@ pub fn is_link(error: &io::Error) -> bool {
 
 impl HeldFolder {
     /// Opens a folder where its user says that it is: links on the way there are followed.
-    pub fn open(path: &Path, access: Access) -> io::Result<Self> {
+    pub fn open(path: &Path, access: FolderAccess) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self { dir, path: path.to_owned(), access })
     }
@@ -98,7 +98,7 @@ impl HeldFolder {
         #[cfg(unix)]
         cap_std::fs::DirBuilderExt::mode(
             &mut builder,
-            if self.access == Access::Private { 0o700 } else { 0o755 },
+            if self.access == FolderAccess::Private { 0o700 } else { 0o755 },
         );
         match self.dir.create_dir_with(name, &builder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
@@ -112,7 +112,7 @@ impl HeldFolder {
     }
 
     /// Who may read what is made in it.
-    pub fn access(&self) -> Access {
+    pub fn access(&self) -> FolderAccess {
         self.access
     }
 
@@ -247,7 +247,7 @@ impl HeldFolder {
         #[cfg(unix)]
         cap_std::fs::OpenOptionsExt::mode(
             options,
-            if self.access == Access::Private { 0o600 } else { 0o644 },
+            if self.access == FolderAccess::Private { 0o600 } else { 0o644 },
         );
         let file = self.dir.open_with(plain(name)?, options)?;
         if file.metadata()?.is_file() { Ok(file) } else { Err(refused(NO_FILE)) }

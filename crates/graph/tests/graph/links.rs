@@ -6,7 +6,7 @@ use base::object::{
     AsOf, DynamicReference, Envelope, Hash, ObjectId, ObjectType, Payload, Reference, Source, TxId,
     file_fields,
 };
-use graph::{Direction, Expanded, Expansion, Graph, Part, PlacePattern, Resolved, What};
+use graph::{ContentPart, Direction, Expanded, Expansion, Graph, PlacePattern, Resolved, What};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use store::{Expected, ForgetOptions, Query, RelationKind, Store, Version};
@@ -197,7 +197,7 @@ fn backlinks_of_a_heading_or_block_are_the_links_to_it() {
         let b = note(store, "/v/b.md", "# One\ntext ^x\n## Two: it\n[[#One]]\n");
         note(store, "/v/a.md", "[[b]]\n[[b#one]]\n[[b#One#Two it]]\n[[b#^X]]\n[[b#None]]");
         let to = |part: &str| {
-            let part = Part::parse(part).unwrap();
+            let part = ContentPart::parse(part).unwrap();
             graph(store, AsOf::Latest).backlinks(&b.envelope.id, Some(&part))
         };
         let lines = |part: &str| -> Vec<u64> {
@@ -267,7 +267,7 @@ fn dynamic(id: &ObjectId) -> Reference {
 
 /// `depth id@tx state: content` of each node.
 fn nodes(expanded: &Expanded) -> Vec<String> {
-    let show = |node: &graph::Node| {
+    let show = |node: &graph::GraphNode| {
         let id = node.id.as_ref().map(ToString::to_string).unwrap_or_default();
         let tx = node.tx_id.map(|tx| format!("@{tx}")).unwrap_or_default();
         let content = node.content.as_ref().map(|text| format!(": {text:?}")).unwrap_or_default();
@@ -309,7 +309,7 @@ fn a_pinned_reference_gives_its_version_a_dynamic_one_the_latest() {
             "1 gone missing".to_owned(),
         ];
         assert_eq!(nodes(&expanded), expected);
-        assert_eq!(expanded.nodes[3].part, Some(Part::Lines(vec![(1, 1)])));
+        assert_eq!(expanded.nodes[3].part, Some(ContentPart::Lines(vec![(1, 1)])));
         // A root may be pinned too; the dynamic reference in it follows the time asked about.
         let at_first = Expansion {
             roots: vec![

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use base::markdown::{
-    Document, Field, Link, LinkKind, Resolution, VaultIndex, link_key, parse, path_key,
+    Document, Link, LinkKind, MarkdownField, Resolution, VaultIndex, link_key, parse, path_key,
 };
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
@@ -135,14 +135,14 @@ proptest! {
             prop_assert!(written.starts_with(opening));
             prop_assert!(written.ends_with("]]"));
             // A link's own text is that link.
-            if link.place.field == Field::Content && !written.contains(['`', '$', '<', '%', '*', '_', '~']) {
+            if link.place.field == MarkdownField::Content && !written.contains(['`', '$', '<', '%', '*', '_', '~']) {
                 let again = parse(written).links;
                 prop_assert_eq!(again.len(), 1, "{:?}", written);
                 prop_assert_eq!(&again[0].target, &link.target);
                 prop_assert_eq!(&again[0].headings, &link.headings);
             }
         }
-        for tag in document.tags.iter().filter(|tag| tag.place.field == Field::Content) {
+        for tag in document.tags.iter().filter(|tag| tag.place.field == MarkdownField::Content) {
             prop_assert_eq!(&text[tag.place.range.clone()], format!("#{}", tag.name));
         }
     }

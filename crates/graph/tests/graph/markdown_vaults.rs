@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base::markdown::{
-    Document, Field, LinkKind, Place, Resolution, VaultIndex, link_key, parse, path_key,
+    Document, LinkKind, MarkdownField, Resolution, TextPlace, VaultIndex, link_key, parse, path_key,
 };
 use flate2::read::GzDecoder;
 
@@ -156,7 +156,7 @@ fn links_of_real_vaults_lead_to_files() {
                         let known = names.binary_search(&link_key(&link.target)).is_ok();
                         let bare = !link.target.contains('/') && !link.target.is_empty();
                         assert!(!(known && bare), "{}/{path}: {link:?}", vault.name);
-                        let Place { line, range, .. } = link.place;
+                        let TextPlace { line, range, .. } = link.place;
                         eprintln!("{}/{path}:{line}: {}", vault.name, &text[range]);
                     }
                 }
@@ -185,7 +185,8 @@ fn every_relation_is_at_the_place_it_names() {
                 assert!(written.starts_with(if link.embed { "![[" } else { "[[" }), "{written}");
                 assert!(written.ends_with("]]") && written.contains(&link.target), "{written}");
             }
-            for tag in document.tags.iter().filter(|tag| tag.place.field == Field::Content) {
+            for tag in document.tags.iter().filter(|tag| tag.place.field == MarkdownField::Content)
+            {
                 assert_eq!(&text[tag.place.range.clone()], format!("#{}", tag.name));
             }
         }

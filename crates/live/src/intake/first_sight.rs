@@ -6,7 +6,7 @@ use super::Ingest;
 use base::error::Result;
 use config::{Layout, Settings};
 use context::epoch::Bound;
-use context::first_sight::{self, Output, Previews};
+use context::first_sight::{self, FirstOutput, Previews};
 use context::host::HostMessage;
 use session::{Event, ResultFact, Treatment};
 
@@ -30,7 +30,7 @@ impl Ingest<'_> {
         }
         let (text, tokens) = (&*message.text(), message.text_tokens());
         let counter = self.options.counter;
-        let output = Output { at, fact, text, tokens, counter, args, said };
+        let output = FirstOutput { at, fact, text, tokens, counter, args, said };
         let known = self.journal.state().chat().get(at);
         let is_new = known.is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };

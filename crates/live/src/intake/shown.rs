@@ -7,7 +7,7 @@ use base::error::{Error, Result};
 use base::object::Hash;
 use config::Layout;
 use context::content::{Images, with_text};
-use context::first_sight::{self, Output, Previews};
+use context::first_sight::{self, FirstOutput, Previews};
 use context::host::{HostCall, HostMessage};
 use context::log_layout::{Texts, excerpt_text};
 use session::{Event, ShownResult, Treatment, is_own_tool};
@@ -29,7 +29,7 @@ impl Ingest<'_> {
         let (text, tokens) = (message.text(), message.text_tokens());
         let args = &ingested.call.call.args;
         let (fact, counter, said) = (&ingested.fact, self.options.counter, &*ingested.call.said);
-        let output = Output { at, fact, text: &text, tokens, counter, args, said };
+        let output = FirstOutput { at, fact, text: &text, tokens, counter, args, said };
         let treatment = self.preview(&output);
         let part = match &treatment {
             Treatment::Excerpt { pieces } => {
@@ -46,7 +46,7 @@ impl Ingest<'_> {
     }
 
     /// Long outputs are previewed; nothing refers to other messages, for the host keeps the words when these have left.
-    fn preview(&self, output: &Output<'_>) -> Treatment {
+    fn preview(&self, output: &FirstOutput<'_>) -> Treatment {
         if self.options.settings.layout != Layout::Log {
             return Treatment::Given;
         }

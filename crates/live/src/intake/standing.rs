@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Ingest;
 use crate::journal::Journal;
 use base::error::{Error, Result};
-use context::first_sight::{self, Output};
-use context::lines_index::{Block, LinesIndex};
+use context::first_sight::{self, FirstOutput};
+use context::lines_index::{LineBlock, LinesIndex};
 use context::log_layout::Texts;
 use context::standing;
 use session::{Session, Subject};
@@ -22,7 +22,7 @@ pub(super) struct StandingLines {
 
 impl Ingest<'_> {
     /// The blocks of a new result that stand in the window already.
-    pub(super) fn standing_blocks(&mut self, output: &Output<'_>) -> Result<Vec<Block>> {
+    pub(super) fn standing_blocks(&mut self, output: &FirstOutput<'_>) -> Result<Vec<LineBlock>> {
         let Some(min_lines) = first_sight::block_lines(self.journal.state(), output) else {
             return Ok(Vec::new());
         };

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId};
-use context::content::{self, LeftOut};
+use context::content::{self, LeftOutContent};
 use context::host::HostMessage;
 use context::log_layout::{Texts, lines_of};
 use context::tokens::Counter;
@@ -57,7 +57,7 @@ impl ContentFrom {
         if !self.images_only && content::text_content(&self.text(texts)?) == content {
             return Ok(Some(self));
         }
-        let left_out = if self.images_only { LeftOut::Images } else { LeftOut::All };
+        let left_out = if self.images_only { LeftOutContent::Images } else { LeftOutContent::All };
         let frame = content::frame(content, left_out);
         if frame == content {
             return Ok(None);

@@ -9,7 +9,7 @@ use base::object::{
     AsOf, Envelope, Hash, ObjectId, Payload, RedactionReason, Source, metadata_view,
 };
 use context::forms;
-use source::Latest;
+use source::LatestFile;
 use store::{Store, Version};
 
 /// The text that says in a few words what an object is.
@@ -38,10 +38,10 @@ impl Journal {
     }
 
     /// The latest version of an object, staged or stored.
-    pub(crate) fn latest(&self, id: &ObjectId) -> Result<Option<Latest>> {
+    pub(crate) fn latest(&self, id: &ObjectId) -> Result<Option<LatestFile>> {
         match self.staged(id) {
-            Some((_, payload)) => Latest::staged(payload).map(Some),
-            None => Ok(self.store.get(id, AsOf::Latest)?.map(Latest::from)),
+            Some((_, payload)) => LatestFile::staged(payload).map(Some),
+            None => Ok(self.store.get(id, AsOf::Latest)?.map(LatestFile::from)),
         }
     }
 
@@ -96,15 +96,15 @@ impl Journal {
         &self,
         object: &ObjectId,
         version: &Hash,
-    ) -> Result<Option<Latest>> {
+    ) -> Result<Option<LatestFile>> {
         for (envelope, payload, _) in self.staged.objects.iter().rev() {
             if envelope.id == *object && payload.content_hash(None)? == *version {
-                return Latest::staged(payload).map(Some);
+                return LatestFile::staged(payload).map(Some);
             }
         }
         match self.owned_version(object, version) {
             Err(Error::NotFound { .. }) => Ok(None),
-            found => found.map(|found| Some(Latest::from(found))),
+            found => found.map(|found| Some(LatestFile::from(found))),
         }
     }
 

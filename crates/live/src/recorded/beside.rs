@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::compare::{Change, Comparer, PromptChange, compare_prompts};
+use super::compare::{Comparer, MessageChange, PromptChange, compare_prompts};
 use super::find::{Finder, FoundCall};
 use super::inspect::{About, Inspected, inspect};
 use super::messages::ChatMessages;
@@ -21,7 +21,7 @@ pub struct Beside {
     /// The other list; none before the first call, and where the call before cannot be read.
     pub other: Option<Inspected>,
     /// How the call differs from it.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MessageChange>,
     /// How its system prompt and tools do; those of the plain host are not recorded.
     pub prompt: Option<PromptChange>,
 }
@@ -76,13 +76,13 @@ pub struct BesideBoth {
     /// The call.
     pub call: Inspected,
     /// How it differs from the call before; none of the first call, and where that cannot be read.
-    pub since_before: Option<Vec<Change>>,
+    pub since_before: Option<Vec<MessageChange>>,
     /// How its system prompt and tools differ from those of the call before.
     pub prompt: Option<PromptChange>,
     /// The host's list, as [`Against::Plain`] has it.
     pub plain: Inspected,
     /// How the call differs from that.
-    pub against_plain: Vec<Change>,
+    pub against_plain: Vec<MessageChange>,
 }
 
 /// Reads calls one after another, each beside the call before and beside what the plain host would have sent. What cannot be read is an

@@ -21,7 +21,7 @@ pub struct Replayed {
     /// The messages in order, each as JSON. But for those at a place of `withheld` they are what went out, byte for byte.
     pub messages: Vec<String>,
     /// What the store does not hold of the call, in the order of the messages.
-    pub withheld: Vec<Place>,
+    pub withheld: Vec<CallPlace>,
     /// Whether the hash was checked: a call that failed open has none, and of what is withheld it may not be known.
     pub verified: bool,
 }
@@ -29,7 +29,7 @@ pub struct Replayed {
 /// A message of a recorded call of which the store does not hold the text that went out. What is shown instead is a
 /// placeholder, or the message with what was put in the place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CallPlace {
     /// Index of the message in the call.
     pub message: usize,
     /// Why.
@@ -113,7 +113,7 @@ impl Call<'_> {
             running.push(digest.clone().unwrap_or_else(|| Hash::of(&message)).as_str());
             is_known &= digest.is_some();
             if let Some((reason, object)) = withheld {
-                replayed.withheld.push(Place { message: index, reason, object, digest });
+                replayed.withheld.push(CallPlace { message: index, reason, object, digest });
             }
             replayed.messages.push(message);
         }

@@ -14,7 +14,7 @@ use store::DEFAULT_DIFF_CONTEXT;
 
 /// How a message of one call stands in another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum MessageChange {
     /// This many messages are the same in both, from these indexes on.
     Kept {
         /// Index in the earlier call.
@@ -46,7 +46,7 @@ pub enum Change {
 }
 
 /// How the messages of one call, each as JSON, differ from those of another, in order.
-pub fn compare_calls(old: &[String], new: &[String]) -> Vec<Change> {
+pub fn compare_calls(old: &[String], new: &[String]) -> Vec<MessageChange> {
     Comparer::default().compare(old, new)
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Comparer {
 
 impl Comparer {
     /// As [`compare_calls`].
-    pub(super) fn compare(&mut self, old: &[String], new: &[String]) -> Vec<Change> {
+    pub(super) fn compare(&mut self, old: &[String], new: &[String]) -> Vec<MessageChange> {
         let (before, after) = (self.identities(old), self.identities(new));
         let mut changes = Vec::new();
         for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
@@ -72,25 +72,25 @@ impl Comparer {
                 }
                 continue;
             }
-            changes.extend(from.map(|old| Change::Removed { old }));
-            changes.extend(to.map(|new| Change::Inserted { new }));
+            changes.extend(from.map(|old| MessageChange::Removed { old }));
+            changes.extend(to.map(|new| MessageChange::Inserted { new }));
         }
         changes
     }
 
     fn compare_messages(
         &mut self,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<MessageChange>,
         (old, before): (usize, &str),
         (new, after): (usize, &str),
     ) {
         if before != after {
-            changes.push(Change::Changed { old, new, diff: self.diff(before, after) });
+            changes.push(MessageChange::Changed { old, new, diff: self.diff(before, after) });
             return;
         }
         match changes.last_mut() {
-            Some(Change::Kept { count, .. }) => *count += 1,
-            _ => changes.push(Change::Kept { old, new, count: 1 }),
+            Some(MessageChange::Kept { count, .. }) => *count += 1,
+            _ => changes.push(MessageChange::Kept { old, new, count: 1 }),
         }
     }
 

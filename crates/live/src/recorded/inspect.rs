@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::call::{Place, render};
+use super::call::{CallPlace, render};
 use super::find::{Finder, FoundCall};
 use super::messages::ChatMessages;
 use super::slots::{apply_edits, slots_of};
@@ -34,7 +34,7 @@ pub struct Inspected {
     /// Why its epoch started; none in the first epoch.
     pub epoch_reason: Option<String>,
     /// How large the ledger has it; none of a call that is in no bill.
-    pub size: Option<Size>,
+    pub size: Option<RecordedSize>,
     /// System prompt and tools, where they were recorded.
     pub prompt: Option<Prompt>,
     /// The messages, each as JSON, as they went out; what the store does not hold is in `withheld`.
@@ -42,16 +42,16 @@ pub struct Inspected {
     /// What is known of each message.
     pub about: Vec<About>,
     /// Places of which the store does not hold what went out.
-    pub withheld: Vec<Place>,
+    pub withheld: Vec<CallPlace>,
     /// Whether the call's hash was checked.
     pub verified: bool,
     /// The provider's request, where the host showed it.
-    pub payload: Option<Payload>,
+    pub payload: Option<RecordedPayload>,
 }
 
 /// How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Size {
+pub struct RecordedSize {
     /// The provider's token count divided by ours, as it was known at the call.
     pub factor: f64,
     /// Tokens of the request.
@@ -62,7 +62,7 @@ pub struct Size {
     pub plain_from: Option<u64>,
 }
 
-impl Size {
+impl RecordedSize {
     fn of(found: &FoundCall) -> Option<Self> {
         let record = found.record.as_ref()?;
         let ledger = found.state.bill();
@@ -89,7 +89,7 @@ pub struct Prompt {
 
 /// The provider's request of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Payload {
+pub struct RecordedPayload {
     /// SHA-256 of the request as canonical JSON.
     pub hash: Hash,
     /// Its messages in the provider's format, each as JSON, where they are not those that we gave the host.
@@ -167,7 +167,7 @@ pub(super) fn inspect(
         session: found.recording.session.envelope.id.clone(),
         call,
         epoch_reason: history.epochs.get(&epoch).cloned(),
-        size: Size::of(found),
+        size: RecordedSize::of(found),
         prompt: prompt(store, found)?,
         messages: replayed.messages,
         about,
@@ -285,7 +285,7 @@ fn prompt(store: &Store, found: &FoundCall) -> Result<Option<Prompt>> {
     }))
 }
 
-fn payload(events: &[Event], call: u64) -> Option<Payload> {
+fn payload(events: &[Event], call: u64) -> Option<RecordedPayload> {
     let mut list = Vec::new();
     for event in events {
         let Event::Payload(record) = event else { continue };
@@ -300,7 +300,7 @@ fn payload(events: &[Event], call: u64) -> Option<Payload> {
             };
             slots_of(std::mem::take(&mut list)).into_iter().filter_map(text).collect()
         });
-        return Some(Payload { hash: record.hash.clone(), messages });
+        return Some(RecordedPayload { hash: record.hash.clone(), messages });
     }
     None
 }

@@ -10,7 +10,7 @@ mod objects;
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub use self::kinds::Kinds;
+pub use self::kinds::TimelineKinds;
 use self::kinds::{Counted, Counting};
 use self::marks::marks_of;
 pub use self::marks::{Mark, MarkKind};
@@ -43,7 +43,7 @@ pub struct CallPoint {
     /// Why it went out with the host's own messages.
     pub failed_open: Option<String>,
     /// Tokens of the request by kind of content.
-    pub kinds: Kinds,
+    pub kinds: TimelineKinds,
     /// Messages of the request.
     pub messages: u64,
 }
@@ -83,7 +83,7 @@ struct Walk<'a> {
     state: Session,
     /// The newest request.
     slots: Vec<Counted>,
-    kinds: Kinds,
+    kinds: TimelineKinds,
     /// Tokens of system prompt and tools, as a call says that changes them.
     prompt: u64,
     showing: HashMap<ObjectId, Showing>,
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
             counting: Counting::new(store),
             state: Session::default(),
             slots: Vec::new(),
-            kinds: Kinds::default(),
+            kinds: TimelineKinds::default(),
             prompt: 0,
             showing: HashMap::new(),
             stale: Vec::new(),
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
             number: record.number,
             record: Some(CallRecord { edits: Vec::new(), ..record.clone() }),
             failed_open: None,
-            kinds: Kinds { prompt: self.prompt, ..self.kinds },
+            kinds: TimelineKinds { prompt: self.prompt, ..self.kinds },
             messages: self.slots.len() as u64,
         });
         Ok(())

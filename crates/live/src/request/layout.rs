@@ -13,11 +13,11 @@ use crate::{CallInfo, Notice, OpenSession};
 use base::error::Result;
 use base::harness::{Call, ToolKind};
 use base::object::ObjectId;
-use context::epoch::{self, Bound, Terms};
+use context::epoch::{self, Bound, EpochTerms};
 use context::hazard::Chances;
 use context::host::HostMessage;
 use context::ledger::Coming;
-use context::pools_layout::{self, Limits};
+use context::pools_layout::{self, PoolLimits};
 use context::view::{self, Edit, Slot};
 use context::window::{Marks, largest_step};
 use context::{fit, log_layout, model_rules, preview};
@@ -71,7 +71,7 @@ impl LayOut<'_> {
         let first_new = usize::try_from(known).unwrap_or(usize::MAX);
         let cold_from = self.cold_from(coming, &slots, first_new);
         let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
-        let terms = Terms {
+        let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
             marks,
@@ -159,7 +159,8 @@ impl LayOut<'_> {
                 call.map_or(ToolKind::Other, |call| Call::new(&call.tool, &call.args).kind());
             let text = &*message.text();
             let tokens = tokens.saturating_sub(message.tokens_beside_text());
-            let output = preview::Output { text, tokens, kind, said: &said, standing: &[] };
+            let output =
+                preview::PreviewedOutput { text, tokens, kind, said: &said, standing: &[] };
             let treatment = fit::shortened(&output, self.options.counter, tokens);
             self.journal.record(Event::Treated { at, treatment });
             let slot = self.slot(index)?;
@@ -349,7 +350,7 @@ impl LayOut<'_> {
         let before = self.request.view.slots();
         let settings = &self.options.settings;
         let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
-        let limits = Limits {
+        let limits = PoolLimits {
             marks,
             per_turn: settings.active_per_turn,
             turns: settings.active_turns,

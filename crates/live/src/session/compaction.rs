@@ -10,7 +10,7 @@ use context::deeds;
 use context::forms;
 use context::host::HostMessage;
 use context::host_compaction::{
-    self, CompactionAnswer, HostCompaction, Leaves, Reason, Room, is_ours,
+    self, CompactionAnswer, HostCompaction, Leaves, Reason, WindowRoom, is_ours,
 };
 use session::MessageKind;
 
@@ -46,7 +46,7 @@ impl LiveSession {
             Reason::Overflow if asked.retries => self.own_summary(&list, call, asked.kept_from),
             Reason::Threshold | Reason::Overflow => {
                 let Some(window) = call.context_window else { return Ok(CompactionAnswer::Host) };
-                let room = Room::of(window, asked.reserved);
+                let room = WindowRoom::of(window, asked.reserved);
                 let fits = self.next_tokens(&list, call)? <= room.most;
                 let cancels = fits && self.may_cancel(room);
                 Ok(if cancels { CompactionAnswer::Cancel } else { CompactionAnswer::Host })
@@ -55,7 +55,7 @@ impl LiveSession {
     }
 
     /// Whether it helps to tell the host not to compact; notes that it was told.
-    fn may_cancel(&mut self, room: Room) -> bool {
+    fn may_cancel(&mut self, room: WindowRoom) -> bool {
         let (state, bill) = (self.journal.state(), self.journal.state().bill());
         let is_small = bill.last().is_some_and(|last| last.bill.ours.total() <= room.threshold);
         let cancelled = self.cancelled.with(state.calls(), bill.reported().calls, is_small);

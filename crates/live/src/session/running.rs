@@ -13,7 +13,7 @@ use session::Event;
 
 /// How a host is to show a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum RunningShown {
     /// With this content, JSON; `None`: as it is.
     Content(Option<String>),
     /// The session holds another request than [`HostList::since`] names, or none: call again with the whole list.
@@ -53,7 +53,7 @@ impl LiveSession {
         list: &HostList<'_>,
         args: Value,
         message: &str,
-    ) -> Result<Shown> {
+    ) -> Result<RunningShown> {
         let _bounded = self.bounded();
         let HostList { since, skip, .. } = *list;
         let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
@@ -62,7 +62,7 @@ impl LiveSession {
         }
         self.reload_if_in_doubt()?;
         if since != self.request.view().call() || skip > self.request.view().of_host() {
-            return Ok(Shown::Resend);
+            return Ok(RunningShown::Resend);
         }
         let message = HostMessage::parse(message, self.options.counter);
         self.record_tool_call(&FinishedToolCall {
@@ -80,7 +80,7 @@ impl LiveSession {
             live.take_unseen(&list)?;
             let content = live.ingest().show(&result[0])?;
             live.commit_staged()?;
-            Ok(Shown::Content(content))
+            Ok(RunningShown::Content(content))
         })
     }
 

@@ -6,7 +6,7 @@ use config::{Layout, Settings};
 
 /// Figures for a status line.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Status {
+pub struct LiveStatus {
     /// Calls so far.
     pub calls: u64,
     /// Number of the epoch, from 0.
@@ -35,13 +35,13 @@ pub struct Status {
 
 impl LiveSession {
     /// Figures for a status line.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> LiveStatus {
         let state = self.journal.state();
         let sent = state.sent();
         let bill = state.bill();
         let last = bill.last().map(|last| &last.bill);
         let dollars = bill.dollars();
-        Status {
+        LiveStatus {
             calls: state.calls(),
             epoch: state.epoch(),
             window_tokens: sent.map_or(0, |sent| sent.sent_tokens),

@@ -3,7 +3,7 @@
 use super::LiveSession;
 use crate::intake::Withholding;
 use crate::journal::Activity;
-use crate::workspace::{MAX_STAGED_TEXT_BYTES, Progress, Reconciled};
+use crate::workspace::{CheckProgress, MAX_STAGED_TEXT_BYTES, Reconciled};
 use base::error::{Error, Result};
 use context::host::HostMessage;
 use session::Event;
@@ -133,7 +133,7 @@ impl LiveSession {
     /// Checks all known files. What is found waits for the next commit, unless it is much.
     pub(super) fn check_files(
         &mut self,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Reconciled> {
         let mut check = self.workspace.start_check(&mut self.journal, progress)?;
         while self.workspace.check_batch(&mut self.journal, &mut check)? {

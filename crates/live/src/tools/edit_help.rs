@@ -13,7 +13,7 @@ use crate::workspace::{Announced, NoteBudget, describe_change};
 use base::error::{Error, Result};
 use base::harness::Call;
 use base::object::{Hash, ObjectId};
-use context::edit_help::{self, Target};
+use context::edit_help::{self, EditTarget};
 use context::log_layout::Texts;
 use session::{Cause, Event, Subject};
 
@@ -74,6 +74,6 @@ impl Tools<'_> {
         let shown @ Subject::File { lines: Some(_), .. } = &entry.subject else { return None };
         let text = self.journal.text(file, now).ok()?;
         let (handle, path) = (entry.handle, self.journal.state().shown_path(shown.agent_path()));
-        edit_help::help(&Target { handle, path, text: &text }, old_texts)
+        edit_help::help(&EditTarget { handle, path, text: &text }, old_texts)
     }
 }

@@ -23,7 +23,7 @@ use source::{FileReading, FileState, Location};
 
 /// How far a check of files is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct CheckProgress {
     /// Files looked at.
     pub files: u64,
     /// Files in all.
@@ -80,11 +80,11 @@ impl Workspace {
         &mut self,
         journal: &mut Journal,
         files: &[ObjectId],
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Differing> {
         let known = self.known_files(journal, files)?;
         let of = known.len() as u64;
-        let on_progress = |files: usize| progress(Progress { files: files as u64, of });
+        let on_progress = |files: usize| progress(CheckProgress { files: files as u64, of });
         let files: Vec<ObjectId> = known.iter().map(|file| file.object.clone()).collect();
         let differs = looks::each(known, &on_progress, KnownFile::differs);
         // What did not answer is not known to be as it was.

@@ -3,7 +3,7 @@
 //! What it finds is stored with the next call, so that a session which is merely opened stays as it is. The notes of that call
 //! tell the model of the files whose text stands.
 
-use super::check::{Differing, Progress};
+use super::check::{CheckProgress, Differing};
 use super::finding::Finding;
 use super::reach::record_reach;
 use super::{Files, Looked, Workspace};
@@ -111,7 +111,7 @@ impl Workspace {
     pub(crate) fn start_check(
         &mut self,
         journal: &mut Journal,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Check> {
         let (began, staged_before) = (journal.store().now(), journal.staged_events());
         let index = journal.state().index();

@@ -10,7 +10,7 @@ use super::Workspace;
 use super::disk::Disk;
 use crate::journal::Journal;
 use base::error::Result;
-use base::harness::{Access, Call, ToolKind, Touch};
+use base::harness::{Call, FileAccess, ToolKind, Touch};
 use base::object::ObjectId;
 use session::{Cause, Event};
 use source::{DiscoveryLimits, FileReading, FileState, IndexOutcome, Location, Naming};
@@ -56,9 +56,9 @@ impl Disk {
     /// The agent's absolute path of a file that a call reads or changes.
     pub(crate) fn touched_file(&self, touch: Touch<'_>) -> Result<(Cause, PathBuf)> {
         Ok(match touch.access {
-            Access::Read => (Cause::Read, self.path_read(touch.path)?),
-            Access::Edit => (Cause::Edited, self.resolve(touch.path)?),
-            Access::Write => (Cause::Written, self.resolve(touch.path)?),
+            FileAccess::Read => (Cause::Read, self.path_read(touch.path)?),
+            FileAccess::Edit => (Cause::Edited, self.resolve(touch.path)?),
+            FileAccess::Write => (Cause::Written, self.resolve(touch.path)?),
         })
     }
 

@@ -8,12 +8,12 @@ use config::{Layout, Settings};
 use live::{CallInfo, HostList, LiveSession, find_session, replay_call, sessions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use store::{ExportOptions, ImportOptions, Imported, Scope, Store};
+use store::{ArchiveScope, ExportOptions, ImportOptions, Imported, Store};
 
 use crate::host::{Host, uncached};
 use crate::script::{World, script};
 
-pub(crate) fn import(from: &Store, into: &Store, scope: Scope, redact: bool) -> Imported {
+pub(crate) fn import(from: &Store, into: &Store, scope: ArchiveScope, redact: bool) -> Imported {
     let options = ExportOptions { scope, redact, compress: false };
     let (mut archive, path) = (Vec::new(), Path::new("-"));
     from.export_archive(&mut archive, path, &options, &mut |_| Ok(())).unwrap();
@@ -52,11 +52,11 @@ fn holds(layout: Layout, script: &[crate::script::Op]) {
     world.run(script);
     let here = &world.host.store;
     let whole = fresh();
-    assert_eq!(import(here, &whole, Scope::Everything, false).left_out, []);
+    assert_eq!(import(here, &whole, ArchiveScope::Everything, false).left_out, []);
     check_calls(&whole, &world.calls, None);
     for session in here.list(ObjectType::Session, None, 99).unwrap() {
         let (id, alone) = (session.envelope.id, fresh());
-        import(here, &alone, Scope::Session(id.clone()), false);
+        import(here, &alone, ArchiveScope::Session(id.clone()), false);
         check_calls(&alone, &world.calls, Some(&id));
     }
 }
@@ -78,7 +78,7 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
     here.read("a.txt", None, None);
     here.send();
     let there = fresh().with_clock(Arc::new(|| Timestamp(1_500)));
-    import(&here.store, &there, Scope::Everything, false);
+    import(&here.store, &there, ArchiveScope::Everything, false);
     // There it goes on with another answer, here with others.
     let mut other = LiveSession::open(there.clone(), here.options()).unwrap();
     let mut list = here.messages.clone();
@@ -96,8 +96,8 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
     }
     // Each machine goes on with its own, and has the other's beside it.
     let copy = |imported: Imported| imported.parted[0].stored_as.clone();
-    let theirs = copy(import(&there, &here.store, Scope::Everything, false));
-    let ours = copy(import(&here.store, &there, Scope::Everything, false));
+    let theirs = copy(import(&there, &here.store, ArchiveScope::Everything, false));
+    let ours = copy(import(&here.store, &there, ArchiveScope::Everything, false));
     assert_eq!(replay_call(&here.store, &theirs, number).unwrap(), went_out);
     assert_eq!(replay_call(&there, other.id(), number).unwrap(), went_out);
     for (store, copy) in [(&here.store, &theirs), (&there, &ours)] {
@@ -137,8 +137,8 @@ fn the_latest_session_is_one_that_was_written_here_whatever_was_imported_since()
         (store(20, "ours"), store(10, "earlier"), store(30, "a-later"));
     let empty = fresh();
     for from in [&later, &earlier] {
-        import(from, &here, Scope::Everything, false);
-        import(from, &empty, Scope::Everything, false);
+        import(from, &here, ArchiveScope::Everything, false);
+        import(from, &empty, ArchiveScope::Everything, false);
     }
     assert_eq!(find_session(&here, "latest").unwrap(), ours);
     assert_eq!(find_session(&empty, "latest").unwrap(), theirs, "nothing was written here");
@@ -159,7 +159,7 @@ fn replay_of_a_redacted_session_names_the_places() {
     host.tool("bash", &json!({ "command": "env" }), &format!("id {secret}\n"));
     let sent = host.send();
     let there = fresh();
-    import(&host.store, &there, Scope::Session(host.live.id().clone()), true);
+    import(&host.store, &there, ArchiveScope::Session(host.live.id().clone()), true);
     let again = replay_call(&there, host.live.id(), host.live.state().calls()).unwrap();
     assert_eq!(again.messages.len(), sent.len());
     let places: Vec<usize> = again.withheld.iter().map(|place| place.message).collect();

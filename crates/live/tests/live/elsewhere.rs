@@ -6,7 +6,7 @@ use base::object::ObjectType;
 use config::Settings;
 use live::Wanted;
 use serde_json::json;
-use store::{ExportOptions, ImportOptions, Scope, Store};
+use store::{ArchiveScope, ExportOptions, ImportOptions, Store};
 
 use crate::host::Host;
 
@@ -29,7 +29,7 @@ fn in_sandbox() -> Host {
 fn share(from: &Host, into: &Host) {
     let mut archive = Vec::new();
     let file = from.store.list(ObjectType::File, None, 1).unwrap().remove(0);
-    let scope = Scope::Object(file.envelope.id);
+    let scope = ArchiveScope::Object(file.envelope.id);
     let options = ExportOptions { scope, redact: false, compress: false };
     let path = Path::new("archive");
     from.store.export_archive(&mut archive, path, &options, &mut |_| Ok(())).unwrap();

@@ -13,7 +13,7 @@ use context::host_compaction::{CompactionAnswer, HostCompaction, Reason};
 use context::tokens::Counter;
 use context::view::{Inserted, apply_edits, read_edits};
 use live::{
-    CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Shown,
+    CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, RunningShown,
     Transformed, Wanted, replay_call,
 };
 use serde_json::{Value, json};
@@ -303,9 +303,9 @@ impl Host {
         let rest = Value::from(self.messages[same..].to_vec()).to_string();
         let list = HostList { since: self.since, skip: same, messages: &rest };
         match self.live.show_result(&list, args.clone(), &message.to_string()).unwrap() {
-            Shown::Content(Some(shown)) => serde_json::from_str(&shown).unwrap(),
-            Shown::Content(None) => content,
-            Shown::Resend => panic!("the session holds another request"),
+            RunningShown::Content(Some(shown)) => serde_json::from_str(&shown).unwrap(),
+            RunningShown::Content(None) => content,
+            RunningShown::Resend => panic!("the session holds another request"),
         }
     }
 

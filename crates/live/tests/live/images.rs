@@ -7,7 +7,7 @@ use live::model_tools::Tool;
 use live::replay_call;
 use serde_json::{Value, json};
 use session::Treatment;
-use store::{ForgetOptions, Scope, Store};
+use store::{ArchiveScope, ForgetOptions, Store};
 
 use crate::archived::import;
 use crate::host::{Host, uncached};
@@ -204,7 +204,7 @@ fn a_session_with_images_renders_in_another_store() {
     steps(&mut host, 4);
     activate(&mut host, &json!({ "name": "t1" }));
     let other = Store::open(":memory:").unwrap();
-    import(&host.store, &other, Scope::Session(host.live.id().clone()), false);
+    import(&host.store, &other, ArchiveScope::Session(host.live.id().clone()), false);
     let call = host.live.state().calls();
     let again = replay_call(&other, host.live.id(), call).unwrap();
     let sent: Vec<String> = host.sent.iter().map(Value::to_string).collect();

@@ -4,8 +4,9 @@
 use base::object::{AsOf, Handle, ObjectId, Payload};
 use config::Settings;
 use live::{
-    Against, Change, Inspected, LiveSession, PromptChange, Since, compare_calls, find_handle,
-    find_session, inspect_beside, inspect_call, inspect_calls, newest_call, sessions, timeline,
+    Against, Inspected, LiveSession, MessageChange, PromptChange, Since, compare_calls,
+    find_handle, find_session, inspect_beside, inspect_call, inspect_calls, newest_call, sessions,
+    timeline,
 };
 use serde_json::{Value, json};
 use session::{Treatment, WithheldReason};
@@ -75,18 +76,22 @@ fn two_calls_are_compared_message_by_message() {
     let (host, sent) = collapsed();
     let (first, last) = (inspect(&host, 1), inspect(&host, sent.len() as u64));
     let changes = compare_calls(&first.messages, &last.messages);
-    let Change::Changed { old: 2, new: 2, diff } = &changes[1] else { panic!("{changes:?}") };
+    let MessageChange::Changed { old: 2, new: 2, diff } = &changes[1] else {
+        panic!("{changes:?}")
+    };
     assert!(diff.contains("-a line of the file") && diff.contains("\n+[t1] f1 a.txt"), "{diff}");
-    assert_eq!(changes[0], Change::Kept { old: 0, new: 0, count: 2 });
-    let inserted: Vec<_> = (3..last.messages.len()).map(|new| Change::Inserted { new }).collect();
+    assert_eq!(changes[0], MessageChange::Kept { old: 0, new: 0, count: 2 });
+    let inserted: Vec<_> =
+        (3..last.messages.len()).map(|new| MessageChange::Inserted { new }).collect();
     assert_eq!(changes[2..], inserted);
     let back = compare_calls(&last.messages, &first.messages);
-    let removed = back.iter().filter(|change| matches!(change, Change::Removed { .. })).count();
+    let removed =
+        back.iter().filter(|change| matches!(change, MessageChange::Removed { .. })).count();
     assert_eq!(removed, inserted.len());
     let count = first.messages.len();
     assert_eq!(
         compare_calls(&first.messages, &first.messages),
-        [Change::Kept { old: 0, new: 0, count }]
+        [MessageChange::Kept { old: 0, new: 0, count }]
     );
 }
 
@@ -128,7 +133,7 @@ fn calls_of_forks_and_abandoned_branches_are_inspected_as_they_were_sent() {
         assert!(inspected.prompt.is_some());
     }
     let changes = compare_calls(&inspect(&host, 1).messages, &inspect(&host, 2).messages);
-    assert!(changes.contains(&Change::Removed { old: 2 }), "{changes:?}");
+    assert!(changes.contains(&MessageChange::Removed { old: 2 }), "{changes:?}");
     let read = inspect_calls(&host.store, host.live.id(), 1..4).unwrap();
     let messages = read.into_iter().map(|both| values(&both.unwrap().call.messages));
     assert_eq!(messages.collect::<Vec<_>>(), [first, second, third]);

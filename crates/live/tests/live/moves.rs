@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
 use config::MountMapping;
 use config::Settings;
-use live::{Files, LiveSession, Notice, OpenSession, Progress, Wanted};
+use live::{CheckProgress, Files, LiveSession, Notice, OpenSession, Wanted};
 use serde_json::json;
 use source::read_file;
 use store::Version;
@@ -420,7 +420,7 @@ fn a_resumed_session_learns_what_happened_to_its_files() {
         (found.files, found.changed, found.moved, found.deleted, found.orphaned),
         (6, 1, 1, 2, 0)
     );
-    assert!(heard.lock().unwrap().contains(&Progress { files: 6, of: 6 }));
+    assert!(heard.lock().unwrap().contains(&CheckProgress { files: 6, of: 6 }));
     assert_eq!(host.live.reconcile_due(&|_| {}).unwrap(), None);
     let told = host.told();
     let heads: Vec<&str> = told.lines().filter(|line| line.starts_with("[f")).collect();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use base::harness::Call;
-use context::preview::{self, Output};
+use context::preview::{self, PreviewedOutput};
 use serde_json::Value;
 use session::Piece;
 
@@ -68,7 +68,7 @@ fn look_at(file: &Path, found: &mut Found) {
 fn preview(tool: &str, args: &Value, text: &str, limit: u64, found: &mut Found) {
     let call = Call::new(tool, args);
     let tokens = text.chars().count() as u64 / 4;
-    let output = Output { text, tokens, kind: call.kind(), said: "", standing: &[] };
+    let output = PreviewedOutput { text, tokens, kind: call.kind(), said: "", standing: &[] };
     if !call.reports_run() || call.picks_lines() {
         return;
     }

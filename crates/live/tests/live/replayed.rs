@@ -7,7 +7,7 @@ use context::tokens::Counter;
 use live::Wanted;
 use proptest::prelude::*;
 use replay::facts::ToolCalls;
-use replay::play::{Change, Playing, Sent, play};
+use replay::play::{PlayedChange, PlayedRequest, Playing, play};
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -107,7 +107,7 @@ impl Recorded {
             overhead_tokens: OVERHEAD_TOKENS,
             snapshots: with_snapshots.then(|| self.snapshots.path().to_owned()),
         };
-        let mut sent: Vec<Sent> = Vec::new();
+        let mut sent: Vec<PlayedRequest> = Vec::new();
         let (mut requests, mut calls) = (Vec::new(), ToolCalls::default());
         let live = play(&transcript, &playing, &mut |played| {
             apply(&mut sent, played.changes);
@@ -133,16 +133,16 @@ impl Recorded {
     }
 }
 
-fn apply(sent: &mut Vec<Sent>, changes: Vec<Change>) {
+fn apply(sent: &mut Vec<PlayedRequest>, changes: Vec<PlayedChange>) {
     for change in changes {
         drop(sent.splice(change.at..change.at + change.remove, change.insert));
     }
 }
 
-fn message(sent: &Sent, given: &[String]) -> Value {
+fn message(sent: &PlayedRequest, given: &[String]) -> Value {
     let json = match sent {
-        Sent::Given(index) => &given[*index],
-        Sent::Changed { json, .. } | Sent::Ours(json) => json,
+        PlayedRequest::Given(index) => &given[*index],
+        PlayedRequest::Changed { json, .. } | PlayedRequest::Ours(json) => json,
     };
     serde_json::from_str(json).unwrap()
 }

@@ -5,7 +5,7 @@ use base::object::{AsOf, ObjectId, ObjectType};
 use config::{Layout, PriceSetting, Settings};
 use live::{Wanted, replay_call, text_of};
 use serde_json::json;
-use store::{ForgetOptions, Scope, SearchFilter, SearchQuery, Store};
+use store::{ArchiveScope, ForgetOptions, SearchFilter, SearchQuery, Store};
 
 use crate::archived::import;
 use crate::host::Host;
@@ -458,7 +458,7 @@ fn a_segment_comes_back_in_another_store() {
     let before = activate(&mut host, "s1");
     host.send();
     let there = Store::open(":memory:").unwrap();
-    import(&host.store, &there, Scope::Session(host.live.id().clone()), false);
+    import(&host.store, &there, ArchiveScope::Session(host.live.id().clone()), false);
     assert_eq!(words_at_rest(&there), before.split_once('\n').unwrap().1);
     host.live.close().unwrap();
     host.store = there;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use base::object::{AsOf, ObjectId, RedactionReason};
 use config::{Layout, Settings};
-use live::{CallInfo, HostList, LiveSession, Place, Replayed, Wanted, replay_call};
+use live::{CallInfo, CallPlace, HostList, LiveSession, Replayed, Wanted, replay_call};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ fn redacted_active_content_is_reported_as_a_place() {
     let settings = Settings { layout: Layout::Pools, ..Settings::default() };
     let (host, replayed) = replay_without(RedactionReason::Forgotten, settings);
     let last = host.sent.len() - 1;
-    let Place { message, reason, object, digest } = replayed.withheld.last().unwrap();
+    let CallPlace { message, reason, object, digest } = replayed.withheld.last().unwrap();
     assert_eq!((*message, *reason), (last, WithheldReason::Forgotten));
     assert_eq!((object.clone(), digest), (Some(ObjectId::new("call_2")), &None));
     assert!(replayed.messages[last].contains("ACTIVE_CONTENT id=call_2\\n[withheld"));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::compare::{Compared, shown};
-use crate::finding::{Finding, FindingCode};
+use crate::finding::{FindingCode, MemoryFinding};
 use crate::load::first_conflict_marker;
 use crate::page::{Page, words};
 use crate::parse::{parse, without_marker};
@@ -17,14 +17,14 @@ const MOST_ALIKE: usize = 5;
 
 /// What is injected of one file at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CheckLimits {
     /// `maxInjectLines`.
     pub lines: u64,
     /// `maxInjectBytes`.
     pub bytes: u64,
 }
 
-impl Limits {
+impl CheckLimits {
     /// What the settings say.
     pub fn of(settings: &MemorySettings) -> Self {
         Self { lines: settings.max_inject_lines, bytes: settings.max_inject_bytes }
@@ -35,7 +35,7 @@ impl Limits {
 /// what [`crate::load`] warns of.
 ///
 /// `file`: its path in the scope's folder. At most 5 of a kind.
-pub fn check_file(scope: Scope, file: &str, text: &str, limits: Limits) -> Vec<Finding> {
+pub fn check_file(scope: Scope, file: &str, text: &str, limits: CheckLimits) -> Vec<MemoryFinding> {
     let mut found = secrets(text);
     if file == scope.index_file() {
         found.extend(size(text, limits));
@@ -52,8 +52,8 @@ pub fn check_new_lines(
     file: &str,
     text: &str,
     written: &[&str],
-    limits: Limits,
-) -> Vec<Finding> {
+    limits: CheckLimits,
+) -> Vec<MemoryFinding> {
     let lines: HashSet<&str> = written
         .iter()
         .flat_map(|text| text.lines())
@@ -69,25 +69,25 @@ pub fn check_new_lines(
     at_most(found)
 }
 
-fn damage(text: &str) -> Vec<Finding> {
+fn damage(text: &str) -> Vec<MemoryFinding> {
     let mut found = Vec::new();
     if let Some(line) = first_conflict_marker(text) {
         let words = "the file holds the marks of a merge that nobody finished";
-        found.push(line_of(Finding::new(FindingCode::ConflictMarkers, words), line));
+        found.push(line_of(MemoryFinding::new(FindingCode::ConflictMarkers, words), line));
     }
     // Front matter stands at the beginning: a text without is not parsed for it.
     if text.trim_start_matches('\u{feff}').starts_with("---") {
         let front = markdown::parse(text).front_matter;
         if let Some(problem) = front.and_then(|front| front.problem) {
             let words = format!("the front matter cannot be read: {}", problem.message);
-            found.push(line_of(Finding::new(FindingCode::FrontMatter, words), problem.line));
+            found.push(line_of(MemoryFinding::new(FindingCode::FrontMatter, words), problem.line));
         }
     }
     found
 }
 
 /// The lines that look like they hold a secret, each with the rule that found it.
-fn secrets(text: &str) -> Vec<Finding> {
+fn secrets(text: &str) -> Vec<MemoryFinding> {
     let redacted = redact_text(text);
     let Some(without) = redacted.text else { return Vec::new() };
     let rules: Vec<&str> = redacted.counts.into_keys().collect();
@@ -98,24 +98,24 @@ fn secrets(text: &str) -> Vec<Finding> {
             "the line looks like it holds a secret ({}): take it out, and change the secret if others may have seen it",
             rules.join(", ")
         );
-        line_of(Finding::new(FindingCode::Secret, words), line)
+        line_of(MemoryFinding::new(FindingCode::Secret, words), line)
     });
     found.collect()
 }
 
-fn size(text: &str, limits: Limits) -> Option<Finding> {
+fn size(text: &str, limits: CheckLimits) -> Option<MemoryFinding> {
     let (lines, bytes) = (text.lines().count() as u64, text.len() as u64);
     (lines > limits.lines || bytes > limits.bytes).then(|| {
         let words = format!(
             "the file has {lines} lines and {bytes} bytes, of which at most {} and {} are injected: move details into topic files",
             limits.lines, limits.bytes
         );
-        Finding::new(FindingCode::AboveCaps, words)
+        MemoryFinding::new(FindingCode::AboveCaps, words)
     })
 }
 
 /// Entries that double or contradict an earlier one; each pair once, told at the entry that is new.
-fn entries(pages: &[Page], is_new: impl Fn(&Page) -> bool) -> Vec<Finding> {
+fn entries(pages: &[Page], is_new: impl Fn(&Page) -> bool) -> Vec<MemoryFinding> {
     let mut found = Vec::new();
     let mut by_words: HashMap<Vec<String>, &Page> = HashMap::new();
     let mut by_key: HashMap<String, Vec<Compared<'_>>> = HashMap::new();
@@ -146,7 +146,7 @@ fn pair(
     earlier: &Page,
     is_new: &impl Fn(&Page) -> bool,
     code: FindingCode,
-) -> Option<Finding> {
+) -> Option<MemoryFinding> {
     let (at, other) = if is_new(later) { (later, earlier) } else { (earlier, later) };
     let how = match code {
         FindingCode::Duplicate => "says the same as",
@@ -154,16 +154,16 @@ fn pair(
     };
     is_new(at).then(|| {
         let words = format!("the entry {how} line {}: {}", other.place.line, shown(other));
-        line_of(Finding::new(code, words), at.place.line as usize)
+        line_of(MemoryFinding::new(code, words), at.place.line as usize)
     })
 }
 
-fn line_of(finding: Finding, line: usize) -> Finding {
-    Finding { line: Some(line), ..finding }
+fn line_of(finding: MemoryFinding, line: usize) -> MemoryFinding {
+    MemoryFinding { line: Some(line), ..finding }
 }
 
 /// The first findings of each kind, and how many more there are.
-fn at_most(found: Vec<Finding>) -> Vec<Finding> {
+fn at_most(found: Vec<MemoryFinding>) -> Vec<MemoryFinding> {
     let mut counts: HashMap<FindingCode, usize> = HashMap::new();
     let mut kept = Vec::new();
     for finding in found {
@@ -187,9 +187,9 @@ fn at_most(found: Vec<Finding>) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { lines: 200, bytes: 8_192 };
+    const LIMITS: CheckLimits = CheckLimits { lines: 200, bytes: 8_192 };
 
-    fn seen(found: &[Finding]) -> Vec<(&'static str, Option<usize>)> {
+    fn seen(found: &[MemoryFinding]) -> Vec<(&'static str, Option<usize>)> {
         found.iter().map(|finding| (finding.code.as_str(), finding.line)).collect()
     }
 

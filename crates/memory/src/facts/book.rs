@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
 use crate::identity::KnownPage;
 use crate::page::{Page, PageId};
-use crate::pins::{Pin, Places};
+use crate::pins::{CitationPin, Places};
 use crate::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use crate::sidecar::{MemoryFolder, finding_of};
 use crate::warning::Warning;
@@ -135,7 +135,7 @@ impl Book {
     }
 
     /// The pins of what changed and is not written yet, but those of files that may not be told to others.
-    pub(crate) fn new_pins(&self) -> Vec<(Scope, Pin)> {
+    pub(crate) fn new_pins(&self) -> Vec<(Scope, CitationPin)> {
         let changed = self
             .chapters
             .values()
@@ -241,9 +241,9 @@ impl Chapter {
             fact.cites = pinned(page, places, true);
         } else if fact.cites.len() < page.cites.len() {
             // A file that came into being only now, or that this person has and others do not.
-            let new: Vec<Pin> = pinned(page, places, false);
-            let is_new = |pin: &Pin| fact.cites.iter().all(|known| known.path != pin.path);
-            let new: Vec<Pin> = new.into_iter().filter(is_new).collect();
+            let new: Vec<CitationPin> = pinned(page, places, false);
+            let is_new = |pin: &CitationPin| fact.cites.iter().all(|known| known.path != pin.path);
+            let new: Vec<CitationPin> = new.into_iter().filter(is_new).collect();
             fact.cites.extend(new);
         }
         self.set(fact);
@@ -364,11 +364,11 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
 }
 
 /// The pins of all that a page cites.
-fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<Pin> {
+fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
     let place = &page.place;
     let pin = |cite| places.pin(place.scope, &place.file, cite, is_new);
     let pins = page.cites.iter().filter_map(pin);
-    let mut pins: Vec<Pin> = pins.collect();
+    let mut pins: Vec<CitationPin> = pins.collect();
     pins.sort();
     pins.dedup();
     pins

@@ -1,11 +1,11 @@
 //! What a flush would make of a file: its new text, and what becomes of each operation. Pure.
 
-use super::Outcome;
+use super::FlushOutcome;
 use super::insert::insert;
 use super::standing::Standing;
-use crate::checks::{Limits, check_entry, page_of, position_of, refuse_secret};
-use crate::finding::{Finding, FindingCode};
-use crate::journal::{Operation, Status};
+use crate::checks::{CheckLimits, check_entry, page_of, position_of, refuse_secret};
+use crate::finding::{FindingCode, MemoryFinding};
+use crate::journal::{EntryStatus, Operation};
 use crate::page::Page;
 use crate::parse::parse;
 use crate::scope::Scope;
@@ -17,7 +17,7 @@ pub struct FlushOptions {
     /// `strictWriteback`: whether what is invalid is refused. Otherwise it is written with a warning, but for secrets.
     pub strict: bool,
     /// What is injected of a file.
-    pub limits: Limits,
+    pub limits: CheckLimits,
     /// Entries of other scopes.
     pub beside: Vec<Page>,
 }
@@ -26,9 +26,9 @@ pub struct FlushOptions {
 pub(super) struct Plan {
     /// Its text.
     pub(super) text: String,
-    pub(super) committed: Vec<Outcome>,
-    pub(super) refused: Vec<Outcome>,
-    pub(super) held: Vec<Outcome>,
+    pub(super) committed: Vec<FlushOutcome>,
+    pub(super) refused: Vec<FlushOutcome>,
+    pub(super) held: Vec<FlushOutcome>,
 }
 
 /// Plans the operations for a file in their order.
@@ -78,7 +78,7 @@ impl Plan {
             }
             let Some(page) = page_of(text, scope) else {
                 let words = "the text is no entry: it has nothing but a heading or a comment";
-                let finding = Finding::new(FindingCode::Empty, words);
+                let finding = MemoryFinding::new(FindingCode::Empty, words);
                 self.refused.push(refused(operation, vec![finding]));
                 continue;
             };
@@ -89,7 +89,7 @@ impl Plan {
             let place = position_of(&page, &now).filter(|_| now.len() == entries.len() + 1);
             if place.is_none() {
                 let words = "it would be no entry there: a code block or a comment in the file, or in the text, has no end";
-                let finding = Finding::new(FindingCode::UnclosedBlock, words);
+                let finding = MemoryFinding::new(FindingCode::UnclosedBlock, words);
                 self.held.push(held(operation, vec![finding]));
                 continue;
             }
@@ -123,7 +123,7 @@ impl Plan {
             FindingCode::Duplicate => "the same file is there already",
             _ => "another file of this name is there already",
         };
-        self.refused.push(refused(operation, vec![Finding::new(code, words)]));
+        self.refused.push(refused(operation, vec![MemoryFinding::new(code, words)]));
     }
 }
 
@@ -139,17 +139,17 @@ fn is_refusal(code: FindingCode, strict: bool) -> bool {
 }
 
 /// An operation that an interrupted flush had written.
-pub(super) fn resumed(operation: &Operation) -> Outcome {
+pub(super) fn resumed(operation: &Operation) -> FlushOutcome {
     committed(operation, Vec::new())
 }
 
-fn committed(operation: &Operation, findings: Vec<Finding>) -> Outcome {
-    outcome(operation, Status::Committed, findings)
+fn committed(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome {
+    outcome(operation, EntryStatus::Committed, findings)
 }
 
-fn refused(operation: &Operation, findings: Vec<Finding>) -> Outcome {
+fn refused(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome {
     let (code, reason) = reason_of(&findings);
-    let mut refused = outcome(operation, Status::Refused { code, reason }, findings);
+    let mut refused = outcome(operation, EntryStatus::Refused { code, reason }, findings);
     // Who reads what was refused must not read the secret.
     if let Some(text) = redact_text(&refused.operation.draft.text).text {
         refused.operation.draft.text = text;
@@ -158,17 +158,21 @@ fn refused(operation: &Operation, findings: Vec<Finding>) -> Outcome {
 }
 
 /// An operation that waits for the next flush.
-pub(super) fn held(operation: &Operation, findings: Vec<Finding>) -> Outcome {
+pub(super) fn held(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome {
     let (code, reason) = reason_of(&findings);
-    outcome(operation, Status::Held { code, reason }, findings)
+    outcome(operation, EntryStatus::Held { code, reason }, findings)
 }
 
-fn outcome(operation: &Operation, status: Status, findings: Vec<Finding>) -> Outcome {
+fn outcome(
+    operation: &Operation,
+    status: EntryStatus,
+    findings: Vec<MemoryFinding>,
+) -> FlushOutcome {
     let operation = Operation { status, ..operation.clone() };
-    Outcome { operation, line: None, findings }
+    FlushOutcome { operation, line: None, findings }
 }
 
-fn reason_of(findings: &[Finding]) -> (String, String) {
+fn reason_of(findings: &[MemoryFinding]) -> (String, String) {
     let codes = findings.first().map_or("", |finding| finding.code.as_str());
     let words: Vec<String> = findings.iter().map(ToString::to_string).collect();
     (codes.to_owned(), words.join("; "))

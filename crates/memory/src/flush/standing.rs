@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::finding::{Finding, FindingCode};
+use crate::finding::{FindingCode, MemoryFinding};
 use crate::load::{MAX_BYTES, is_conflict_marker};
 use crate::sidecar::{MAX_FILE_BYTES, Place};
 use base::error::{Error, Result};
@@ -36,11 +36,11 @@ pub(super) struct Standing {
 ///
 /// # Errors
 /// The finding that says why it may not.
-pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Finding> {
+pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, MemoryFinding> {
     let Place { folder, name } = target;
     settle(folder, name);
     let path = target.path();
-    let wrong = |code, words: String| Err(Finding::new(code, words).at(&path, None));
+    let wrong = |code, words: String| Err(MemoryFinding::new(code, words).at(&path, None));
     let (text, hash) = match target.state(MAX_BYTES) {
         FileState::Text { text, source_hash } => (text, source_hash),
         FileState::Missing => return Ok(Standing { text: String::new(), hash: None }),
@@ -67,7 +67,7 @@ pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Fin
     let marker = text.lines().zip(1..).find(|(line, _)| is_conflict_marker(line));
     if let Some((_, line)) = marker {
         let words = "it holds the marks of a merge that nobody finished";
-        return Err(Finding::new(FindingCode::ConflictMarkers, words).at(&path, Some(line)));
+        return Err(MemoryFinding::new(FindingCode::ConflictMarkers, words).at(&path, Some(line)));
     }
     Ok(Standing { text, hash: Some(hash) })
 }
@@ -101,7 +101,7 @@ pub(super) fn known_hash(folder: &HeldFolder, name: &str) -> Result<Option<Hash>
 }
 
 /// Keeps a text that found no place, beside the file that it was for.
-pub(super) fn set_aside(folder: &HeldFolder, text: &str, name: &str) -> Result<Finding> {
+pub(super) fn set_aside(folder: &HeldFolder, text: &str, name: &str) -> Result<MemoryFinding> {
     let hash = known_hash(folder, text).ok().flatten();
     let hash = hash.map(|hash| hash.as_str()[..8].to_owned()).unwrap_or_default();
     let aside = format!("{name}.{hash}.set-aside");
@@ -109,7 +109,7 @@ pub(super) fn set_aside(folder: &HeldFolder, text: &str, name: &str) -> Result<F
     folder.rename(text, &aside).map_err(failed)?;
     let words =
         format!("`{name}` was saved twice while it was written: one of the texts stands here now");
-    Ok(Finding::new(FindingCode::SetAside, words).at(folder.path().join(aside), None))
+    Ok(MemoryFinding::new(FindingCode::SetAside, words).at(folder.path().join(aside), None))
 }
 
 /// Removes what earlier writers left behind when they were killed. Only with the lock, and when no flush is under way.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Begun, Draft, OperationId, Status};
+use super::{Begun, Draft, EntryStatus, OperationId};
 
 /// A record. Members that a later version adds are passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,18 +33,18 @@ pub(super) enum Record {
 
 impl Record {
     /// The record that gives an operation its status; `None` for the one that it has from the start.
-    pub(super) fn of_status(id: OperationId, status: &Status) -> Option<Self> {
+    pub(super) fn of_status(id: OperationId, status: &EntryStatus) -> Option<Self> {
         let (code, reason) = match status {
-            Status::Proposed => return None,
+            EntryStatus::Proposed => return None,
             // It may have been a proposal.
-            Status::Staged => return Some(Self::Accept { id }),
-            Status::Committed => return Some(Self::Commit { ids: vec![id] }),
-            Status::Held { code, reason } | Status::Refused { code, reason } => {
+            EntryStatus::Staged => return Some(Self::Accept { id }),
+            EntryStatus::Committed => return Some(Self::Commit { ids: vec![id] }),
+            EntryStatus::Held { code, reason } | EntryStatus::Refused { code, reason } => {
                 (code.clone(), reason.clone())
             }
         };
         Some(match status {
-            Status::Held { .. } => Self::Hold { id, code, reason },
+            EntryStatus::Held { .. } => Self::Hold { id, code, reason },
             _ => Self::Refuse { id, code, reason },
         })
     }

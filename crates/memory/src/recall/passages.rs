@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::dates;
-use base::markdown::{self, Document, Unit, UnitKind};
+use base::markdown::{self, Document, TextUnit, UnitKind};
 
 /// A part of a document that stands for itself: an item of a list, a paragraph, a line of a conversation, a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
 }
 
 /// The section of a unit: its number, and the headings above.
-fn section(document: &Document, unit: &Unit) -> (usize, Vec<String>) {
+fn section(document: &Document, unit: &TextUnit) -> (usize, Vec<String>) {
     let section = document.headings.partition_point(|found| found.range.start <= unit.range.start);
     let mut headings = Vec::new();
     let mut next = section.checked_sub(1);
@@ -73,7 +73,7 @@ fn section(document: &Document, unit: &Unit) -> (usize, Vec<String>) {
 }
 
 /// A unit as it is, or the lines of a conversation that it is.
-fn parts<'a>(unit: &Unit, text: &'a str) -> Vec<(usize, &'a str)> {
+fn parts<'a>(unit: &TextUnit, text: &'a str) -> Vec<(usize, &'a str)> {
     let text = &text[unit.range.clone()];
     let mut starts: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;

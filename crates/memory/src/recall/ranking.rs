@@ -26,7 +26,7 @@ pub(super) struct Ranked {
 
 /// Ranks the passages of a corpus.
 pub(super) fn rank(corpus: &Corpus, expression: &Expression) -> Ranked {
-    let places = |unit: &store::Unit| -> Vec<Vec<Place>> {
+    let places = |unit: &store::SearchUnit| -> Vec<Vec<Place>> {
         unit.phrases.iter().map(|phrase| corpus.find(phrase)).collect()
     };
     let units: Vec<Vec<Vec<Place>>> = expression.wanted.iter().map(places).collect();

@@ -11,7 +11,7 @@ use super::ranking::rank;
 use super::{RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
-use store::{Expression, Found, FoundIn, SearchFilter, SnippetLine, Store, snippet};
+use store::{Expression, FoundIn, FoundText, SearchFilter, SnippetLine, Store, snippet};
 
 /// Messages that the index names; those beside them are ranked too.
 const CANDIDATES: usize = 200;
@@ -54,7 +54,7 @@ struct Message {
     chat: ObjectId,
     position: u64,
     /// What the index knows of it; `None` if it only stands beside one that was found.
-    found: Option<Found>,
+    found: Option<FoundText>,
 }
 
 /// Messages that may be meant.
@@ -116,7 +116,7 @@ fn candidates(
     options: &RecallOptions,
 ) -> Result<Candidates> {
     let filter = SearchFilter { kinds: vec![ObjectType::Chat], ..SearchFilter::default() };
-    let mut around: BTreeMap<ObjectId, BTreeMap<u64, Found>> = BTreeMap::new();
+    let mut around: BTreeMap<ObjectId, BTreeMap<u64, FoundText>> = BTreeMap::new();
     let current = options.current_session.as_ref().map(|key| format!("chat:{key}"));
     let (found, lacking) = store.find_text(expression, &filter, CANDIDATES)?;
     for found in found.best {
@@ -141,7 +141,7 @@ impl Candidates {
         store: &Store,
         document: usize,
         chat: &ObjectId,
-        mut found: BTreeMap<u64, Found>,
+        mut found: BTreeMap<u64, FoundText>,
     ) -> Result<()> {
         let date = store.require(chat, AsOf::Latest)?.system_time.to_string();
         let context = format!("{date}\n{}", dates::other_spellings(&date));

@@ -2,19 +2,19 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn sizes(tokens: [u32; 4]) -> [Size; 4] {
-    tokens.map(|tokens| Size { tokens, bytes: tokens * 4, lines: 1 })
+fn sizes(tokens: [u32; 4]) -> [PageSize; 4] {
+    tokens.map(|tokens| PageSize { tokens, bytes: tokens * 4, lines: 1 })
 }
 
-fn page(tokens: [u32; 4], value: f32) -> Candidate {
-    Candidate { sizes: sizes(tokens), value, group: 0, least: None, resident: None }
+fn page(tokens: [u32; 4], value: f32) -> ResidencyCandidate {
+    ResidencyCandidate { sizes: sizes(tokens), value, group: 0, least: None, resident: None }
 }
 
-fn limit(tokens: u32) -> Limits {
-    Limits { tokens, groups: vec![(NO_LIMIT, NO_LIMIT)] }
+fn limit(tokens: u32) -> ResidencyLimits {
+    ResidencyLimits { tokens, groups: vec![(NO_LIMIT, NO_LIMIT)] }
 }
 
-fn chosen(candidates: &[Candidate], tokens: u32) -> Vec<Option<Fidelity>> {
+fn chosen(candidates: &[ResidencyCandidate], tokens: u32) -> Vec<Option<Fidelity>> {
     choose(candidates, &limit(tokens)).fidelities
 }
 
@@ -45,7 +45,7 @@ fn what_is_too_long_leaves_room_for_the_others() {
 
 #[test]
 fn a_pinned_page_comes_first_at_its_least_fidelity() {
-    let pinned = Candidate { least: Some(Structured), ..page([5, 10, 20, 40], 0.01) };
+    let pinned = ResidencyCandidate { least: Some(Structured), ..page([5, 10, 20, 40], 0.01) };
     let pages = [page([5, 10, 20, 40], 100.0), pinned];
     let found = choose(&pages, &limit(50));
     assert_eq!(found.fidelities, [Some(Full), Some(Structured)]);
@@ -54,7 +54,7 @@ fn a_pinned_page_comes_first_at_its_least_fidelity() {
 
 #[test]
 fn pinned_pages_that_do_not_fit_are_named_and_shortened() {
-    let pinned = |value| Candidate { least: Some(Full), ..page([5, 10, 20, 40], value) };
+    let pinned = |value| ResidencyCandidate { least: Some(Full), ..page([5, 10, 20, 40], value) };
     let found = choose(&[pinned(1.0), pinned(2.0), pinned(3.0)], &limit(70));
     assert_eq!(found.fidelities, [Some(Structured), Some(Compressed), Some(Full)]);
     assert_eq!(found.below_least, [0, 1]);
@@ -83,11 +83,11 @@ fn each_group_has_its_own_bytes_and_lines() {
         page.group = 1;
     }
     let groups = vec![(200, NO_LIMIT), (NO_LIMIT, 1)];
-    let found = choose(&pages, &Limits { tokens: 1_000, groups });
+    let found = choose(&pages, &ResidencyLimits { tokens: 1_000, groups });
     assert_eq!(found.fidelities, [Some(Compressed), Some(Compressed), Some(Full), None]);
 }
 
-fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
+fn candidates() -> impl Strategy<Value = Vec<ResidencyCandidate>> {
     let fidelity = || proptest::option::of((0..4_usize).prop_map(|at| Fidelity::ALL[at]));
     let candidate =
         (proptest::array::uniform4(0_u32..80), 1_u32..10_000, 0_u8..3, fidelity(), fidelity())
@@ -96,15 +96,16 @@ fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                 let value = value as f32 / 100.0;
                 let least = least.filter(|_| value < 10.0);
-                Candidate { sizes: sizes(tokens), value, group, least, resident }
+                ResidencyCandidate { sizes: sizes(tokens), value, group, least, resident }
             });
     proptest::collection::vec(candidate, 0..40)
 }
 
-fn limits() -> impl Strategy<Value = Limits> {
+fn limits() -> impl Strategy<Value = ResidencyLimits> {
     let group = || prop_oneof![Just((NO_LIMIT, NO_LIMIT)), (0_u32..2_000, 0_u32..20)];
-    (0_u32..2_000, group(), group(), group())
-        .prop_map(|(tokens, one, two, three)| Limits { tokens, groups: vec![one, two, three] })
+    (0_u32..2_000, group(), group(), group()).prop_map(|(tokens, one, two, three)| {
+        ResidencyLimits { tokens, groups: vec![one, two, three] }
+    })
 }
 
 proptest! {
@@ -142,7 +143,7 @@ proptest! {
 
     #[test]
     fn choosing_again_from_what_was_chosen_changes_nothing(candidates in candidates(), tokens in 0_u32..2_000) {
-        let limits = Limits { tokens, groups: vec![(NO_LIMIT, NO_LIMIT); 3] };
+        let limits = ResidencyLimits { tokens, groups: vec![(NO_LIMIT, NO_LIMIT); 3] };
         let mut settled = candidates;
         let mut found = choose(&settled, &limits);
         for _ in 0..3 {
@@ -163,7 +164,7 @@ proptest! {
         tokens in 60_u32..200,
     ) {
         #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-        let pages: Vec<Candidate> = candidates.into_iter().map(|(mut tokens, value)| {
+        let pages: Vec<ResidencyCandidate> = candidates.into_iter().map(|(mut tokens, value)| {
             tokens.sort_unstable();
             page(tokens, value as f32)
         }).collect();
@@ -177,7 +178,11 @@ proptest! {
 }
 
 /// The most that any choice within a budget is worth.
-fn best(pages: &[Candidate], tokens: u32, worth: &dyn Fn(&[Option<Fidelity>]) -> f32) -> f32 {
+fn best(
+    pages: &[ResidencyCandidate],
+    tokens: u32,
+    worth: &dyn Fn(&[Option<Fidelity>]) -> f32,
+) -> f32 {
     let choices = 5_usize.pow(u32::try_from(pages.len()).unwrap());
     let choice = |mut number: usize| -> Vec<Option<Fidelity>> {
         let mut fidelities = Vec::new();
@@ -196,7 +201,7 @@ fn best(pages: &[Candidate], tokens: u32, worth: &dyn Fn(&[Option<Fidelity>]) ->
 }
 
 /// Looks ahead: it knows which page each of the coming prompts needs, and keeps the pages that are needed most for their tokens.
-fn oracle(pages: &[Candidate], needs: &[usize], tokens: u32) -> usize {
+fn oracle(pages: &[ResidencyCandidate], needs: &[usize], tokens: u32) -> usize {
     let mut counts = vec![0_usize; pages.len()];
     for need in needs {
         counts[*need] += 1;
@@ -219,7 +224,8 @@ fn oracle(pages: &[Candidate], needs: &[usize], tokens: u32) -> usize {
 #[test]
 fn a_policy_that_counts_use_meets_most_of_the_needs_that_one_meets_which_looks_ahead() {
     // Needs of pages fall off as those of words do (Zipf): a few are needed again and again.
-    let pages: Vec<Candidate> = (0..200).map(|at| page([8, 15, 30, 30 + at % 50], 1.0)).collect();
+    let pages: Vec<ResidencyCandidate> =
+        (0..200).map(|at| page([8, 15, 30, 30 + at % 50], 1.0)).collect();
     let mut random = 7_u64;
     let mut next = |below: u64| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

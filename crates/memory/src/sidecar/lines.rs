@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::finding::{Finding, FindingCode};
+use crate::finding::{FindingCode, MemoryFinding};
 use crate::load::is_merge_mark;
 
 /// What a file of JSON Lines holds.
@@ -30,9 +30,9 @@ pub(crate) struct BadLine {
 
 impl BadLine {
     /// The finding that tells of it.
-    pub(crate) fn finding(&self, path: &Path) -> Finding {
+    pub(crate) fn finding(&self, path: &Path) -> MemoryFinding {
         let words = format!("the line {}: it does not count", self.problem);
-        Finding::new(FindingCode::BadLine, words).at(path, Some(self.number))
+        MemoryFinding::new(FindingCode::BadLine, words).at(path, Some(self.number))
     }
 }
 

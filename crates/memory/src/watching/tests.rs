@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::super::checks::Limits;
+use super::super::checks::CheckLimits;
 use super::super::fidelity::Fidelity;
 use super::super::flush::{FlushOptions, flush};
 use super::super::journal::{Draft, JOURNAL_FILE, accept, stage};
@@ -188,7 +188,7 @@ fn what_was_written_or_refused_is_no_flush_miss() {
     for text in ["Editor: vim", "CI: green"] {
         stage(&folder, vec![Draft::entry(Scope::Project, text)], false, Timestamp(0)).unwrap();
     }
-    let limits = Limits { lines: 200, bytes: 8_192 };
+    let limits = CheckLimits { lines: 200, bytes: 8_192 };
     let options = FlushOptions { strict: true, limits, beside: Vec::new() };
     let report = flush(&folder, Scope::Project, &options).unwrap();
     let scope = Scope::Project;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use base::object::Timestamp;
 use memory::Scope;
-use memory::checks::Limits;
+use memory::checks::CheckLimits;
 use memory::flush::{FlushOptions, FlushReport, flush};
 use memory::journal::{Draft, Journal, OperationId, stage};
 use memory::sidecar::MemoryFolder;
@@ -82,7 +82,7 @@ pub(crate) fn remember(folder: &MemoryFolder, text: &str) -> OperationId {
 }
 
 pub(crate) fn options(strict: bool) -> FlushOptions {
-    FlushOptions { strict, limits: Limits { lines: 200, bytes: 8_192 }, beside: Vec::new() }
+    FlushOptions { strict, limits: CheckLimits { lines: 200, bytes: 8_192 }, beside: Vec::new() }
 }
 
 /// How often a text stands as a line of its own entry.

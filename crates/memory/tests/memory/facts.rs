@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use memory::{FACTS_FILE, Imported};
+use memory::{FACTS_FILE, ImportedMemory};
 
 use proptest::prelude::*;
 
@@ -269,7 +269,7 @@ fn two_processes_lose_nothing_of_each_other() {
     other.look();
     let a = id(&one.look(), "A");
     let (scope, file) = (memory::Scope::Project, "MEMORY.md");
-    one.note_origins(&[Imported { scope, file, text: "A: a", origin: "CLAUDE.md:3" }]);
+    one.note_origins(&[ImportedMemory { scope, file, text: "A: a", origin: "CLAUDE.md:3" }]);
     repository.write(MEMORY, "- A: a\n- B: b\n");
     look_after_write(&mut other);
     one.look();

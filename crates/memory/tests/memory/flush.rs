@@ -7,7 +7,7 @@ use std::process::Command;
 use base::object::Timestamp;
 use memory::Scope;
 use memory::flush::{FlushReport, FlushStep, flush, flush_watched};
-use memory::journal::{Author, Draft, Journal, Status, accept, stage, withdraw};
+use memory::journal::{Author, Draft, EntryStatus, Journal, accept, stage, withdraw};
 use memory::sidecar::MemoryFolder;
 
 use crate::desk::{Desk, options, times};
@@ -19,8 +19,8 @@ const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
 fn codes(report: &FlushReport) -> Vec<(String, String)> {
     let outcomes = report.refused.iter().chain(&report.held);
-    let code = |status: &Status| match status {
-        Status::Refused { code, .. } | Status::Held { code, .. } => code.clone(),
+    let code = |status: &EntryStatus| match status {
+        EntryStatus::Refused { code, .. } | EntryStatus::Held { code, .. } => code.clone(),
         other => format!("{other:?}"),
     };
     outcomes.map(|one| (one.operation.draft.text.clone(), code(&one.operation.status))).collect()

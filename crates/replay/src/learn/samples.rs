@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::measure::FIXED_TOKENS;
-use crate::measure::message::{Message, Speaker};
+use crate::measure::message::{MeasuredMessage, Speaker};
 use crate::measure::needed::needed;
 use crate::play::{Playing, play_watched};
 use crate::transcript::Transcript;
@@ -122,10 +122,10 @@ struct Told {
 
 impl Told {
     fn new(messages: &[String]) -> Self {
-        let messages: Vec<Message> =
-            messages.iter().map(|json| Message::parse(json, Counter::Characters)).collect();
+        let messages: Vec<MeasuredMessage> =
+            messages.iter().map(|json| MeasuredMessage::parse(json, Counter::Characters)).collect();
         let places = |speaker| {
-            let of = move |(at, message): (usize, &Message)| {
+            let of = move |(at, message): (usize, &MeasuredMessage)| {
                 (message.speaker() == speaker).then_some(at)
             };
             messages.iter().enumerate().filter_map(of)

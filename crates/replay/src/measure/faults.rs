@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::needs::{Need, Needs};
-use super::request::Request;
+use super::request::MeasuredRequest;
 
 /// Tokens of a call that asks for missing content.
 const ASKING_TOKENS: f64 = 60.0;
@@ -37,7 +37,7 @@ pub struct Fault {
 pub fn fault(
     needs: &Needs,
     call: &[Need],
-    request: &Request,
+    request: &MeasuredRequest,
     (read, write): (f64, f64),
     request_tokens: f64,
     size_tokens: &dyn Fn(usize) -> f64,
@@ -64,9 +64,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::measure::message::Message;
+    use crate::measure::message::MeasuredMessage;
     use crate::measure::needs::NeededLine;
-    use crate::measure::request::{Part, PartChange};
+    use crate::measure::request::{PartChange, RequestPart};
     use context::tokens::Counter;
 
     fn needs(origins: &[usize]) -> Needs {
@@ -85,8 +85,8 @@ mod tests {
 
     fn of(needs: &Needs, call: &[Need], shown: &str) -> Option<Fault> {
         let json = serde_json::json!({ "role": "user", "content": shown }).to_string();
-        let part = Part::given(Message::parse(&json, Counter::Characters), needs);
-        let mut request = Request::new(Counter::Characters, needs);
+        let part = RequestPart::given(MeasuredMessage::parse(&json, Counter::Characters), needs);
+        let mut request = MeasuredRequest::new(Counter::Characters, needs);
         request.apply(vec![PartChange { at: 0, remove: 0, insert: vec![Arc::new(part)] }]);
         let sizes = |at: usize| [500.0, 3_000.0][at];
         fault(needs, call, &request, (0.1, 1.25), 10_000.0, &sizes)

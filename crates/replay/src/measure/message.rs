@@ -29,7 +29,7 @@ pub enum Kind {
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct MeasuredPiece {
     /// What it is.
     pub kind: Kind,
     /// Its text.
@@ -53,7 +53,7 @@ pub enum Speaker {
 
 /// A tool call of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct MeasuredCall {
     /// The provider's ID.
     pub id: String,
     /// Name of the tool.
@@ -64,22 +64,22 @@ pub struct Call {
 
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
+pub struct MeasuredMessage {
     /// Role.
     pub role: String,
     /// Its pieces in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<MeasuredPiece>,
     /// Its size in units of the counter.
     pub units: u64,
     /// Milliseconds since 1970, if known.
     pub timestamp: Option<i64>,
     /// Tool calls that it makes.
-    pub calls: Vec<Call>,
+    pub calls: Vec<MeasuredCall>,
     /// ID of the tool call that it answers.
     pub answers: Option<String>,
 }
 
-impl Message {
+impl MeasuredMessage {
     /// Parses a message; parts of unknown shape are ignored.
     pub fn parse(json: &str, counter: Counter) -> Self {
         let value: Value = serde_json::from_str(json).unwrap_or_default();
@@ -121,7 +121,7 @@ impl Message {
 
     /// Its lines that can be needed: of texts, thinking and string values of arguments, without surrounding white space.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().flat_map(Piece::lines)
+        self.pieces.iter().flat_map(MeasuredPiece::lines)
     }
 
     /// Whether a cache would take both for the same.
@@ -157,7 +157,7 @@ impl Message {
     fn push(&mut self, kind: Kind, text: &str, counter: Counter) {
         let units = if kind == Kind::Image { image_units(counter) } else { counter.units(text) };
         self.units += units;
-        self.pieces.push(Piece { kind, text: text.to_owned(), units, strings: Vec::new() });
+        self.pieces.push(MeasuredPiece { kind, text: text.to_owned(), units, strings: Vec::new() });
     }
 
     fn push_block(&mut self, block: &Value, counter: Counter) {
@@ -174,14 +174,14 @@ impl Message {
                     collect_strings(&args, &mut piece.strings);
                 }
                 let (id, tool) = (text("id").to_owned(), text("name").to_owned());
-                self.calls.push(Call { id, tool, args });
+                self.calls.push(MeasuredCall { id, tool, args });
             }
             _ => {}
         }
     }
 }
 
-impl Piece {
+impl MeasuredPiece {
     /// Its lines that can be needed.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         let own = matches!(self.kind, Kind::Text | Kind::Thinking).then_some(&self.text);
@@ -217,8 +217,8 @@ mod tests {
     use super::*;
     use context::host::HostMessage;
 
-    fn parse(json: &str) -> Message {
-        Message::parse(json, Counter::Characters)
+    fn parse(json: &str) -> MeasuredMessage {
+        MeasuredMessage::parse(json, Counter::Characters)
     }
 
     #[test]
@@ -232,7 +232,11 @@ mod tests {
         ] {
             for counter in [Counter::Characters, Counter::Bundled] {
                 let tokens = HostMessage::parse(json, counter).tokens();
-                assert_eq!(counter.tokens(Message::parse(json, counter).units), tokens, "{json}");
+                assert_eq!(
+                    counter.tokens(MeasuredMessage::parse(json, counter).units),
+                    tokens,
+                    "{json}"
+                );
             }
         }
     }

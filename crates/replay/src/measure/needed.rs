@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::message::{Message, Speaker};
+use super::message::{MeasuredMessage, Speaker};
 use super::needs::Needs;
 use context::deeds;
 
 /// The calls that need each message. That is an output whose lines neither the model nor a person had written before, or an
 /// answer whose words would be lost with its step because neither the fold line nor a person's message holds them.
-pub fn needed(messages: &[Message]) -> HashMap<usize, Vec<usize>> {
+pub fn needed(messages: &[MeasuredMessage]) -> HashMap<usize, Vec<usize>> {
     let needs = Needs::find(messages);
     let mut by_person: HashSet<usize> = HashSet::new();
     let mut found: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -35,7 +35,7 @@ pub fn needed(messages: &[Message]) -> HashMap<usize, Vec<usize>> {
 }
 
 /// Whether the fold line of a step would show this line of its answer.
-fn is_in_line(answer: &Message, line: &str) -> bool {
+fn is_in_line(answer: &MeasuredMessage, line: &str) -> bool {
     answer.calls.iter().any(|call| deeds::brief(&call.tool, &call.args).contains(line))
 }
 
@@ -68,8 +68,8 @@ mod tests {
 
     /// Which messages are needed, and by which calls.
     fn needs(messages: &[Value]) -> Vec<(usize, Vec<usize>)> {
-        let parse = |value: &Value| Message::parse(&value.to_string(), Counter::Characters);
-        let messages: Vec<Message> = messages.iter().map(parse).collect();
+        let parse = |value: &Value| MeasuredMessage::parse(&value.to_string(), Counter::Characters);
+        let messages: Vec<MeasuredMessage> = messages.iter().map(parse).collect();
         let mut found: Vec<_> = needed(&messages).into_iter().collect();
         found.retain(|(_, calls)| !calls.is_empty());
         found.sort();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::message::{Message, Speaker};
+use super::message::{MeasuredMessage, Speaker};
 use base::object::canonical_json;
 
 /// Names of the argument that holds a path, in the order in which they are tried.
@@ -50,7 +50,7 @@ struct Held {
 
 impl Needs {
     /// Finds the needs of a transcript.
-    pub fn find(messages: &[Message]) -> Self {
+    pub fn find(messages: &[MeasuredMessage]) -> Self {
         let origins = origins(messages);
         let mut held: HashMap<&str, Held> = HashMap::new();
         let mut needs = Self::default();
@@ -80,7 +80,7 @@ impl Needs {
         self.by_text.get(text).copied()
     }
 
-    fn of_answer(&mut self, message: &Message, held: &HashMap<&str, Held>) -> Vec<Need> {
+    fn of_answer(&mut self, message: &MeasuredMessage, held: &HashMap<&str, Held>) -> Vec<Need> {
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for line in message.lines().filter(|line| seen.insert(*line)) {
@@ -104,7 +104,7 @@ impl Needs {
 
 /// The origin of each output as a number. Two outputs have the same origin if their calls have the same path argument or, if
 /// there is none, the same arguments. IDs may repeat: the newest call before the output counts.
-fn origins(messages: &[Message]) -> HashMap<usize, usize> {
+fn origins(messages: &[MeasuredMessage]) -> HashMap<usize, usize> {
     let mut asked: HashMap<&str, &Value> = HashMap::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut found = HashMap::new();
@@ -134,8 +134,11 @@ mod tests {
     use super::*;
     use context::tokens::Counter;
 
-    fn messages(values: &[Value]) -> Vec<Message> {
-        values.iter().map(|value| Message::parse(&value.to_string(), Counter::Characters)).collect()
+    fn messages(values: &[Value]) -> Vec<MeasuredMessage> {
+        values
+            .iter()
+            .map(|value| MeasuredMessage::parse(&value.to_string(), Counter::Characters))
+            .collect()
     }
 
     fn says(role: &str, text: &str) -> Value {

@@ -2,21 +2,21 @@
 
 use std::collections::HashSet;
 
-use super::message::{Message, Piece, Speaker};
+use super::message::{MeasuredMessage, MeasuredPiece, Speaker};
 use super::needs::Needs;
-use super::request::{Kinds, Part};
+use super::request::{RequestKinds, RequestPart};
 
-impl Part {
+impl RequestPart {
     /// A message of the transcript as it is.
-    pub fn given(message: Message, needs: &Needs) -> Self {
-        let mut kinds = Kinds::default();
+    pub fn given(message: MeasuredMessage, needs: &Needs) -> Self {
+        let mut kinds = RequestKinds::default();
         *kinds.of(message.speaker()) = message.units;
         Self::new(message, kinds, needs)
     }
 
     /// A message of the transcript with another content. Lines that were in the given message keep their kind; all others
     /// count as reference.
-    pub fn changed(message: Message, given: &Message, needs: &Needs) -> Self {
+    pub fn changed(message: MeasuredMessage, given: &MeasuredMessage, needs: &Needs) -> Self {
         let known: HashSet<&str> =
             given.pieces.iter().flat_map(|piece| piece.text.split('\n')).collect();
         let foreign: u64 = message
@@ -25,29 +25,29 @@ impl Part {
             .filter(|piece| !given.pieces.contains(piece))
             .map(|piece| foreign_units(piece, &known))
             .sum();
-        let mut kinds = Kinds { reference: foreign, ..Kinds::default() };
+        let mut kinds = RequestKinds { reference: foreign, ..RequestKinds::default() };
         *kinds.of(message.speaker()) = message.units - foreign;
         Self::new(message, kinds, needs)
     }
 
     /// A message of ours.
-    pub fn ours(message: Message, needs: &Needs) -> Self {
-        let kinds = Kinds { reference: message.units, ..Kinds::default() };
+    pub fn ours(message: MeasuredMessage, needs: &Needs) -> Self {
+        let kinds = RequestKinds { reference: message.units, ..RequestKinds::default() };
         Self::new(message, kinds, needs)
     }
 
     /// A message of which only the size is known.
-    pub(super) fn unseen(message: Message, kinds: Kinds) -> Self {
+    pub(super) fn unseen(message: MeasuredMessage, kinds: RequestKinds) -> Self {
         Self { number: message.number(), message, kinds, lines: Vec::new() }
     }
 
-    fn new(message: Message, kinds: Kinds, needs: &Needs) -> Self {
+    fn new(message: MeasuredMessage, kinds: RequestKinds, needs: &Needs) -> Self {
         let lines = message.lines().filter_map(|line| needs.line(line)).collect();
         Self { number: message.number(), message, kinds, lines }
     }
 }
 
-impl Kinds {
+impl RequestKinds {
     fn of(&mut self, speaker: Speaker) -> &mut u64 {
         match speaker {
             Speaker::Assistant => &mut self.assistant,
@@ -58,7 +58,7 @@ impl Kinds {
 }
 
 /// Units of a piece's lines that are not among the known ones, by their share of its bytes.
-fn foreign_units(piece: &Piece, known: &HashSet<&str>) -> u64 {
+fn foreign_units(piece: &MeasuredPiece, known: &HashSet<&str>) -> u64 {
     let bytes = |line: &str| line.len() as u64 + 1;
     let all: u64 = piece.text.split('\n').map(bytes).sum();
     let foreign: u64 = piece.text.split('\n').filter(|line| !known.contains(line)).map(bytes).sum();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::message::{Message, Speaker};
-use super::request::{Kinds, Part, PartChange};
+use super::message::{MeasuredMessage, Speaker};
+use super::request::{PartChange, RequestKinds, RequestPart};
 use crate::compaction;
 use context::tokens::Counter;
 use session::SUMMARY_TOKENS;
@@ -39,7 +39,7 @@ impl PlainHost {
     }
 
     /// The next call. `before`: number of messages that precede its answer.
-    pub fn call(&mut self, given: &[Arc<Part>], before: usize) -> PlainCall {
+    pub fn call(&mut self, given: &[Arc<RequestPart>], before: usize) -> PlainCall {
         let sent = usize::from(self.compactions > 0) + self.known - self.start;
         let fresh = given[self.known..before].to_vec();
         self.units += fresh.iter().map(|part| part.message.units).sum::<u64>();
@@ -61,12 +61,12 @@ impl PlainHost {
     }
 
     /// Index of the first message that a compaction keeps, if one is due and drops anything.
-    fn first_kept(&self, given: &[Arc<Part>]) -> Option<usize> {
+    fn first_kept(&self, given: &[Arc<RequestPart>]) -> Option<usize> {
         let units = self.fixed_units + self.units;
         if !compaction::is_due(self.window_tokens?, units, self.counter) {
             return None;
         }
-        let sized = |part: &Arc<Part>| compaction::Sized {
+        let sized = |part: &Arc<RequestPart>| compaction::Sized {
             units: part.message.units,
             is_result: part.message.speaker() == Speaker::Tool,
         };
@@ -75,9 +75,9 @@ impl PlainHost {
     }
 
     /// The summary; only its size is known.
-    fn summary(&self) -> Part {
+    fn summary(&self) -> RequestPart {
         let units = SUMMARY_TOKENS * self.counter.units_per_token();
-        let message = Message {
+        let message = MeasuredMessage {
             // Differs for each compaction, so that no cache holds it.
             role: format!("summary {}", self.compactions),
             pieces: Vec::new(),
@@ -86,7 +86,7 @@ impl PlainHost {
             calls: Vec::new(),
             answers: None,
         };
-        Part::unseen(message, Kinds { user: units, ..Kinds::default() })
+        RequestPart::unseen(message, RequestKinds { user: units, ..RequestKinds::default() })
     }
 }
 
@@ -96,11 +96,11 @@ mod tests {
     use crate::measure::needs::Needs;
 
     /// A message of this many tokens, including its role.
-    fn part(role: &str, tokens: usize) -> Arc<Part> {
+    fn part(role: &str, tokens: usize) -> Arc<RequestPart> {
         let text = "x".repeat(tokens * 4 - role.len());
         let json = serde_json::json!({ "role": role, "content": text }).to_string();
-        let message = Message::parse(&json, Counter::Characters);
-        Arc::new(Part::given(message, &Needs::default()))
+        let message = MeasuredMessage::parse(&json, Counter::Characters);
+        Arc::new(RequestPart::given(message, &Needs::default()))
     }
 
     fn host(window: Option<u64>) -> PlainHost {

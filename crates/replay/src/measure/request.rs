@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
-use super::message::Message;
+use super::message::MeasuredMessage;
 use super::needs::Needs;
 use context::tokens::Counter;
 use session::{Prefix, extended};
 
 /// Kinds of content of a request, besides system prompt and tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kinds {
+pub struct RequestKinds {
     /// What people and the host wrote.
     pub user: u64,
     /// What the model wrote.
@@ -26,13 +26,13 @@ pub struct Kinds {
 
 /// A message of a request.
 #[derive(Debug)]
-pub struct Part {
+pub struct RequestPart {
     /// The message.
-    pub message: Message,
+    pub message: MeasuredMessage,
     /// A number for what is compared of it: role and texts.
     pub number: u64,
     /// Its size by kind of content, in units.
-    pub kinds: Kinds,
+    pub kinds: RequestKinds,
     /// Indexes of its lines that are ever needed, each as often as it occurs.
     pub lines: Vec<usize>,
 }
@@ -54,29 +54,29 @@ pub struct PartChange {
     /// Number of parts to remove there.
     pub remove: usize,
     /// Parts to insert in their place.
-    pub insert: Vec<Arc<Part>>,
+    pub insert: Vec<Arc<RequestPart>>,
 }
 
 /// A request.
 #[derive(Debug)]
-pub struct Request {
+pub struct MeasuredRequest {
     counter: Counter,
-    parts: Vec<Arc<Part>>,
+    parts: Vec<Arc<RequestPart>>,
     /// Units of all parts up to and including each.
     ends: Vec<u64>,
     /// The prefix that ends with each part.
     prefixes: Vec<Prefix>,
-    kinds: Kinds,
+    kinds: RequestKinds,
     /// How often each needed line stands as a line of its own.
     standing: Vec<u32>,
 }
 
-impl Request {
+impl MeasuredRequest {
     /// An empty request.
     pub fn new(counter: Counter, needs: &Needs) -> Self {
         let standing = vec![0; needs.lines.len()];
         let (parts, ends, prefixes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { counter, parts, ends, prefixes, kinds: Kinds::default(), standing }
+        Self { counter, parts, ends, prefixes, kinds: RequestKinds::default(), standing }
     }
 
     /// Units of all messages.
@@ -95,7 +95,7 @@ impl Request {
     }
 
     /// Units by kind of content.
-    pub fn kinds(&self) -> Kinds {
+    pub fn kinds(&self) -> RequestKinds {
         self.kinds
     }
 
@@ -103,7 +103,7 @@ impl Request {
     pub fn apply(&mut self, changes: Vec<PartChange>) -> Shared {
         let first = changes.iter().map(|change| change.at).min().unwrap_or(self.parts.len());
         let first = first.min(self.parts.len());
-        let before: Vec<Arc<Part>> = self.parts[first..].to_vec();
+        let before: Vec<Arc<RequestPart>> = self.parts[first..].to_vec();
         for change in changes {
             let start = change.at.min(self.parts.len());
             let end = (start + change.remove).min(self.parts.len());
@@ -149,8 +149,10 @@ impl Request {
     }
 
     /// What is shared at the front. `before`: the former parts from `first` on.
-    fn shared(&self, first: usize, before: &[Arc<Part>]) -> Shared {
-        let same = |a: &Arc<Part>, b: &Arc<Part>| Arc::ptr_eq(a, b) || a.message.equals(&b.message);
+    fn shared(&self, first: usize, before: &[Arc<RequestPart>]) -> Shared {
+        let same = |a: &Arc<RequestPart>, b: &Arc<RequestPart>| {
+            Arc::ptr_eq(a, b) || a.message.equals(&b.message)
+        };
         let now = &self.parts[first..];
         let kept = before.iter().zip(now).take_while(|(a, b)| same(a, b)).count();
         let whole = (first + kept).checked_sub(1).map_or(0, |last| self.ends[last]);
@@ -161,8 +163,8 @@ impl Request {
         Shared { units: whole + part, grown: kept == before.len() }
     }
 
-    fn count(&mut self, part: &Part, comes: bool) {
-        let Kinds { user, assistant, output, reference } = &mut self.kinds;
+    fn count(&mut self, part: &RequestPart, comes: bool) {
+        let RequestKinds { user, assistant, output, reference } = &mut self.kinds;
         let sums = [
             (user, part.kinds.user),
             (assistant, part.kinds.assistant),
@@ -187,10 +189,10 @@ mod tests {
     use super::*;
 
     /// A tool result; its role takes 10 characters.
-    fn part(text: &str, needs: &Needs) -> Arc<Part> {
+    fn part(text: &str, needs: &Needs) -> Arc<RequestPart> {
         let content = json!([{ "type": "text", "text": text }]);
         let json = json!({ "role": "toolResult", "content": content }).to_string();
-        Arc::new(Part::given(Message::parse(&json, Counter::Characters), needs))
+        Arc::new(RequestPart::given(MeasuredMessage::parse(&json, Counter::Characters), needs))
     }
 
     fn change(at: usize, remove: usize, texts: &[&str], needs: &Needs) -> PartChange {
@@ -201,8 +203,8 @@ mod tests {
     #[test]
     fn a_request_that_grew_shares_all_of_the_one_before() {
         let needs = Needs::default();
-        let mut request = Request::new(Counter::Characters, &needs);
-        let apply = |request: &mut Request, changes| request.apply(changes);
+        let mut request = MeasuredRequest::new(Counter::Characters, &needs);
+        let apply = |request: &mut MeasuredRequest, changes| request.apply(changes);
         assert_eq!(
             apply(&mut request, vec![change(0, 0, &["abc", "de"], &needs)]),
             Shared { units: 0, grown: true }
@@ -216,7 +218,7 @@ mod tests {
     #[test]
     fn a_change_shares_everything_before_the_first_different_character() {
         let needs = Needs::default();
-        let mut request = Request::new(Counter::Characters, &needs);
+        let mut request = MeasuredRequest::new(Counter::Characters, &needs);
         request.apply(vec![change(0, 0, &["abc", "defg", "h"], &needs)]);
         let shared = request.apply(vec![change(1, 1, &["dexx"], &needs)]);
         assert_eq!(shared, Shared { units: 13 + 10 + 2, grown: false });
@@ -232,7 +234,7 @@ mod tests {
         let escaped = r#"let quoted = \"a needed line\"; // \\d"#;
         let answer = json!({ "role": "assistant", "content": line }).to_string();
         let given = json!({ "role": "user", "content": line }).to_string();
-        let parse = |json: &str| Message::parse(json, Counter::Characters);
+        let parse = |json: &str| MeasuredMessage::parse(json, Counter::Characters);
         let needs = Needs::find(&[parse(&given), parse(&answer)]);
         for (text, holds) in [
             (line.to_owned(), true),
@@ -241,7 +243,7 @@ mod tests {
             (format!("{{\"text\":\"{escaped}\\n\"}}"), true),
             (line.replace("needed", ""), false),
         ] {
-            let mut request = Request::new(Counter::Characters, &needs);
+            let mut request = MeasuredRequest::new(Counter::Characters, &needs);
             request.apply(vec![change(0, 0, &["x", &text], &needs)]);
             assert_eq!(request.holds(0, line), holds, "{text}");
             request.apply(vec![change(1, 1, &["y"], &needs)]);
@@ -257,7 +259,7 @@ mod tests {
             edits in proptest::collection::vec((0_usize..8, 0_usize..4, "[ab]{0,4}"), 1..12),
         ) {
             let needs = Needs::default();
-            let mut request = Request::new(Counter::Characters, &needs);
+            let mut request = MeasuredRequest::new(Counter::Characters, &needs);
             let mut texts: Vec<String> = Vec::new();
             for (at, remove, letters) in edits {
                 let at = at.min(texts.len());

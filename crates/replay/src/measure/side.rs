@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults::{Fault, fault};
 use super::needs::{Need, Needs};
-use super::request::{Kinds, Part, PartChange, Request, Shared};
+use super::request::{MeasuredRequest, PartChange, RequestKinds, RequestPart, Shared};
 use config::{Input, Prices};
 use context::tokens::Counter;
 use session::{CacheKey, Caches, CallTime};
@@ -21,7 +21,7 @@ pub struct Terms {
     /// The needs of the transcript.
     pub needs: Needs,
     /// The messages of the transcript.
-    pub given: Vec<Arc<Part>>,
+    pub given: Vec<Arc<RequestPart>>,
 }
 
 /// What is known before a call.
@@ -41,7 +41,7 @@ pub struct Moment<'a> {
 #[derive(Debug)]
 pub struct Side {
     fixed_units: u64,
-    request: Request,
+    request: MeasuredRequest,
     caches: Caches,
 }
 
@@ -64,12 +64,12 @@ pub struct SideCall {
 impl Side {
     /// A side before its first call. `fixed_units`: size of system prompt and tools.
     pub fn new(terms: &Terms, fixed_units: u64) -> Self {
-        let request = Request::new(terms.counter, &terms.needs);
+        let request = MeasuredRequest::new(terms.counter, &terms.needs);
         Self { fixed_units, request, caches: Caches::default() }
     }
 
     /// Units by kind of content.
-    pub fn kinds(&self) -> Kinds {
+    pub fn kinds(&self) -> RequestKinds {
         self.request.kinds()
     }
 

@@ -1,6 +1,6 @@
 //! The README's table: what recorded sessions cost beside the plain host, by window, in the worst of three price tables.
 
-use replay::report::{Report, Sum};
+use replay::report::{BillReport, Sum};
 
 use crate::bound::replaying;
 use crate::recorded::{recordings, replay_all};
@@ -47,7 +47,7 @@ fn recorded_sessions_cost_what_the_table_says() {
         for prices in PRESETS {
             let replaying = replaying(prices, row.window);
             let files = replay_all(&recordings, &replaying);
-            let report = Report::new(files, &replaying, prices.to_owned());
+            let report = BillReport::new(files, &replaying, prices.to_owned());
             println!("{}", described(row.window, prices, &report.sum));
             let over = above_the_window(&report);
             wrong.extend(
@@ -87,7 +87,7 @@ fn broken(row: &Row, sum: &Sum) -> Vec<&'static str> {
 }
 
 /// Whether any request has more tokens than the window.
-fn above_the_window(report: &Report) -> Option<&'static str> {
+fn above_the_window(report: &BillReport) -> Option<&'static str> {
     let window = report.window? as f64;
     let calls = report.files.iter().flat_map(|file| &file.series);
     calls.into_iter().any(|call| call.ours.tokens > window).then_some("requests above the window")

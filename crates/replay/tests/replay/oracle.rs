@@ -9,7 +9,7 @@ use context::tokens::Counter;
 use proptest::prelude::*;
 use replay::measure::{FIXED_TOKENS, Measure, Measuring};
 use replay::options::Replaying;
-use replay::play::{Sent, play_foreseen};
+use replay::play::{PlayedRequest, play_foreseen};
 use replay::run::{foreseen, replay};
 use replay::transcript::Transcript;
 use serde_json::json;
@@ -161,7 +161,7 @@ fn faults(session: &Transcript) -> Vec<Fault> {
         play_foreseen(session, &playing, &mut |played| {
             let sent = played.changes.iter().flat_map(|change| &change.insert);
             let changed = sent.filter_map(|sent| match sent {
-                Sent::Changed { index, .. } => Some(*index as u64),
+                PlayedRequest::Changed { index, .. } => Some(*index as u64),
                 _ => None,
             });
             for index in changed {

@@ -12,7 +12,7 @@ use crate::index::{IndexEntry, SessionIndex, Subject};
 use crate::lines::LineRange;
 use crate::links::Links;
 use crate::message::{MessageKind, ResultFact, Shows};
-use crate::places::Place;
+use crate::places::ChatPlace;
 use crate::sets::{Active, Sets};
 use crate::showings::Showing;
 use crate::{Bill, Chat, ChatMessage};
@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// The packed record of the message at a position of the chat.
-    pub fn place(&self, at: u64) -> Place {
+    pub fn place(&self, at: u64) -> ChatPlace {
         let place = usize::try_from(at).ok().and_then(|at| self.places.get(at));
         place.copied().unwrap_or_default()
     }

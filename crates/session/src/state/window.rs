@@ -5,7 +5,7 @@ use crate::event::Treatment;
 use crate::excerpt::uncut_lines;
 use crate::lines::LineRange;
 use crate::message::{MessageKind, ResultFact, Shows};
-use crate::places::{Place, Role};
+use crate::places::{ChatPlace, Role};
 use crate::showings::Showing;
 
 /// An output of at most this many tokens is never absent, since its reference line says about as much.
@@ -61,9 +61,9 @@ impl Session {
             MessageKind::Other => Role::Other,
         };
         let stands = *self.treatment(at) != Treatment::Reference;
-        let place = Place { step: message.step, role, stands, hidden: self.folds.hide(at) };
+        let place = ChatPlace { step: message.step, role, stands, hidden: self.folds.hide(at) };
         if index >= self.places.len() {
-            self.places.resize(index + 1, Place::default());
+            self.places.resize(index + 1, ChatPlace::default());
         }
         self.places[index] = place;
     }

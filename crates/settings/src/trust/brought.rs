@@ -6,7 +6,7 @@ use std::path::Path;
 
 use base::object::Hash;
 use config::{MEMORY_CONFIG_FILE, SETTINGS_FILE};
-use files::private::{Access, Held, HeldFolder};
+use files::private::{FolderAccess, Held, HeldFolder};
 
 /// Name of the file with the facts of pages, which git has.
 pub const FACTS_FILE: &str = "page-facts.jsonl";
@@ -48,7 +48,7 @@ impl Brought {
 
 fn found_in(project: &Path) -> Vec<(String, Option<Hash>)> {
     let mut files = Vec::new();
-    let Ok(project) = HeldFolder::open(project, Access::Shared) else { return files };
+    let Ok(project) = HeldFolder::open(project, FolderAccess::Shared) else { return files };
     let Some(pi) = opened(&project, ".pi", ".pi", &mut files) else { return files };
     note(&pi, SETTINGS_FILE, SETTINGS_FILE, &mut files);
     let Some(memory) = opened(&pi, "memory", "memory", &mut files) else { return files };

@@ -2,7 +2,7 @@
 
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, TxId, VersionSelector};
 use serde_json::json;
-use source::{FileReading, FileState, Indexed, Latest, Location, index};
+use source::{FileReading, FileState, Indexed, LatestFile, Location, index};
 use store::{Expected, MOVED_FROM, Store};
 
 struct World(Store);
@@ -41,7 +41,8 @@ impl World {
             None => FileState::Missing,
         };
         let location = location(change.path);
-        let latest = self.0.get(&location.id().unwrap(), AsOf::Latest).unwrap().map(Latest::from);
+        let latest =
+            self.0.get(&location.id().unwrap(), AsOf::Latest).unwrap().map(LatestFile::from);
         let found = index(&location, FileReading { state, stamp: None }, latest).unwrap().unwrap();
         let Indexed { envelope, mut payload, .. } = found;
         if let Some(from) = change.from {

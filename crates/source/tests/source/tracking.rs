@@ -9,7 +9,7 @@ use crate::tracked::{FILESYSTEM, PATIENCE, Tracked};
 use base::object::{AsOf, Hash, Timestamp};
 use config::Exclude;
 use source::{
-    FileReading, FileState, Latest, Location, Signal, Tracker, TrackingEvent, TrackingOptions,
+    FileReading, FileState, LatestFile, Location, Signal, Tracker, TrackingEvent, TrackingOptions,
     Watching, canonical_path, index,
 };
 use store::{Expected, Store};
@@ -81,7 +81,7 @@ fn a_look_that_another_process_overtook_is_taken_again() {
             let state = FileState::Text { text: "stale".into(), source_hash: Hash::of("stale") };
             let reading = FileReading { state, stamp: None };
             let latest = theirs.get(&location.id().unwrap(), AsOf::Latest).unwrap();
-            let latest = latest.map(Latest::from);
+            let latest = latest.map(LatestFile::from);
             let found = index(&location, reading, latest).unwrap().unwrap();
             let mut transaction = theirs.begin();
             transaction.put(found.envelope, &found.payload, Expected::Any).unwrap();

@@ -13,7 +13,7 @@ use super::format::{
 };
 use super::prefix::common_items;
 use super::scope::Selection;
-use super::{ExportOptions, Exported, OnProgress, Progress, Scope, Stage};
+use super::{ArchiveScope, ExportOptions, Exported, OnProgress, Progress, Stage};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, TxId, payload_hash};
@@ -148,9 +148,9 @@ impl<'a, W: Write> Export<'a, W> {
 
     fn header(&mut self) -> Result<()> {
         let what = match &self.options.scope {
-            Scope::Everything => ScopeLine::Everything,
-            Scope::Session(id) => ScopeLine::Session { id: id.clone() },
-            Scope::Object(id) => ScopeLine::Object { id: id.clone() },
+            ArchiveScope::Everything => ScopeLine::Everything,
+            ArchiveScope::Session(id) => ScopeLine::Session { id: id.clone() },
+            ArchiveScope::Object(id) => ScopeLine::Object { id: id.clone() },
         };
         self.line(&Header {
             format: FORMAT.to_owned(),

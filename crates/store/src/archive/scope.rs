@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
-use super::Scope;
+use super::ArchiveScope;
 use super::standing::chat_of;
 use crate::{Store, Version};
 use base::error::{Error, Result};
@@ -36,14 +36,14 @@ enum Source {
 impl<'a> Selection<'a> {
     /// # Errors
     /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if a session's ID belongs to another type.
-    pub(super) fn new(store: &'a Store, scope: &Scope) -> Result<Self> {
+    pub(super) fn new(store: &'a Store, scope: &ArchiveScope) -> Result<Self> {
         let source = match scope {
-            Scope::Everything => {
+            ArchiveScope::Everything => {
                 let (end, _) = store.backend().newest()?;
                 Source::Everything { after: TxId(i64::MIN), end, read: VecDeque::new() }
             }
-            Scope::Session(id) => chosen(Sessions::new(store).choose(id)?),
-            Scope::Object(id) => {
+            ArchiveScope::Session(id) => chosen(Sessions::new(store).choose(id)?),
+            ArchiveScope::Object(id) => {
                 store.require(id, AsOf::Latest)?;
                 chosen(store.history(id)?)
             }
@@ -80,7 +80,7 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The versions of a session and of what it refers to, see [`Scope::Session`], in the order in which they were written.
+/// The versions of a session and of what it refers to, see [`ArchiveScope::Session`], in the order in which they were written.
 ///
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT` if the ID is that of another type.

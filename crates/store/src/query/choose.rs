@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Condition, Field, Query, key_of};
+use super::{Condition, Query, QueryField, key_of};
 use crate::Version;
 use base::error::Result;
 use base::object::{FieldPath, FieldStep, Nickname, values_at};
 
 /// A version, and what a query may ask of its object.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct QueryCandidate {
     /// The version.
     pub version: Version,
     /// In order.
@@ -21,7 +21,7 @@ pub struct Candidate {
 impl Query {
     /// Those of the candidates that fulfil the condition, in order, within offset and limit. Derived properties (`tags`,
     /// `front_matter`) count where they are fields of the payload.
-    pub fn choose(&self, candidates: Vec<Candidate>) -> Result<Vec<Version>> {
+    pub fn choose(&self, candidates: Vec<QueryCandidate>) -> Result<Vec<Version>> {
         let mut chosen = Vec::new();
         for candidate in candidates {
             if match &self.condition {
@@ -50,13 +50,13 @@ impl Query {
     }
 
     /// What a candidate is ordered by.
-    fn keys(&self, candidate: &Candidate) -> Result<Vec<Option<Vec<u8>>>> {
+    fn keys(&self, candidate: &QueryCandidate) -> Result<Vec<Option<Vec<u8>>>> {
         let key = |field: &FieldPath| Ok(candidate.values(field)?.first().map(key_of));
         self.order.iter().map(|order| key(&order.field)).collect()
     }
 }
 
-impl Candidate {
+impl QueryCandidate {
     fn fulfils(&self, condition: &Condition) -> Result<bool> {
         Ok(match condition {
             Condition::All(all) => {
@@ -95,27 +95,29 @@ impl Candidate {
             Value::Null => Vec::new(),
             value => within(&value, steps),
         };
-        Ok(match Field::of(path)? {
-            Field::Id => vec![json!(envelope.id)],
-            Field::Kind => vec![json!(envelope.kind)],
-            Field::Source(steps) => optional(json!(envelope.source), &steps),
-            Field::IdentityHash => vec![json!(envelope.identity_hash)],
-            Field::TxId => vec![json!(version.tx_id)],
-            Field::SystemTime => vec![json!(version.system_time)],
-            Field::OriginStore => vec![json!(origin.store_id)],
-            Field::OriginTx => vec![json!(origin.tx_id)],
-            Field::OriginTime => vec![json!(origin.time)],
-            Field::ContentHash => vec![json!(version.content_hash)],
-            Field::SourceHash => optional(json!(version.source_hash), &[]),
-            Field::HasContent => vec![json!(version.content.is_some())],
-            Field::ItemCount => vec![json!(version.item_count)],
-            Field::Redacted(steps) => optional(json!(version.redacted), &steps),
-            Field::Forgotten => vec![json!(self.is_forgotten)],
-            Field::Nickname => self.nicknames.iter().map(|name| json!(name.as_str())).collect(),
-            Field::Additional(steps) => within(&json!(version.additional), &steps),
-            Field::Payload(steps) => within(&json!(version.fields), &steps),
-            Field::Tags(steps) => self.property("tags", &steps),
-            Field::FrontMatter(steps) => self.property("front_matter", &steps),
+        Ok(match QueryField::of(path)? {
+            QueryField::Id => vec![json!(envelope.id)],
+            QueryField::Kind => vec![json!(envelope.kind)],
+            QueryField::Source(steps) => optional(json!(envelope.source), &steps),
+            QueryField::IdentityHash => vec![json!(envelope.identity_hash)],
+            QueryField::TxId => vec![json!(version.tx_id)],
+            QueryField::SystemTime => vec![json!(version.system_time)],
+            QueryField::OriginStore => vec![json!(origin.store_id)],
+            QueryField::OriginTx => vec![json!(origin.tx_id)],
+            QueryField::OriginTime => vec![json!(origin.time)],
+            QueryField::ContentHash => vec![json!(version.content_hash)],
+            QueryField::SourceHash => optional(json!(version.source_hash), &[]),
+            QueryField::HasContent => vec![json!(version.content.is_some())],
+            QueryField::ItemCount => vec![json!(version.item_count)],
+            QueryField::Redacted(steps) => optional(json!(version.redacted), &steps),
+            QueryField::Forgotten => vec![json!(self.is_forgotten)],
+            QueryField::Nickname => {
+                self.nicknames.iter().map(|name| json!(name.as_str())).collect()
+            }
+            QueryField::Additional(steps) => within(&json!(version.additional), &steps),
+            QueryField::Payload(steps) => within(&json!(version.fields), &steps),
+            QueryField::Tags(steps) => self.property("tags", &steps),
+            QueryField::FrontMatter(steps) => self.property("front_matter", &steps),
         })
     }
 

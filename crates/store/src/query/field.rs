@@ -37,7 +37,7 @@ const NAMES: [&str; 22] = [
 
 /// The meaning of a name; the steps lead into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Field {
+pub enum QueryField {
     /// The object's ID.
     Id,
     /// Its type.
@@ -80,7 +80,7 @@ pub enum Field {
     FrontMatter(Vec<FieldStep>),
 }
 
-impl Field {
+impl QueryField {
     /// The meaning of a path.
     ///
     /// # Errors

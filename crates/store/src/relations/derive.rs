@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, slashed};
-use base::markdown::{self, Document, Field, LinkKind, Place};
+use base::markdown::{self, Document, LinkKind, MarkdownField, TextPlace};
 use base::object::item::tool_calls;
 use base::object::{
     Envelope, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Source, StaticReference,
@@ -192,10 +192,10 @@ impl Finder {
         }
     }
 
-    fn written(&mut self, kind: RelationKind, written: Written, place: Place) {
+    fn written(&mut self, kind: RelationKind, written: Written, place: TextPlace) {
         let field = match place.field {
-            Field::Content => "content",
-            Field::FrontMatter => "front_matter",
+            MarkdownField::Content => "content",
+            MarkdownField::FrontMatter => "front_matter",
         };
         let place = RelationPlace {
             field: field.to_owned(),

@@ -31,14 +31,14 @@ const JOINING: &str = "_-./\\:#@$'’~+%&*";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     /// Units of which at least one must occur; 1 to 64.
-    pub wanted: Vec<Unit>,
+    pub wanted: Vec<SearchUnit>,
     /// Units that must not occur.
-    pub excluded: Vec<Unit>,
+    pub excluded: Vec<SearchUnit>,
 }
 
 /// A word, phrase, identifier or prefix. It occurs where any of its phrases does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
+pub struct SearchUnit {
     /// The phrases.
     pub phrases: Vec<Phrase>,
 }
@@ -58,7 +58,7 @@ impl Expression {
     /// # Errors
     /// `INVALID_ARGUMENT` if it has no word to search for.
     pub fn parse(query: &str) -> Result<Self> {
-        let mut wanted: Vec<(Unit, bool)> = Vec::new();
+        let mut wanted: Vec<(SearchUnit, bool)> = Vec::new();
         let mut excluded = Vec::new();
         for piece in pieces(query) {
             let is_stop_word = !piece.quoted && is_stop_word(piece.text);
@@ -156,7 +156,7 @@ fn terms(text: &str) -> Vec<Placed> {
 }
 
 /// One phrase from all words in quotes.
-fn quoted_units(text: &str) -> Vec<Unit> {
+fn quoted_units(text: &str) -> Vec<SearchUnit> {
     let parts: Vec<String> = terms(text)
         .into_iter()
         .filter(|term| term.2 == TermKind::Part)
@@ -166,23 +166,23 @@ fn quoted_units(text: &str) -> Vec<Unit> {
 }
 
 /// A phrase of terms as they stand in a text. A last character that stands alone may be followed by others there.
-fn whole_phrase(mut terms: Vec<String>) -> Option<Unit> {
+fn whole_phrase(mut terms: Vec<String>) -> Option<SearchUnit> {
     let open_end = terms.last().is_some_and(|last| last.chars().all(is_spaceless));
     if open_end && terms.len() > 1 && terms[terms.len() - 2].chars().all(is_spaceless) {
         terms.pop();
-        return Some(Unit { phrases: vec![Phrase::new(terms)] });
+        return Some(SearchUnit { phrases: vec![Phrase::new(terms)] });
     }
     let phrase = Phrase { is_prefix: open_end, terms };
-    (!phrase.terms.is_empty()).then(|| Unit { phrases: vec![phrase] })
+    (!phrase.terms.is_empty()).then(|| SearchUnit { phrases: vec![phrase] })
 }
 
 /// The units of a run without spaces: its identifiers and paths.
-fn plain_units(text: &str) -> Vec<Unit> {
+fn plain_units(text: &str) -> Vec<SearchUnit> {
     let is_break = |character| !is_word_character(character) && !JOINING.contains(character);
     text.split(is_break).flat_map(identifier_units).collect()
 }
 
-fn identifier_units(text: &str) -> Vec<Unit> {
+fn identifier_units(text: &str) -> Vec<SearchUnit> {
     let is_prefix = text.ends_with('*');
     let terms = terms(text);
     let is_spaceless = |term: &Placed| term.0.chars().all(is_spaceless);
@@ -199,7 +199,7 @@ fn identifier_units(text: &str) -> Vec<Unit> {
         let whole = group[0].1.start..group[group.len() - 1].1.end;
         let joined = terms.iter().find(|term| term.2 == TermKind::Joined && term.1 == whole);
         phrases.extend(joined.map(|term| Phrase::new(vec![term.0.clone()])));
-        units.push(Unit { phrases });
+        units.push(SearchUnit { phrases });
     }
     let last = terms.iter().rfind(|term| term.2 == TermKind::Part).filter(|_| is_prefix);
     if let (Some(last), Some(unit)) = (last, units.last_mut()) {
@@ -209,7 +209,7 @@ fn identifier_units(text: &str) -> Vec<Unit> {
 }
 
 /// Turns the last term of a unit into a prefix, which is not stemmed.
-fn open(unit: &mut Unit, beginning: &str) {
+fn open(unit: &mut SearchUnit, beginning: &str) {
     let phrases = &mut unit.phrases;
     let Some(phrase) = phrases.first_mut() else { return };
     let Some(last) = phrase.terms.last_mut() else { return };
@@ -234,14 +234,17 @@ fn open(unit: &mut Unit, beginning: &str) {
 }
 
 /// A run of a script without spaces: a short one is a word, of a long one each pair is wanted for itself.
-fn spaceless_units(group: &[Placed]) -> Vec<Unit> {
+fn spaceless_units(group: &[Placed]) -> Vec<SearchUnit> {
     if group.len() <= SPACELESS_WORD {
         return whole_phrase(group.iter().map(|term| term.0.clone()).collect())
             .into_iter()
             .collect();
     }
     let pairs = &group[..group.len() - 1];
-    pairs.iter().map(|term| Unit { phrases: vec![Phrase::new(vec![term.0.clone()])] }).collect()
+    pairs
+        .iter()
+        .map(|term| SearchUnit { phrases: vec![Phrase::new(vec![term.0.clone()])] })
+        .collect()
 }
 
 #[cfg(test)]
@@ -253,7 +256,7 @@ mod tests {
     /// Units as text: phrases in bars, alternatives joined by `|`, prefixes with `*`, excluded units after `-`.
     fn shown(query: &str) -> String {
         let expression = Expression::parse(query).unwrap();
-        let unit = |unit: &Unit| {
+        let unit = |unit: &SearchUnit| {
             let phrase = |phrase: &Phrase| {
                 format!("{}{}", phrase.terms.join("+"), if phrase.is_prefix { "*" } else { "" })
             };

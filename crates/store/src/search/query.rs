@@ -32,7 +32,7 @@ pub enum FoundIn {
 
 /// One row of the index that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundText {
     /// The object.
     pub id: ObjectId,
     /// Its type.
@@ -51,7 +51,7 @@ pub struct Found {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FoundRows {
     /// The best, best first.
-    pub best: Vec<Found>,
+    pub best: Vec<FoundText>,
     /// Number of rows that were ranked.
     pub total: u64,
     /// Whether all matching rows were ranked. False for a search with only very common words: then the newest rows

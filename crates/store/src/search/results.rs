@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::snippet::snippet;
 use super::texts::Searched;
-use super::{Expression, Found, FoundIn, FoundRows, SearchFilter, SnippetLine};
+use super::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SnippetLine};
 use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType, TxId};
@@ -134,7 +134,7 @@ impl Store {
     }
 
     /// The shortest segment that holds a chat's item that was found.
-    pub fn segment_of(&self, found: &Found) -> Result<Option<ObjectId>> {
+    pub fn segment_of(&self, found: &FoundText) -> Result<Option<ObjectId>> {
         Segments::default().of(self, found)
     }
 
@@ -182,7 +182,7 @@ impl Store {
         Ok(self.upkeep("full-text search")?.search_index())
     }
 
-    fn hit(&self, found: Found, expression: &Expression) -> Result<SearchHit> {
+    fn hit(&self, found: FoundText, expression: &Expression) -> Result<SearchHit> {
         let (name, searched) = match self.searched(&found) {
             // The hit is useful even if its text is damaged; `get` and `doctor` report the damage.
             Err(Error::HashMismatch { .. } | Error::StoreCorrupt { .. }) => Default::default(),
@@ -202,13 +202,13 @@ impl Store {
             }
         }
         let (place, lines) = best.map(|(place, lines)| (place.clone(), lines)).unwrap_or_default();
-        let Found { id, kind, tx_id, part, is_latest, score } = found;
+        let FoundText { id, kind, tx_id, part, is_latest, score } = found;
         let segment = None;
         Ok(SearchHit { id, kind, name, tx_id, part, is_latest, score, place, lines, segment })
     }
 
     /// The name of an object and the texts that a row of the index stands for, read and verified anew.
-    fn searched(&self, found: &Found) -> Result<(Option<String>, Searched)> {
+    fn searched(&self, found: &FoundText) -> Result<(Option<String>, Searched)> {
         let at = AsOf::Tx(found.tx_id);
         let Some(version) = self.get(&found.id, at)? else {
             return Ok((None, Searched::default()));
@@ -251,7 +251,7 @@ struct Segments(HashMap<ObjectId, Vec<(u64, u64, ObjectId)>>);
 
 impl Segments {
     /// The shortest segment that holds a chat's item.
-    fn of(&mut self, store: &Store, found: &Found) -> Result<Option<ObjectId>> {
+    fn of(&mut self, store: &Store, found: &FoundText) -> Result<Option<ObjectId>> {
         let (FoundIn::Item(at), ObjectType::Chat) = (found.part, found.kind) else {
             return Ok(None);
         };

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
 
-use super::expression::{Expression, Unit};
+use super::expression::{Expression, SearchUnit};
 use super::terms::{TermKind, each_term, is_word_character};
 
 /// Most lines of a snippet.
@@ -185,7 +185,7 @@ impl AsRef<str> for Seen {
 fn likely_lines(text: &str, expression: &Expression) -> Vec<Line> {
     let lower = text.to_ascii_lowercase();
     let mut places: Vec<(usize, u64)> = Vec::new();
-    for (unit, Unit { phrases }) in expression.wanted.iter().enumerate() {
+    for (unit, SearchUnit { phrases }) in expression.wanted.iter().enumerate() {
         for first in phrases.iter().filter_map(|phrase| phrase.terms.first()) {
             if !first.is_ascii() {
                 continue;
@@ -261,9 +261,9 @@ fn add_matches(text: &str, part: Range<usize>, expression: &Expression, found: &
 }
 
 /// Adds what ends with the last of the terms seen.
-fn push_found(units: &[Unit], seen: &[Seen], end: usize, found: &mut Vec<Match>) {
+fn push_found(units: &[SearchUnit], seen: &[Seen], end: usize, found: &mut Vec<Match>) {
     let last = seen.len() - 1;
-    for (unit, Unit { phrases }) in units.iter().enumerate() {
+    for (unit, SearchUnit { phrases }) in units.iter().enumerate() {
         for phrase in phrases.iter().filter(|phrase| phrase.ends_at(seen, last)) {
             let start = seen[last + 1 - phrase.terms.len()].start;
             found.push(Match { unit, at: start..end });

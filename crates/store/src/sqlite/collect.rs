@@ -14,7 +14,7 @@ use super::erase::overwriting;
 use super::failure::{self, Failure, Step};
 use super::pack::{self, Pack, Packs};
 use super::{rows, search_index};
-use crate::{Garbage, Part, Size};
+use crate::{Garbage, StorePart, StoreSize};
 use base::object::ObjectType;
 
 /// Contents that no version refers to.
@@ -48,11 +48,11 @@ pub(super) fn collect(connection: &mut Connection, path: &Path) -> Step<Garbage>
 }
 
 /// Counts and measures.
-pub(super) fn size(connection: &Connection, path: &Path) -> Step<Size> {
+pub(super) fn size(connection: &Connection, path: &Path) -> Step<StoreSize> {
     let count = |sql: &str| -> Step<u64> {
         Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
     };
-    let mut size = Size {
+    let mut size = StoreSize {
         forgotten: count("SELECT count(*) FROM object WHERE forgotten")?,
         versions: count("SELECT count(*) FROM version")?,
         items: count("SELECT count(*) FROM item")?,
@@ -60,7 +60,7 @@ pub(super) fn size(connection: &Connection, path: &Path) -> Step<Size> {
         file_bytes: bytes_of(path),
         log_bytes: bytes_of(&log_of(path)),
         free_bytes: free_bytes(connection)?,
-        ..Size::default()
+        ..StoreSize::default()
     };
     let sql = "SELECT type, count(*) FROM object GROUP BY type";
     each(connection, sql, |row| {
@@ -82,12 +82,12 @@ pub(super) fn size(connection: &Connection, path: &Path) -> Step<Size> {
         })?;
     }
     if path == Path::new(IN_MEMORY) {
-        return Ok(Size { free_bytes: 0, ..size });
+        return Ok(StoreSize { free_bytes: 0, ..size });
     }
     let sql = "SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE ORDER BY pgsize DESC, name";
     each(connection, sql, |row| {
         let bytes = row.get::<_, i64>(1)?.unsigned_abs();
-        size.parts.push(Part { name: row.get(0)?, bytes });
+        size.parts.push(StorePart { name: row.get(0)?, bytes });
         Ok(())
     })?;
     Ok(size)

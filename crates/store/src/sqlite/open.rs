@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::aside::{BESIDE, with_suffix};
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::{Journal, locks, lost, query, schema};
+use super::{JournalMode, locks, lost, query, schema};
 use crate::Lost;
 use base::error::{Error, Result};
 use files::{Mounts, private};
@@ -27,7 +27,7 @@ const WAL_LIMIT_BYTES: i64 = 64 << 20;
 pub(super) struct Opened {
     pub writer: Connection,
     pub store_id: String,
-    pub journal: Journal,
+    pub journal: JournalMode,
     /// `None` if it cannot be kept.
     pub mark: Option<Mark>,
     /// Transactions that were found missing just now.
@@ -253,7 +253,7 @@ fn immutable_uri(path: &Path) -> String {
     format!("file:{path}?immutable=1")
 }
 
-fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
+fn set_journal(connection: &Connection, path: &Path) -> Step<JournalMode> {
     // The folder, not the file: where SQLite has the locks of the process, closing the file would drop them.
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let is_remote = folder.is_some_and(|folder| Mounts::read().is_remote(&folder));
@@ -262,7 +262,11 @@ fn set_journal(connection: &Connection, path: &Path) -> Step<Journal> {
         connection.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", WAL_LIMIT_BYTES)?;
-    Ok(if mode.eq_ignore_ascii_case("wal") { Journal::WriteAhead } else { Journal::Rollback })
+    Ok(if mode.eq_ignore_ascii_case("wal") {
+        JournalMode::WriteAhead
+    } else {
+        JournalMode::Rollback
+    })
 }
 
 /// Whether no file can be created beside the store's, found by trying. SQLite only reports that it could not open

@@ -13,7 +13,7 @@ use super::failure::{Failure, Step};
 use super::pack::{self, Packs};
 use super::read::{Point, clip, end_of_prefix};
 use super::rows::{self, VERSION_COLUMNS};
-use crate::query::{Field, FieldPaths, key_of, values_in};
+use crate::query::{FieldPaths, QueryField, key_of, values_in};
 use crate::{Comparison, Condition, Literal, Query, Test, Version};
 use base::error::Error;
 use base::object::{FieldPath, FieldStep};
@@ -87,7 +87,7 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
     }
     sql.push(" ORDER BY ");
     for order in &query.order {
-        sql.order_key(&Field::of(&order.field)?)?;
+        sql.order_key(&QueryField::of(&order.field)?)?;
         sql.push(if order.descending { " DESC NULLS LAST, " } else { " ASC NULLS LAST, " });
     }
     sql.push("o.id LIMIT ");
@@ -114,7 +114,7 @@ pub(super) fn has_field(connection: &Connection, path: &FieldPath) -> Step<bool>
         "SELECT EXISTS (SELECT 1 FROM version AS v JOIN object AS o ON o.object = v.object
               JOIN tx AS t ON t.tx_id = v.tx_id WHERE ",
     );
-    sql.test(&Field::of(path)?, &Test::Exists)?;
+    sql.test(&QueryField::of(path)?, &Test::Exists)?;
     sql.push(" ORDER BY v.version DESC)");
     let parameters: Vec<(&str, &dyn ToSql)> =
         sql.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect();
@@ -167,7 +167,7 @@ impl Sql {
                 Ok(())
             }
             Condition::Test(path, test) => {
-                let field = Field::of(path)?;
+                let field = QueryField::of(path)?;
                 if self.by_index(&field, test) { Ok(()) } else { self.test(&field, test) }
             }
         }
@@ -186,9 +186,9 @@ impl Sql {
         Ok(())
     }
 
-    fn test(&mut self, field: &Field, test: &Test) -> Step<()> {
+    fn test(&mut self, field: &QueryField, test: &Test) -> Step<()> {
         let (column, steps) = column(field);
-        if *field == Field::Nickname {
+        if *field == QueryField::Nickname {
             self.push("EXISTS (SELECT 1 FROM nickname AS n WHERE n.object = o.object AND ");
         }
         self.push(FITS);
@@ -199,18 +199,18 @@ impl Sql {
         self.push(", ");
         self.bind(json(test)?);
         self.push(")");
-        if *field == Field::Nickname {
+        if *field == QueryField::Nickname {
             self.push(")");
         }
         Ok(())
     }
 
-    fn order_key(&mut self, field: &Field) -> Step<()> {
+    fn order_key(&mut self, field: &QueryField) -> Step<()> {
         let (column, steps) = column(field);
         self.push(ORDER_KEY);
         self.push("(");
         self.push(match field {
-            Field::Nickname => {
+            QueryField::Nickname => {
                 "(SELECT min(n.nickname) FROM nickname AS n WHERE n.object = o.object)"
             }
             _ => column,
@@ -222,15 +222,15 @@ impl Sql {
     }
 
     /// Adds a test in a form that an index can answer; false if there is no such form.
-    fn by_index(&mut self, field: &Field, test: &Test) -> bool {
+    fn by_index(&mut self, field: &QueryField, test: &Test) -> bool {
         let column = match field {
-            Field::Id => "o.id",
-            Field::Kind => "o.type",
-            Field::TxId => "v.tx_id",
-            Field::SystemTime => "t.system_time",
+            QueryField::Id => "o.id",
+            QueryField::Kind => "o.type",
+            QueryField::TxId => "v.tx_id",
+            QueryField::SystemTime => "t.system_time",
             _ => return false,
         };
-        let is_text = matches!(field, Field::Id | Field::Kind);
+        let is_text = matches!(field, QueryField::Id | QueryField::Kind);
         match test {
             Test::Compare(comparison, literal) => {
                 let value = match literal {
@@ -253,7 +253,7 @@ impl Sql {
                     Comparison::Greater => " > ",
                     Comparison::AtLeast => " >= ",
                 });
-                let leaves_out_toolcalls = *field == Field::Kind
+                let leaves_out_toolcalls = *field == QueryField::Kind
                     && *comparison == Comparison::Equal
                     && value != SqlValue::from("toolcall".to_owned());
                 self.bind(value);
@@ -280,30 +280,30 @@ impl Sql {
 }
 
 /// Where the values of a field are: a column, and the steps inside where that is JSON.
-fn column(field: &Field) -> (&'static str, Option<&[FieldStep]>) {
+fn column(field: &QueryField) -> (&'static str, Option<&[FieldStep]>) {
     match field {
-        Field::Id => ("o.id", None),
-        Field::Kind => ("o.type", None),
-        Field::Source(steps) => ("o.source", Some(steps)),
-        Field::IdentityHash => ("lower(hex(o.identity_hash))", None),
-        Field::TxId => ("v.tx_id", None),
-        Field::SystemTime => ("t.system_time", None),
-        Field::OriginStore => {
+        QueryField::Id => ("o.id", None),
+        QueryField::Kind => ("o.type", None),
+        QueryField::Source(steps) => ("o.source", Some(steps)),
+        QueryField::IdentityHash => ("lower(hex(o.identity_hash))", None),
+        QueryField::TxId => ("v.tx_id", None),
+        QueryField::SystemTime => ("t.system_time", None),
+        QueryField::OriginStore => {
             ("coalesce(v.origin_store, (SELECT value FROM meta WHERE key = 'store_id'))", None)
         }
-        Field::OriginTx => ("coalesce(v.origin_tx, v.tx_id)", None),
-        Field::OriginTime => ("coalesce(v.origin_time, t.system_time)", None),
-        Field::ContentHash => ("lower(hex(v.content_hash))", None),
-        Field::SourceHash => ("lower(nullif(hex(v.source_hash), ''))", None),
-        Field::HasContent => ("iif(v.content IS NULL, 'false', 'true')", Some(&[])),
-        Field::ItemCount => ("v.item_count", None),
-        Field::Redacted(steps) => ("v.redacted", Some(steps)),
-        Field::Forgotten => ("iif(o.forgotten, 'true', 'false')", Some(&[])),
-        Field::Nickname => ("n.nickname", None),
-        Field::Additional(steps) => ("v.additional", Some(steps)),
-        Field::Payload(steps) => (FIELDS_OF_V, Some(steps)),
-        Field::Tags(steps) => (property!("tags"), Some(steps)),
-        Field::FrontMatter(steps) => (property!("front_matter"), Some(steps)),
+        QueryField::OriginTx => ("coalesce(v.origin_tx, v.tx_id)", None),
+        QueryField::OriginTime => ("coalesce(v.origin_time, t.system_time)", None),
+        QueryField::ContentHash => ("lower(hex(v.content_hash))", None),
+        QueryField::SourceHash => ("lower(nullif(hex(v.source_hash), ''))", None),
+        QueryField::HasContent => ("iif(v.content IS NULL, 'false', 'true')", Some(&[])),
+        QueryField::ItemCount => ("v.item_count", None),
+        QueryField::Redacted(steps) => ("v.redacted", Some(steps)),
+        QueryField::Forgotten => ("iif(o.forgotten, 'true', 'false')", Some(&[])),
+        QueryField::Nickname => ("n.nickname", None),
+        QueryField::Additional(steps) => ("v.additional", Some(steps)),
+        QueryField::Payload(steps) => (FIELDS_OF_V, Some(steps)),
+        QueryField::Tags(steps) => (property!("tags"), Some(steps)),
+        QueryField::FrontMatter(steps) => (property!("front_matter"), Some(steps)),
     }
 }
 

@@ -12,7 +12,7 @@ use super::failure::{Failure, Step};
 use super::search_index::{NICKNAME, Terms, VERSION};
 use super::{SqliteBackend, derived};
 use crate::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
-use crate::{Expression, Found, FoundIn, FoundRows, SearchFilter, SearchIndex};
+use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex};
 use base::error::Result;
 use base::object::{ObjectId, ObjectType, TxId};
 
@@ -177,7 +177,7 @@ impl Search<'_> {
         }
     }
 
-    fn found(&self, row: i64, score: f64) -> Step<Found> {
+    fn found(&self, row: i64, score: f64) -> Step<FoundText> {
         let sql = "SELECT o.id, o.type, CASE r.part WHEN -1 THEN
                        (SELECT max(tx_id) FROM version WHERE object = r.object) ELSE r.tx_id END,
                    r.part, r.latest FROM search_row AS r JOIN object AS o ON o.object = r.object WHERE r.row = ?1";
@@ -195,7 +195,7 @@ impl Search<'_> {
         let (id, kind, tx_id, part, is_latest) = statement.query_row([row], read)?;
         let known = ObjectType::parse(&kind);
         let kind = known.ok_or_else(|| Failure::damaged(format!("`{kind}` is no object type")))?;
-        Ok(Found { id: ObjectId::new(id), kind, tx_id, part, is_latest, score })
+        Ok(FoundText { id: ObjectId::new(id), kind, tx_id, part, is_latest, score })
     }
 }
 

@@ -8,7 +8,7 @@ use base::object::{
     StaticReference, canonical_json,
 };
 use serde_json::{Value, json};
-use store::{Expected, ExportOptions, ImportOptions, Scope, SqliteBackend, Store};
+use store::{ArchiveScope, Expected, ExportOptions, ImportOptions, SqliteBackend, Store};
 
 use crate::world::{World, lines, malformed, sealed};
 
@@ -17,7 +17,8 @@ fn a_store_comes_back_whole_from_its_archive() {
     for here in World::each() {
         let here = here.with_history();
         for compress in [false, true] {
-            let options = ExportOptions { scope: Scope::Everything, redact: false, compress };
+            let options =
+                ExportOptions { scope: ArchiveScope::Everything, redact: false, compress };
             let (archive, exported) = here.export_with(&options);
             assert_eq!(exported.written_bytes, archive.len() as u64);
             assert_eq!(exported.versions, here.versions().len() as u64);
@@ -39,7 +40,7 @@ fn a_store_comes_back_whole_from_its_archive() {
 #[test]
 fn an_empty_store_makes_an_archive_without_versions() {
     for (here, there) in World::each().into_iter().zip(World::each()) {
-        let archive = here.export(Scope::Everything);
+        let archive = here.export(ArchiveScope::Everything);
         assert_eq!(lines(&archive).len(), 2);
         assert_eq!(there.import(&archive).versions, 0);
         assert!(there.versions().is_empty());
@@ -50,7 +51,7 @@ fn an_empty_store_makes_an_archive_without_versions() {
 fn importing_twice_writes_once() {
     let here = World::in_memory().with_history();
     for there in World::each() {
-        let archive = here.export(Scope::Everything);
+        let archive = here.export(ArchiveScope::Everything);
         let first = there.import(&archive);
         let (versions, newest) = (there.versions(), there.store.begin().commit().unwrap());
         let second = there.import(&archive);
@@ -58,7 +59,7 @@ fn importing_twice_writes_once() {
         assert_eq!((second.nicknames, second.put_again, second.left_out), (0, 0, vec![]));
         assert_eq!((there.versions(), there.store.begin().commit().unwrap()), (versions, newest));
         // Nor does a store take in its own.
-        assert_eq!(here.import(&there.export(Scope::Everything)).versions, 0);
+        assert_eq!(here.import(&there.export(ArchiveScope::Everything)).versions, 0);
     }
 }
 
@@ -67,7 +68,7 @@ fn a_reference_resolves_in_the_other_store_and_notices_another_hash() {
     let here = World::in_sqlite().with_history();
     for there in World::each() {
         there.file("/a.rs", "of this store\n");
-        there.import(&here.export(Scope::Everything));
+        there.import(&here.export(ArchiveScope::Everything));
         for version in here.versions() {
             let pinned = Store::static_reference(&version);
             let found = there.store.resolve(&Reference::Static(pinned.clone())).unwrap();
@@ -90,8 +91,8 @@ fn diverged_copies_of_a_store_are_told_apart_by_hashes() {
     let file = a.file("/a", "one way\n");
     b.file("/a", "another way\n");
     assert_eq!(a.store.id(), b.store.id());
-    a.import(&b.export(Scope::Everything));
-    b.import(&a.export(Scope::Everything));
+    a.import(&b.export(ArchiveScope::Everything));
+    b.import(&a.export(ArchiveScope::Everything));
     assert_eq!(a.portable(), b.portable());
     assert_eq!(a.latest(), b.latest());
     assert_eq!(a.portable().len(), 3);
@@ -113,7 +114,7 @@ fn a_document_of_many_megabytes_goes_through() {
     assert!(text.len() > megabytes << 20, "{}", text.len());
     text.truncate(megabytes << 20);
     let file = here.file("/large", &text);
-    let options = ExportOptions { scope: Scope::Everything, redact: false, compress: true };
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: false, compress: true };
     let (archive, _) = here.export_with(&options);
     there.import(&archive);
     let version = there.store.get(&file, AsOf::Latest).unwrap().unwrap();
@@ -131,7 +132,7 @@ fn a_document_of_many_megabytes_goes_through() {
 #[test]
 fn an_archive_that_is_wrong_in_one_line_leaves_nothing_behind() {
     let here = World::in_memory().with_history();
-    let archive = here.export(Scope::Everything);
+    let archive = here.export(ArchiveScope::Everything);
     let all = lines(&archive);
     let number = |kind: &str| {
         1 + all.iter().position(|line| line.contains(&format!(r#"{{"kind":"{kind}""#))).unwrap()
@@ -199,7 +200,7 @@ fn an_archive_that_is_wrong_in_one_line_leaves_nothing_behind() {
     let place = flipped.iter().rposition(|byte| *byte == b'}').unwrap() - 80;
     flipped[place] ^= 1;
     malformed(World::in_memory().try_import(&flipped));
-    let options = ExportOptions { scope: Scope::Everything, redact: false, compress: true };
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: false, compress: true };
     let (compressed, _) = here.export_with(&options);
     let cut = &compressed[..compressed.len() / 2];
     let (_, problem) = malformed(World::in_memory().try_import(cut));
@@ -209,7 +210,7 @@ fn an_archive_that_is_wrong_in_one_line_leaves_nothing_behind() {
 #[test]
 fn fields_and_lines_of_a_later_program_are_passed_over() {
     let here = World::in_memory().with_history();
-    let mut all = lines(&here.export(Scope::Everything));
+    let mut all = lines(&here.export(ArchiveScope::Everything));
     for line in &mut all {
         *line = line.replacen('{', r#"{"later":[1,{"kind":"x"}],"#, 1);
     }
@@ -229,7 +230,7 @@ fn fields_and_lines_of_a_later_program_are_passed_over() {
 fn an_object_of_a_later_type_is_left_out_and_listed() {
     let here = World::in_memory();
     here.file("/a", "text\n");
-    let mut all = lines(&here.export(Scope::Everything));
+    let mut all = lines(&here.export(ArchiveScope::Everything));
     let place = all.iter().position(|line| line.contains(r#""kind":"version""#)).unwrap();
     let mut line: Value = serde_json::from_str(&all[place]).unwrap();
     let identity = canonical_json(&json!({ "id": "p", "type": "page", "source": null })).unwrap();
@@ -256,7 +257,7 @@ fn versions_that_conflict_with_the_store_are_left_out_and_listed() {
         there.name("main", &theirs);
         let other = Envelope::unsourced(ObjectId::new("x"), ObjectType::ChatSegment).unwrap();
         there.put(other, &Payload::default());
-        let imported = there.import(&here.export(Scope::Everything));
+        let imported = there.import(&here.export(ArchiveScope::Everything));
         assert_eq!(imported.versions, 1);
         let left: Vec<_> =
             imported.left_out.iter().map(|l| (l.id.as_str(), l.reason, l.versions)).collect();
@@ -276,7 +277,7 @@ fn a_forgotten_object_is_not_stored_again() {
     there.toolcall("call_0", "of this store", None);
     let file = rusqlite::Connection::open(&path).unwrap();
     file.execute("UPDATE object SET forgotten = 1 WHERE id = 'call_0'", []).unwrap();
-    let imported = there.import(&here.export(Scope::Everything));
+    let imported = there.import(&here.export(ArchiveScope::Everything));
     let left: Vec<_> =
         imported.left_out.iter().map(|l| (l.id.as_str(), l.reason, l.versions)).collect();
     assert_eq!(left, [("call_0", "forgotten", 1)]);
@@ -290,7 +291,7 @@ fn a_store_that_others_write_to_meanwhile_gets_all_of_the_archive() {
     for number in 0..300 {
         here.file(&format!("/{}", number % 7), &format!("{number}\n"));
     }
-    let archive = here.export(Scope::Everything);
+    let archive = here.export(ArchiveScope::Everything);
     let (done, started) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| {
@@ -319,7 +320,7 @@ fn an_import_into_a_store_that_cannot_be_written_can_be_continued_later() {
     let there = World::in_memory();
     let mut stops = |_| Err(Error::Closed { what: "test" });
     let path = std::path::Path::new("-");
-    let archive = here.export(Scope::Everything);
+    let archive = here.export(ArchiveScope::Everything);
     let input = Box::new(&*archive);
     let stopped = there.store.import_archive(input, path, &ImportOptions::default(), &mut stops);
     assert_eq!(stopped.unwrap_err().code(), "CLOSED");
@@ -337,7 +338,7 @@ fn a_version_without_a_list_cannot_follow_one_with_a_list_and_is_listed() {
     let add = vec!["{}".to_owned()];
     transaction.splice(chat, &Payload::default(), 0, add, Expected::Absent).unwrap();
     transaction.commit().unwrap();
-    let imported = there.import(&here.export(Scope::Everything));
+    let imported = there.import(&here.export(ArchiveScope::Everything));
     let left: Vec<_> = imported.left_out.iter().map(|left| left.reason).collect();
     assert_eq!((imported.versions, left), (0, vec!["without_items"]));
 }
@@ -349,7 +350,7 @@ fn an_archive_as_a_file_appears_whole_and_for_its_user_only() {
     let path = folder.path().join("all.jsonl.zst");
     std::fs::write(&path, "what was there").unwrap();
     let compress = ExportOptions::compresses(&path);
-    let options = ExportOptions { scope: Scope::Everything, redact: false, compress };
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: false, compress };
     let mut fails = |_| Err(Error::Closed { what: "test" });
     for number in 0..300 {
         here.file("/a", &format!("{number}\n"));
@@ -377,7 +378,7 @@ fn an_archive_as_a_file_appears_whole_and_for_its_user_only() {
 fn the_time_of_an_origin_is_no_part_of_the_identity() {
     let here = World::in_memory().with_history();
     let there = World::in_sqlite();
-    there.import(&here.export(Scope::Everything));
+    there.import(&here.export(ArchiveScope::Everything));
     for version in here.versions() {
         let mut pinned = Store::static_reference(&version);
         pinned.origin = Origin { time: base::object::Timestamp(-1), ..pinned.origin };
@@ -393,7 +394,7 @@ fn an_archive_takes_the_place_of_a_link_and_leaves_what_it_leads_to() {
     let (path, victim) = (folder.path().join("all.jsonl"), folder.path().join("victim"));
     std::fs::write(&victim, "not ours").unwrap();
     std::os::unix::fs::symlink(&victim, &path).unwrap();
-    let options = ExportOptions { scope: Scope::Everything, redact: false, compress: false };
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: false, compress: false };
     here.store.export_archive_file(&path, &options, &mut |_| Ok(())).unwrap();
     assert_eq!(std::fs::read(&victim).unwrap(), b"not ours");
     assert!(path.symlink_metadata().unwrap().is_file());

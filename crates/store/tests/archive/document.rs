@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use base::object::{AsOf, Nickname, ObjectId};
 use serde_json::Value;
-use store::Scope;
+use store::ArchiveScope;
 
 use crate::world::{World, lines};
 
@@ -30,7 +30,7 @@ fn the_example_in_the_format_document_is_a_valid_archive() {
             chat.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
         assert_eq!((&texts[0]["text"], &texts[1]["text"]), (&"hello".into(), &"good day".into()));
         // What is exported again differs in the header and the last line alone.
-        let again = lines(&there.export(Scope::Everything));
+        let again = lines(&there.export(ArchiveScope::Everything));
         let example = lines(example().as_bytes());
         let middle = |lines: &[String]| lines[1..lines.len() - 1].to_vec();
         assert_eq!(middle(&again).len(), middle(&example).len());
@@ -42,8 +42,8 @@ fn the_document_names_every_kind_and_field() {
     let here = World::in_memory().with_history();
     let there = World::in_memory();
     there.file("/a.rs", "newer\n");
-    there.import(&here.export(Scope::Everything));
-    for line in lines(&there.export(Scope::Everything)) {
+    there.import(&here.export(ArchiveScope::Everything));
+    for line in lines(&there.export(ArchiveScope::Everything)) {
         let line: Value = serde_json::from_str(&line).unwrap();
         let kind = line["kind"].as_str().unwrap();
         assert!(DOCUMENT.contains(&format!("**{kind}**")), "kind {kind}");

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use base::Result;
 use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload};
 use serde_json::json;
-use store::{ExportOptions, ForgetOptions, ImportOptions, Imported, Scope};
+use store::{ArchiveScope, ExportOptions, ForgetOptions, ImportOptions, Imported};
 
 use crate::world::{World, malformed, sealed};
 
@@ -30,7 +30,7 @@ fn a_version_from_the_future_makes_an_archive_invalid() {
         there.file("/a", "now\n");
         there.clock.fetch_add(2 * 60 * 60 * 1_000, Ordering::Relaxed);
         there.file("/a", "later\n");
-        let (line, problem) = malformed(here.try_import(&there.export(Scope::Everything)));
+        let (line, problem) = malformed(here.try_import(&there.export(ArchiveScope::Everything)));
         assert_eq!(line, 5);
         assert!(problem.contains("over an hour after"), "{problem}");
         assert!(here.versions().is_empty());
@@ -44,7 +44,7 @@ fn a_session_that_went_on_in_another_way_becomes_one_of_its_own() {
         here.session("s", &items("call", 31), Some((0, items("message", 40))));
         there.clock.fetch_add(1_000, Ordering::Relaxed);
         there.session("s", &items("other", 13), Some((0, items("text", 14))));
-        let archive = there.export(Scope::Everything);
+        let archive = there.export(ArchiveScope::Everything);
         let imported = here.import(&archive);
         let session = ObjectId::session("s");
         assert_eq!((count(&here, &session), count(&here, &ObjectId::chat("s"))), (31, 40));
@@ -67,7 +67,7 @@ fn a_session_that_went_on_in_another_way_becomes_one_of_its_own() {
         let again = here.import(&archive);
         assert_eq!((again.versions, again.put_again), (0, 0), "{again:?}");
         there.session("s", &items("more", 2), Some((14, items("more", 1))));
-        let continued = here.import(&there.export(Scope::Everything));
+        let continued = here.import(&there.export(ArchiveScope::Everything));
         assert_eq!(continued.parted, imported.parted, "a later archive continues the copy");
         assert_eq!(count(&here, &parted.stored_as), 15);
         assert_eq!(count(&here, &session), 31);
@@ -80,11 +80,11 @@ fn a_session_that_was_continued_elsewhere_is_continued_here() {
     for here in World::each() {
         let there = World::in_memory();
         here.session("s", &items("call", 5), Some((0, items("message", 6))));
-        there.import(&here.export(Scope::Everything));
+        there.import(&here.export(ArchiveScope::Everything));
         // Its clock is behind: a session only grows, so that the longer one is the later one.
         there.clock.store(10, Ordering::Relaxed);
         there.session("s", &items("more", 2), Some((4, items("more", 3))));
-        let imported = here.import(&there.export(Scope::Everything));
+        let imported = here.import(&there.export(ArchiveScope::Everything));
         assert_eq!(
             (count(&here, &ObjectId::session("s")), count(&here, &ObjectId::chat("s"))),
             (7, 7)
@@ -102,11 +102,11 @@ fn what_is_the_latest_version_now_is_reported() {
         let there = World::in_memory();
         let file = here.file("/a", "mine\n");
         here.file("/same", "same\n");
-        there.import(&here.export(Scope::Everything));
+        there.import(&here.export(ArchiveScope::Everything));
         there.clock.fetch_add(1_000, Ordering::Relaxed);
         there.file("/a", "theirs\n");
         there.file("/new", "new\n");
-        let imported = here.import(&there.export(Scope::Everything));
+        let imported = here.import(&there.export(ArchiveScope::Everything));
         let [changed] = imported.changed.as_slice() else { panic!("{imported:?}") };
         assert_eq!((&changed.id, changed.path.as_deref()), (&file, Some("/a")));
         assert_eq!(changed.after.store_id, there.store.id());
@@ -119,11 +119,11 @@ fn a_file_that_this_store_saw_stays_as_it_saw_it_where_that_is_asked_for() {
     for here in World::each() {
         let there = World::in_memory();
         let file = here.file("/a", "mine\n");
-        there.import(&here.export(Scope::Everything));
+        there.import(&here.export(ArchiveScope::Everything));
         there.clock.fetch_add(1_000, Ordering::Relaxed);
         there.file("/a", "theirs\n");
         let new = there.file("/new", "new\n");
-        let archive = there.export(Scope::Everything);
+        let archive = there.export(ArchiveScope::Everything);
         let options = ImportOptions { keeps_files: true, ..ImportOptions::default() };
         for round in 0..2 {
             let imported = import_with(&here, &archive, &options).unwrap();
@@ -153,7 +153,7 @@ fn a_nickname_that_could_be_taken_for_a_file_or_a_handle_is_left_out() {
             transaction.name(Nickname::parse(name).unwrap(), Some(file.clone()));
             transaction.commit().unwrap();
         }
-        let archive = there.export(Scope::Everything);
+        let archive = there.export(ArchiveScope::Everything);
         let imported = here.import(&archive);
         let reasons: Vec<_> = imported.left_out.iter().map(|left| left.reason).collect();
         assert_eq!((imported.nicknames, reasons), (1, vec!["nickname_mistakable"; 4]));
@@ -171,7 +171,7 @@ fn a_nickname_of_what_came_from_elsewhere_answers_to_no_path_that_there_is() {
         transaction.name(Nickname::parse("a.txt").unwrap(), Some(theirs.clone()));
         transaction.commit().unwrap();
         let options = ImportOptions { is_own: true, ..ImportOptions::default() };
-        import_with(&here, &there.export(Scope::Everything), &options).unwrap();
+        import_with(&here, &there.export(ArchiveScope::Everything), &options).unwrap();
         let mine = here.file("/work/a.txt", "mine\n");
         let find =
             |path: Option<&ObjectId>| here.store.find("a.txt", |_| Ok(path.cloned())).unwrap().id;
@@ -196,7 +196,8 @@ fn text_of_an_excluded_file_is_left_out() {
         let file = there.file("/project/a", "text\n");
         let is_excluded = Arc::new(|path: &str| path == "/project/.env");
         let options = ImportOptions { is_excluded, ..ImportOptions::default() };
-        let imported = import_with(&here, &there.export(Scope::Everything), &options).unwrap();
+        let imported =
+            import_with(&here, &there.export(ArchiveScope::Everything), &options).unwrap();
         assert_eq!(imported.left_out[0].reason, "excluded");
         assert_eq!(imported.left_out[0].id, secret);
         assert_eq!(here.store.get(&secret, AsOf::Latest).unwrap(), None);
@@ -205,7 +206,13 @@ fn text_of_an_excluded_file_is_left_out() {
 }
 
 fn redacted(world: &World) -> Vec<u8> {
-    world.export_with(&ExportOptions { scope: Scope::Everything, redact: true, compress: false }).0
+    world
+        .export_with(&ExportOptions {
+            scope: ArchiveScope::Everything,
+            redact: true,
+            compress: false,
+        })
+        .0
 }
 
 #[test]
@@ -220,11 +227,11 @@ fn a_whole_version_takes_the_place_of_a_redacted_one_that_came_first() {
             (here.store.content(&version).unwrap().unwrap(), version.redacted.is_some())
         };
         assert!(content().1 && content().0.contains("[redacted:"), "{:?}", content());
-        let imported = here.import(&there.export(Scope::Everything));
+        let imported = here.import(&there.export(ArchiveScope::Everything));
         assert_eq!((imported.restored, imported.left_out.len()), (1, 0));
         assert_eq!(content(), (text.to_owned(), false));
         here.verify();
-        let again = here.import(&there.export(Scope::Everything));
+        let again = here.import(&there.export(ArchiveScope::Everything));
         assert_eq!((again.restored, again.versions), (0, 0));
     }
 }
@@ -239,7 +246,7 @@ fn what_was_forgotten_here_is_not_made_whole() {
         let other = here.toolcall("call_2", text, None);
         let options = ForgetOptions { dry_run: false, everywhere: true };
         here.store.forget(&other, options).unwrap();
-        let imported = here.import(&there.export(Scope::Everything));
+        let imported = here.import(&there.export(ArchiveScope::Everything));
         assert_eq!(imported.restored, 0, "{imported:?}");
         let version = here.store.get(&ObjectId::new("call_1"), AsOf::Latest).unwrap().unwrap();
         let content = here.store.content(&version).unwrap().unwrap();
@@ -255,15 +262,15 @@ fn a_dry_run_reports_what_an_import_does_and_writes_nothing() {
         here.session("t", &items("call", 3), Some((0, items("message", 3))));
         here.file("/a", "mine\n");
         here.name("taken", &here.file("/b", "b\n"));
-        there.import(&here.export(Scope::Object(here.file("/a", "mine\n"))));
-        there.import(&here.export(Scope::Session(ObjectId::session("t"))));
+        there.import(&here.export(ArchiveScope::Object(here.file("/a", "mine\n"))));
+        there.import(&here.export(ArchiveScope::Session(ObjectId::session("t"))));
         there.clock.fetch_add(1_000, Ordering::Relaxed);
         there.session("s", &items("other", 4), None);
         there.session("t", &items("more", 4), Some((2, items("more", 3))));
         there.file("/a", "theirs\n");
         there.name("taken", &there.file("/c", "c\n"));
         there.name("free", &there.file("/d", "d\n"));
-        let archive = there.export(Scope::Everything);
+        let archive = there.export(ArchiveScope::Everything);
         let before = here.versions();
         let options = ImportOptions { dry_run: true, ..ImportOptions::default() };
         let would = import_with(&here, &archive, &options).unwrap();
@@ -281,7 +288,7 @@ fn integers_that_a_double_cannot_hold_come_through() {
     payload.fields.insert("args".into(), json!({ "id": 12_345_678_901_234_567_890_u64 }));
     let envelope = Envelope::unsourced(ObjectId::new("call_1"), ObjectType::Toolcall).unwrap();
     let id = there.put(envelope, &payload);
-    here.import(&there.export(Scope::Everything));
+    here.import(&there.export(ArchiveScope::Everything));
     let version = here.store.get(&id, AsOf::Latest).unwrap().unwrap();
     assert_eq!(version.fields["args"]["id"], json!(12_345_678_901_234_567_890_u64));
 }
@@ -293,7 +300,7 @@ fn nicknames_are_given_many_in_a_transaction() {
     for number in 0..2_500 {
         there.name(&format!("name{number}"), &file);
     }
-    let archive = there.export(Scope::Everything);
+    let archive = there.export(ArchiveScope::Everything);
     let before = here.clock.load(Ordering::Relaxed);
     let imported = here.import(&archive);
     assert_eq!(imported.nicknames, 2_500);
@@ -308,7 +315,7 @@ fn numbers_at_the_end_of_their_range_are_taken_or_refused_and_no_more() {
     let there = World::in_memory();
     there.file("/a", "one\n");
     there.session("s", &items("call", 3), Some((0, items("message", 4))));
-    let whole = String::from_utf8(there.export(Scope::Everything)).unwrap();
+    let whole = String::from_utf8(there.export(ArchiveScope::Everything)).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
     let numbers = ["9223372036854775807", "-9223372036854775808", "18446744073709551615", "-1"];
     for key in ["tx", "tx_id", "time", "keep", "add", "version"] {

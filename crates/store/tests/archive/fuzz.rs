@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use store::{ExportOptions, Scope};
+use store::{ArchiveScope, ExportOptions};
 
 use crate::world::{World, lines, sealed};
 
@@ -36,10 +36,10 @@ fn damage() -> impl Strategy<Value = Damage> {
 }
 
 static PLAIN: LazyLock<Vec<u8>> =
-    LazyLock::new(|| World::in_memory().with_history().export(Scope::Everything));
+    LazyLock::new(|| World::in_memory().with_history().export(ArchiveScope::Everything));
 
 static COMPRESSED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let options = ExportOptions { scope: Scope::Everything, redact: true, compress: true };
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: true, compress: true };
     World::in_memory().with_history().export_with(&options).0
 });
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use base::object::ObjectId;
 use proptest::prelude::*;
-use store::Scope;
+use store::ArchiveScope;
 
 use crate::world::World;
 
@@ -56,23 +56,23 @@ fn perform(here: &World, there: &World, own: usize, step: &Step, mark: usize) {
             here.session(&format!("s{own}"), &items("event", *events), chat);
         }
         Step::Clock(by) => drop(here.clock.fetch_add(*by, Ordering::Relaxed)),
-        Step::Take => take(here, there, Scope::Everything),
+        Step::Take => take(here, there, ArchiveScope::Everything),
         Step::TakeSession(session) => {
             let id = ObjectId::session(&format!("s{session}"));
             if !there.store.history(&id).unwrap().is_empty() {
-                take(here, there, Scope::Session(id));
+                take(here, there, ArchiveScope::Session(id));
             }
         }
         Step::TakeFile(file) => {
             let files = there.store.list(base::object::ObjectType::File, None, 9).unwrap();
             if let Some(version) = files.get(*file) {
-                take(here, there, Scope::Object(version.envelope.id.clone()));
+                take(here, there, ArchiveScope::Object(version.envelope.id.clone()));
             }
         }
     }
 }
 
-fn take(here: &World, there: &World, scope: Scope) {
+fn take(here: &World, there: &World, scope: ArchiveScope) {
     let archive = there.export(scope);
     let imported = here.import(&archive);
     assert_eq!(imported.left_out, []);
@@ -87,15 +87,15 @@ fn converge(a: &World, b: &World, past: &[Step], steps: &[(bool, Step)]) {
     for (mark, step) in past.iter().enumerate() {
         perform(a, b, mark % 2, step, mark);
     }
-    take(b, a, Scope::Everything);
+    take(b, a, ArchiveScope::Everything);
     for (mark, (is_here, step)) in (1_000..).zip(steps) {
         let (here, there) = if *is_here { (a, b) } else { (b, a) };
         perform(here, there, usize::from(*is_here), step, mark);
     }
-    take(a, b, Scope::Everything);
-    take(b, a, Scope::Everything);
+    take(a, b, ArchiveScope::Everything);
+    take(b, a, ArchiveScope::Everything);
     assert_eq!(a.portable(), b.portable());
-    take(a, b, Scope::Everything);
+    take(a, b, ArchiveScope::Everything);
     assert_eq!(a.latest(), b.latest());
     assert_eq!(a.beside(), b.beside());
 }

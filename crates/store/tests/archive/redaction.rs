@@ -3,7 +3,7 @@
 use base::object::{AsOf, Hash, ObjectId, RedactionReason, Reference};
 use redact::{redact_json, redact_text};
 use serde_json::{Value, json};
-use store::{ExportOptions, Scope, Store};
+use store::{ArchiveScope, ExportOptions, Store};
 
 use crate::world::World;
 use testing::processor_time::spent_on;
@@ -232,7 +232,7 @@ fn recorded_sessions_have_almost_no_false_secrets() {
 }
 
 const REDACTED: ExportOptions =
-    ExportOptions { scope: Scope::Everything, redact: true, compress: false };
+    ExportOptions { scope: ArchiveScope::Everything, redact: true, compress: false };
 
 #[test]
 fn a_redacted_archive_holds_no_secret_and_can_be_checked() {
@@ -269,7 +269,7 @@ fn a_redacted_archive_holds_no_secret_and_can_be_checked() {
             assert!(items[items.len() - 2].redacted.is_some());
             assert_eq!(items.last().unwrap().text, item("end"));
             // Whole versions take the place of redacted ones; items stay as they are.
-            let imported = there.import(&here.export(Scope::Everything));
+            let imported = there.import(&here.export(ArchiveScope::Everything));
             assert_eq!((imported.versions, imported.restored, imported.left_out), (0, 2, vec![]));
             let version = there.store.resolve(&reference).unwrap();
             assert_eq!(there.store.content(&version).unwrap().unwrap(), text);
@@ -289,10 +289,10 @@ fn a_whole_item_stays_when_an_archive_brings_it_redacted() {
     here.session("s", &[item("a")], Some((0, vec![item("a"), item(&secret)])));
     there.import(&here.export_with(&REDACTED).0);
     here.session("s", &[item("b")], Some((2, vec![item("b")])));
-    there.import(&here.export(Scope::Everything));
+    there.import(&here.export(ArchiveScope::Everything));
     there.verify();
     there.session("s", &[item("c")], Some((2, vec![item("c")])));
-    here.import(&there.export(Scope::Everything));
+    here.import(&there.export(ArchiveScope::Everything));
     here.verify();
     assert_eq!(here.latest(), there.latest());
     let shown = |world: &World| {

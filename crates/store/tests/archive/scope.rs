@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::object::{AsOf, Nickname, ObjectId};
 use serde_json::json;
-use store::Scope;
+use store::ArchiveScope;
 
 use crate::world::World;
 
@@ -35,7 +35,8 @@ fn a_session_takes_along_what_it_refers_to_and_nothing_else() {
         here.name("kept", &ObjectId::session("s"));
         here.name("left", &ObjectId::session("other"));
         for there in World::each() {
-            let imported = there.import(&here.export(Scope::Session(ObjectId::session("s"))));
+            let imported =
+                there.import(&here.export(ArchiveScope::Session(ObjectId::session("s"))));
             let expected = [read.to_string(), "call_1".into(), "chat:s".into(), "session:s".into()];
             assert_eq!(ids(&there), BTreeSet::from(expected));
             assert_eq!((imported.versions, imported.nicknames), (4, 1));
@@ -54,7 +55,7 @@ fn an_object_that_is_named_without_a_version_comes_in_its_latest() {
     here.file("/a", "new\n");
     let event = json!({ "event": "x", "file_refs": [file, "unknown"] }).to_string();
     here.session("s", &[event], None);
-    there.import(&here.export(Scope::Session(ObjectId::session("s"))));
+    there.import(&here.export(ArchiveScope::Session(ObjectId::session("s"))));
     let history = there.store.history(&file).unwrap();
     assert_eq!(history.len(), 1);
     assert_eq!(there.store.content(&history[0]).unwrap().as_deref(), Some("new\n"));
@@ -69,7 +70,7 @@ fn a_fork_takes_along_its_parent_up_to_the_fork() {
     here.session("fork", &[event(&here, &before), forked], Some((0, vec!["{\"one\":1}".into()])));
     let after = here.file("/after", "seen by the parent alone\n");
     here.session("parent", &[event(&here, &after)], Some((1, vec!["{\"two\":2}".into()])));
-    there.import(&here.export(Scope::Session(ObjectId::session("fork"))));
+    there.import(&here.export(ArchiveScope::Session(ObjectId::session("fork"))));
     let expected = ["chat:fork", "chat:parent", "session:fork", "session:parent"];
     let mut expected: BTreeSet<String> = expected.map(str::to_owned).into();
     expected.insert(before.to_string());
@@ -84,7 +85,7 @@ fn an_object_comes_with_its_history() {
         let here = here.with_history();
         let there = World::in_memory();
         let file = here.store.find_nickname(&Nickname::parse("main").unwrap()).unwrap().unwrap();
-        let imported = there.import(&here.export(Scope::Object(file.clone())));
+        let imported = there.import(&here.export(ArchiveScope::Object(file.clone())));
         assert_eq!((imported.objects, imported.versions, imported.nicknames), (1, 3, 1));
         assert_eq!(there.store.history(&file).unwrap().len(), 3);
         there.verify();
@@ -100,9 +101,9 @@ fn what_is_not_there_cannot_be_exported() {
         let done = here.store.export_archive(Vec::new(), path, &options, &mut |_| Ok(()));
         done.unwrap_err().code()
     };
-    assert_eq!(code(Scope::Object(ObjectId::new("none"))), "NOT_FOUND");
-    assert_eq!(code(Scope::Session(ObjectId::new("none"))), "NOT_FOUND");
-    assert_eq!(code(Scope::Session(ObjectId::new("call_0"))), "INVALID_ARGUMENT");
-    let both = Scope::of(Some(ObjectId::new("a")), Some(ObjectId::new("b")));
+    assert_eq!(code(ArchiveScope::Object(ObjectId::new("none"))), "NOT_FOUND");
+    assert_eq!(code(ArchiveScope::Session(ObjectId::new("none"))), "NOT_FOUND");
+    assert_eq!(code(ArchiveScope::Session(ObjectId::new("call_0"))), "INVALID_ARGUMENT");
+    let both = ArchiveScope::of(Some(ObjectId::new("a")), Some(ObjectId::new("b")));
     assert_eq!(both.unwrap_err().code(), "INVALID_ARGUMENT");
 }

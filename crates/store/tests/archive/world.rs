@@ -12,7 +12,7 @@ use base::object::{
 use base::{Error, Result};
 use serde_json::json;
 use store::{
-    Expected, ExportOptions, Exported, ImportOptions, Imported, Scope, SqliteBackend, Store,
+    ArchiveScope, Expected, ExportOptions, Exported, ImportOptions, Imported, SqliteBackend, Store,
     Version,
 };
 use tempfile::TempDir;
@@ -129,7 +129,7 @@ impl World {
         self
     }
 
-    pub(crate) fn export(&self, scope: Scope) -> Vec<u8> {
+    pub(crate) fn export(&self, scope: ArchiveScope) -> Vec<u8> {
         self.export_with(&ExportOptions { scope, redact: false, compress: false }).0
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base::object::{AsOf, FieldChange, ObjectId, ObjectType, Source, VersionSelector};
 use serde_json::json;
-use source::{Location, Namespace, Place};
+use source::{Location, Namespace, PathPlace};
 use store::{DEFAULT_DIFF_CONTEXT, Expected, NewVersion, Store, Version};
 
 fn memory() -> Store {
@@ -37,8 +37,8 @@ fn file(store: &Store, path: &str, text: &str) -> Version {
     store.write(version).unwrap().1
 }
 
-fn place() -> Place {
-    Place { files: Namespace::here("fs"), cwd: "/project".into() }
+fn place() -> PathPlace {
+    PathPlace { files: Namespace::here("fs"), cwd: "/project".into() }
 }
 
 fn found(store: &Store, name: &str) -> String {

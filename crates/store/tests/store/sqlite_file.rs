@@ -9,7 +9,7 @@ use std::time::Duration;
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload};
 use base::{Error, Result};
 use rusqlite::Connection;
-use store::{Expected, Journal, SqliteBackend, Store};
+use store::{Expected, JournalMode, SqliteBackend, Store};
 use tempfile::TempDir;
 
 use testing::child::only;
@@ -87,7 +87,7 @@ fn only_its_user_may_read_what_is_made() {
 #[test]
 fn a_local_store_uses_a_write_ahead_log() {
     let (_folder, path) = place();
-    assert_eq!(SqliteBackend::open(&path).unwrap().journal(), Journal::WriteAhead);
+    assert_eq!(SqliteBackend::open(&path).unwrap().journal(), JournalMode::WriteAhead);
     assert_eq!(open(&path).unwrap().notice(), None);
 }
 

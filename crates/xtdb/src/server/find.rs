@@ -10,7 +10,7 @@ use super::documents;
 use base::error::Result;
 use base::object::Room;
 use base::object::{FieldPath, Nickname, ObjectId, ObjectType, TxId};
-use store::query::{Candidate, Field, FieldPaths};
+use store::query::{FieldPaths, QueryCandidate, QueryField};
 use store::{Comparison, Condition, Literal, Query, Test, Version};
 
 /// Versions read at once where all have to be looked at.
@@ -91,17 +91,18 @@ impl XtdbBackend {
             clauses.narrow(condition)?;
         }
         let ids = self.ids(&clauses.text(), &clauses.values, at)?;
-        let names = |field: &Field| {
-            query.fields().into_iter().any(|path| Field::of(path).as_ref().ok() == Some(field))
+        let names = |field: &QueryField| {
+            query.fields().into_iter().any(|path| QueryField::of(path).as_ref().ok() == Some(field))
         };
-        let (asks_nickname, asks_forgotten) = (names(&Field::Nickname), names(&Field::Forgotten));
+        let (asks_nickname, asks_forgotten) =
+            (names(&QueryField::Nickname), names(&QueryField::Forgotten));
         let forgotten = if asks_forgotten { self.forgotten(at)? } else { Vec::new() };
         let mut candidates = Vec::new();
         for version in self.versions(&ids, at)? {
             let id = &version.envelope.id;
             let nicknames = if asks_nickname { self.nicknames_of(id)? } else { Vec::new() };
             let is_forgotten = forgotten.contains(id);
-            candidates.push(Candidate { version, nicknames, is_forgotten });
+            candidates.push(QueryCandidate { version, nicknames, is_forgotten });
         }
         query.choose(candidates)
     }
@@ -111,11 +112,11 @@ impl XtdbBackend {
         loop {
             let logged = self.logged(after, VERSIONS_AT_ONCE)?;
             for version in logged.versions {
-                let nicknames = match Field::of(path)? {
-                    Field::Nickname => self.nicknames_of(&version.envelope.id)?,
+                let nicknames = match QueryField::of(path)? {
+                    QueryField::Nickname => self.nicknames_of(&version.envelope.id)?,
                     _ => Vec::new(),
                 };
-                if (Candidate { version, nicknames, is_forgotten: false }).has(path)? {
+                if (QueryCandidate { version, nicknames, is_forgotten: false }).has(path)? {
                     return Ok(true);
                 }
             }
@@ -162,11 +163,11 @@ impl Clauses {
                     Literal::Bool(value) => json!(value),
                     _ => return Ok(()),
                 };
-                let attribute = match (Field::of(path)?, path.steps()) {
-                    (Field::Kind, _) => Some("type".to_owned()),
-                    (Field::ContentHash, _) => Some("content_hash".to_owned()),
-                    (Field::SourceHash, _) => Some("source_hash".to_owned()),
-                    (Field::Payload(steps), _) => match &steps[..] {
+                let attribute = match (QueryField::of(path)?, path.steps()) {
+                    (QueryField::Kind, _) => Some("type".to_owned()),
+                    (QueryField::ContentHash, _) => Some("content_hash".to_owned()),
+                    (QueryField::SourceHash, _) => Some("source_hash".to_owned()),
+                    (QueryField::Payload(steps), _) => match &steps[..] {
                         [base::object::FieldStep::Key(name)] => documents::asked(name, &value),
                         _ => None,
                     },

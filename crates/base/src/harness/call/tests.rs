@@ -97,7 +97,7 @@ fn commands_are_found_in_every_shape() {
 
 #[test]
 fn the_files_of_a_call_are_found_in_the_arguments_of_every_harness() {
-    use Access::{Edit, Read, Write};
+    use FileAccess::{Edit, Read, Write};
     let patch =
         "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Add File: b\n+z\n*** End Patch";
     for (tool, args, expected) in [

@@ -137,9 +137,9 @@ fn enters_and_leaves_are_paired() {
     let depth = |line: &str| {
         script(line).iter().fold(0, |depth: i64, step| {
             let depth = match step {
-                Step::Enter => depth + 1,
-                Step::Leave => depth - 1,
-                Step::Run(_) => depth,
+                ShellStep::Enter => depth + 1,
+                ShellStep::Leave => depth - 1,
+                ShellStep::Run(_) => depth,
             };
             assert!(depth >= 0, "{line}");
             depth

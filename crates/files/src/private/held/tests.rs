@@ -7,7 +7,7 @@ use super::*;
 
 fn held() -> (tempfile::TempDir, HeldFolder) {
     let folder = tempfile::tempdir().unwrap();
-    let held = HeldFolder::open(folder.path(), Access::Shared).unwrap();
+    let held = HeldFolder::open(folder.path(), FolderAccess::Shared).unwrap();
     (folder, held)
 }
 
@@ -83,7 +83,7 @@ fn a_folder_that_is_held_stays_the_one_that_was_opened() {
 #[test]
 fn nobody_else_may_change_what_is_made() {
     let (folder, held) = held();
-    let private = HeldFolder::open(folder.path(), Access::Private).unwrap();
+    let private = HeldFolder::open(folder.path(), FolderAccess::Private).unwrap();
     fs::write(folder.path().join("open"), "x").unwrap();
     fs::set_permissions(folder.path().join("open"), fs::Permissions::from_mode(0o666)).unwrap();
     held.write("open", b"y").unwrap();

@@ -13,7 +13,7 @@ use store::Store;
 
 /// Tokens of a request by kind of content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kinds {
+pub struct TimelineKinds {
     /// System prompt and tools.
     pub prompt: u64,
     /// What a person wrote, and the host: summaries, roles that are not known.
@@ -30,7 +30,7 @@ pub struct Kinds {
     pub references: u64,
 }
 
-impl Kinds {
+impl TimelineKinds {
     pub(super) fn add(&mut self, other: &Self) {
         self.each(other, |sum, tokens| *sum += tokens);
     }
@@ -52,7 +52,7 @@ impl Kinds {
 /// A slot of a request, counted.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
-    pub(super) kinds: Kinds,
+    pub(super) kinds: TimelineKinds,
     /// The objects that it shows, and how.
     pub(super) shows: Vec<(ObjectId, Way)>,
     /// Its lines, if it is the metadata pool.
@@ -100,7 +100,7 @@ impl<'a> Counting<'a> {
                 let pool = pool_lines(slot, pool);
                 let references = self.of_text(&pool.join("\n"));
                 Ok(Counted {
-                    kinds: Kinds { references, ..Kinds::default() },
+                    kinds: TimelineKinds { references, ..TimelineKinds::default() },
                     pool,
                     ..Counted::default()
                 })
@@ -108,7 +108,10 @@ impl<'a> Counting<'a> {
             SlotRecord::Active { active, version, .. } => self.of_active(active, version),
             SlotRecord::Message { message, .. } => {
                 let notes = self.of_message(message);
-                Ok(Counted { kinds: Kinds { notes, ..Kinds::default() }, ..Counted::default() })
+                Ok(Counted {
+                    kinds: TimelineKinds { notes, ..TimelineKinds::default() },
+                    ..Counted::default()
+                })
             }
         }
     }
@@ -128,7 +131,7 @@ impl<'a> Counting<'a> {
         let notes = added.iter().map(|note| self.counter.count(note)).sum::<u64>().min(whole);
         let tokens = whole - notes;
         let references = folded.map_or(0, |lines| self.counter.count(lines));
-        let mut kinds = Kinds { notes, references, ..Kinds::default() };
+        let mut kinds = TimelineKinds { notes, references, ..TimelineKinds::default() };
         let mut shows = Vec::new();
         match &message.kind {
             MessageKind::User | MessageKind::Other => kinds.person = tokens,
@@ -162,9 +165,9 @@ impl<'a> Counting<'a> {
         let text = text_of(self.store, &version, None)?.unwrap_or_default();
         let tokens = self.of_text(&text);
         let kinds = if version.envelope.kind == ObjectType::File {
-            Kinds { files: tokens, ..Kinds::default() }
+            TimelineKinds { files: tokens, ..TimelineKinds::default() }
         } else {
-            Kinds { outputs: tokens, ..Kinds::default() }
+            TimelineKinds { outputs: tokens, ..TimelineKinds::default() }
         };
         Ok(Counted { kinds, shows: vec![(object.clone(), Way::Given)], ..Counted::default() })
     }
