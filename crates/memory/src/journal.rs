@@ -216,7 +216,7 @@ impl Journal {
             }
             Record::Accept { id } => self.settle(id, EntryStatus::Staged),
             Record::Hold { id, code, reason } => {
-                self.settle(id, EntryStatus::Held { code, reason })
+                self.settle(id, EntryStatus::Held { code, reason });
             }
             Record::Refuse { id, code, reason } => {
                 self.settle(id, EntryStatus::Refused { code, reason });

@@ -1,6 +1,7 @@
 //! What the tests of several crates share. Must not be a dependency of anything but tests.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+#![expect(clippy::new_without_default, reason = "what they make is of the machine")]
 #![expect(clippy::missing_panics_doc, reason = "they all do")]
 #![expect(missing_docs, reason = "nobody but tests reads it")]
 
