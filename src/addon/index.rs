@@ -39,7 +39,7 @@ pub struct IndexedFile {
     /// Transaction of its latest version.
     pub tx_id: i64,
     /// Why the version has no content; null if it has one.
-    #[napi(ts_type = "\"binary\" | \"too_large\" | \"excluded\" | \"deleted\" | null")]
+    #[napi(ts_type = "\"binary\" | \"too_large\" | \"excluded\" | \"deleted\"")]
     pub no_content: Option<String>,
 }
 

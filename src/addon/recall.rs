@@ -58,7 +58,7 @@ pub struct RecallProblem {
 #[napi(object, use_nullable = true)]
 pub struct RecallHit {
     /// Whose memory it is; null for a message.
-    #[napi(ts_type = "MemoryScope | null")]
+    #[napi(ts_type = "MemoryScope")]
     pub scope: Option<String>,
     /// Path in the scope's folder, with `/`; null for a message.
     pub file: Option<String>,

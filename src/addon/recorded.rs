@@ -99,7 +99,7 @@ pub struct MessageAbout {
     /// Lines that stand for folded steps and were added to it.
     pub folds: Vec<FoldAbout>,
     /// Why the store does not hold the message as it went out; null if it does.
-    #[napi(ts_type = "\"excluded\" | \"forgotten\" | \"redacted\" | null")]
+    #[napi(ts_type = "\"excluded\" | \"forgotten\" | \"redacted\"")]
     pub withheld: Option<String>,
     /// For a withheld message, the SHA-256 of its JSON as it went out, if that is known.
     pub digest: Option<String>,

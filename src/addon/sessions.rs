@@ -42,7 +42,7 @@ pub struct SessionInfo {
     /// ID of the session whose chat it began with; null if it began empty.
     pub parent_id: Option<String>,
     /// How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to the parent.
-    #[napi(ts_type = "\"forked\" | \"parted\" | null")]
+    #[napi(ts_type = "\"forked\" | \"parted\"")]
     pub origin: Option<String>,
     /// ID of its chat.
     pub chat_id: String,

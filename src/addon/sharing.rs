@@ -17,8 +17,7 @@ use super::version::count;
 use base::error::{Error, Result};
 use base::object::Timestamp;
 use base::path::absolute_path;
-use config::Settings;
-use config::XtdbOptions;
+use config::{Settings, XtdbOptions};
 use store::{Progress, Stage};
 use xtdb::{Sharing, SharingOptions};
 

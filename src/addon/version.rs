@@ -43,7 +43,7 @@ pub struct Version {
     /// SHA-256 of each additional content, by name.
     pub additional: HashMap<String, String>,
     /// Why text was removed from the version after it was written; null if none was.
-    #[napi(ts_type = "\"secret\" | \"forgotten\" | null")]
+    #[napi(ts_type = "\"secret\" | \"forgotten\"")]
     pub redacted: Option<String>,
     /// The object's nicknames.
     pub nicknames: Vec<String>,

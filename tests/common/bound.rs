@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use config::Prices;
-use config::{Layout, Settings};
+use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use replay::measure::faults::Fault;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};

@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::prices::PriceSetting;
 use super::refusal::{reading_problem, shown};
-use crate::xtdb_url_problem;
-use crate::{Exclude, MountMapping};
+use crate::{Exclude, MountMapping, xtdb_url_problem};
 use base::error::Error;
 
 /// What a setting's value must be.

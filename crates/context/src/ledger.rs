@@ -5,8 +5,7 @@
 
 use super::window::Marks;
 use base::object::Hash;
-use config::scaled;
-use config::{Prices, Settings};
+use config::{Prices, Settings, scaled};
 use session::{
     BillTerms, CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix,
     PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit, plain_tokens,

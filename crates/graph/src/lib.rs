@@ -2,7 +2,7 @@
 //!
 //! Reads the store only; the caller looks at the real filesystem. Must not write. Must not return more than was asked
 //! for: relations are metadata, and only [`Graph::expand`] reads contents. Answers have a fixed order, which depends
-//! on the store alone.
+//! on the store alone. Read [`Graph`] first.
 
 mod expand;
 mod fields;

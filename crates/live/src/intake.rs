@@ -1,6 +1,6 @@
 //! What comes in: the host's list is matched with the chat, new messages join it, and tool results become toolcall objects.
 //!
-//! Must not commit. How a result is shown is decided in the layer `context`; this records it.
+//! Must not commit. How a result is shown is decided in the crate `context`; this records it.
 
 mod compacted;
 mod describe;

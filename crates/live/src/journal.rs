@@ -1,7 +1,7 @@
 //! The journal of a session: its state, what waits to be stored, and storing it in one transaction that is durable when it
 //! returns.
 //!
-//! The only part of this layer that writes the store. What is staged counts already: reads of the latest version of an object
+//! The only part of this crate that writes the store. What is staged counts already: reads of the latest version of an object
 //! see it. After a failed commit the state is in doubt and must be read again with [`Journal::reload`], so a failed call never
 //! leaves half of itself. Must not look at files, nor decide what the model sees.
 

@@ -1,13 +1,13 @@
 //! A session at work: takes the host's messages and tool events, looks at files, stores, and says what goes out.
 //!
-//! The only layer with effects between the host and the store. Decisions are made by the pure layers `session` and `context`.
-//! Must not know JavaScript or SQL, nor decide what the model sees.
+//! The only crate with effects between the host and the store. Decisions are made by the pure crates `session` and `context`.
+//! Must not know JavaScript or SQL, nor decide what the model sees. Read `session/call.rs` first: a call in five stages.
 //!
 //! - `session`: opens a session and runs a call in five stages;
 //! - `intake`: matches the host's list with the chat and takes in what is new;
 //! - `workspace`: the files of a session; the only part that looks at the disk;
 //! - `request`: what went out, and laying out what goes out next;
-//! - `tools`: what the context tools and the help around `write` and `edit` do;
+//! - `model_tools`: the tools as the model has them; `tools`: what they and the help around `write` and `edit` do;
 //! - `journal`: the state, what waits to be stored, and storing it; the only part that writes the store;
 //! - `recorded`: sessions and calls as the store holds them.
 

@@ -1,6 +1,6 @@
 //! The files of a session: where they are, and what became of them since the model saw them.
 //!
-//! The only part of this layer that looks at files. It records what it finds in the journal, and never commits. Must not decide
+//! The only part of this crate that looks at files. It records what it finds in the journal, and never commits. Must not decide
 //! what the model sees.
 
 mod check;

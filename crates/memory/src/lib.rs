@@ -1,5 +1,6 @@
 //! Memory that survives sessions: Markdown that people own, in a folder of the user and one of each project. It becomes pages, of which
-//! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store.
+//! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store. Read
+//! [`Memory`] first, then `scope` and `load`: whose memory it is and how it is read.
 
 pub mod block;
 pub mod capture;

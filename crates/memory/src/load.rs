@@ -12,8 +12,7 @@ use super::scope::{ARCHIVE_FOLDER, Folders, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use base::markdown::{self, FrontMatter, Link, Resolution, VaultIndex};
-use base::object::FileStamp;
-use base::object::Hash;
+use base::object::{FileStamp, Hash};
 use files::private;
 use source::{FileState, read_file};
 

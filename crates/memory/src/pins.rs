@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::citations::{Cite, names_file};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
-use base::object::FileStamp;
-use base::object::Hash;
+use base::object::{FileStamp, Hash};
 use base::path::absolute_path;
 use config::Exclude;
 use source::{FileState, read_file};

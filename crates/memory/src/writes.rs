@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::capture;
 use super::checks::{CheckLimits, check_entry, check_file, page_of};
 use super::finding::MemoryFinding;
 use super::flush::{FlushOptions, FlushReport, flush};
-use super::guard;
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::keeping::ImportedMemory;
@@ -19,7 +17,7 @@ use super::page::Page;
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
-use super::{LOOK, Look, Memory};
+use super::{LOOK, Look, Memory, capture, guard};
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
 

@@ -3,7 +3,7 @@
 //! A rule (`rules.txt`) describes a provider's form of keys, or a place where secrets occur (`Authorization: Bearer`,
 //! `password=`, a URL). In such a place a value counts only if it is not a word, path or placeholder, so ordinary code, hashes and
 //! IDs stay as they are. Secrets in other forms and places are missed, and a secret found in one place is looked for elsewhere only in
-//! a whole document, see [`redact_document`].
+//! a whole document, see [`redact_document`]. Read [`redact_text`] first.
 
 mod checks;
 mod json;

@@ -8,8 +8,7 @@ use flate2::write::GzEncoder;
 
 use super::play::{PlayedChange, PlayedRequest};
 use base::error::{Error, Result};
-use files::Output;
-use files::private;
+use files::{Output, private};
 
 /// A dump that is being written.
 #[derive(Debug)]

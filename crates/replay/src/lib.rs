@@ -3,7 +3,7 @@
 //!
 //! Reads nothing of this machine but the transcript and snapshots that come with it, and writes nothing but dumps and a scratch
 //! folder for the transcript's files, which goes away. Must not decide how a request looks; that is the
-//! session's task. docs/policy.md explains the figures.
+//! session's task. docs/policy.md explains the figures. Read `play` first, then `measure`.
 
 pub mod compaction;
 pub mod dump;

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use super::play::Playing;
-use config::Prices;
-use config::{Layout, PriceSetting, PriceTable, Settings};
+use config::{Layout, PriceSetting, PriceTable, Prices, Settings};
 use context::tokens::Counter;
 
 /// How transcripts are replayed.

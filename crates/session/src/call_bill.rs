@@ -4,8 +4,7 @@
 
 use super::call_note::{CallNote, PlainCompaction, PriceNote};
 use super::record::CallRecord;
-use config::Prices;
-use config::{Charge, Input, scaled};
+use config::{Charge, Input, Prices, scaled};
 
 /// Tokens of the summary that replaces what the plain host compacts away.
 pub const SUMMARY_TOKENS: u64 = 2_000;

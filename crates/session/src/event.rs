@@ -9,8 +9,7 @@ use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
 use super::{is_false, is_zero};
-use base::object::FileStamp;
-use base::object::{Hash, ObjectId, Timestamp};
+use base::object::{FileStamp, Hash, ObjectId, Timestamp};
 
 /// One thing that happened to a session. Events are stored in the order in which they happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]

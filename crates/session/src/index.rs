@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::message::Shows;
-use base::object::FileStamp;
-use base::object::{Handle, HandleKind, Hash, ObjectId};
+use base::object::{FileStamp, Handle, HandleKind, Hash, ObjectId};
 
 /// What an index entry is.
 #[derive(Debug, Clone, PartialEq)]

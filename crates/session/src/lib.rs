@@ -1,7 +1,8 @@
 //! The session as a state machine: chat, session index, metadata pool, active and pinned set, handles, treatments.
 //!
 //! Every change is an [`Event`]; the state is the fold of its events and nothing else. A restart that reads the events
-//! again therefore has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format.
+//! again therefore has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format. Read [`Event`] first,
+//! then [`Session`].
 
 mod absence;
 mod bill;

@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use super::batch::{Batch, IndexedFile, Look};
 use super::file::{FileState, read_file};
-use super::indexing;
 use super::walk::{self, Met, WalkOptions, WalkProblem};
-use super::{Location, Namespace, canonical_path};
+use super::{Location, Namespace, canonical_path, indexing};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, ObjectType, Source};
 use config::Exclude;

@@ -12,8 +12,9 @@ mod samples;
 use std::path::Path;
 use std::time::Duration;
 
-use base::object::ObjectType;
-use base::object::{AsOf, Envelope, Hash, ObjectId, Payload, Source, TxId, file_fields};
+use base::object::{
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Source, TxId, file_fields,
+};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::json;

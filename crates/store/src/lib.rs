@@ -1,6 +1,8 @@
 //! Versioned objects on a backend: the [`Backend`] contract and the typed [`Store`] front.
 //!
-//! Only backends know SQL or HTTP. Only `forget` and `gc`, which a person runs, change or remove what is stored.
+//! Only the backend in `sqlite` knows SQL; the one that knows HTTP is the crate `xtdb`. Only `forget` and `gc`, which a person runs, change
+//! or remove what is stored. Must not know a session: what its items hold is for `base::object::item` to say. Read [`Backend`] first, then
+//! [`Store`].
 
 pub mod archive;
 mod backend;

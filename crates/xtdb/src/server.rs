@@ -29,9 +29,8 @@ use self::documents::{FORMAT, STORE};
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
 pub(crate) use self::logged::Logged;
 use base::error::{Error, Result};
-use base::object::Room;
 use base::object::{
-    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Room, Timestamp, TxId,
 };
 use config::XtdbOptions;
 use store::{Backend, Item, Op, PlacedItem, Query, Receipt, Store, Version};

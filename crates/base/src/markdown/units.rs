@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::front_matter;
 use super::lines::Lines;
-use super::opaque;
+use super::{front_matter, opaque};
 
 /// What a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

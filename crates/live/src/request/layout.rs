@@ -1,7 +1,7 @@
 //! Lays out the next request: the slots of the messages that changed, an epoch where one starts, and the edits that lead from
 //! the last request to this one.
 //!
-//! Which epoch starts and how a message is shown is decided in the layer `context`; this hands it what it needs and records
+//! Which epoch starts and how a message is shown is decided in the crate `context`; this hands it what it needs and records
 //! what it decided.
 
 use std::borrow::Cow;

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use super::LiveSession;
-use crate::intake::{Ingest, Taken};
+use crate::intake::{Ingest, Taken, restore_wholes};
 use crate::journal::Activity;
 use crate::request::{Growth, LayOut, ListTail, NextRequest, changed_since_last, coming};
 use crate::workspace::TrackerReport;
@@ -32,12 +32,8 @@ impl LiveSession {
     /// stored and the host's own messages should go out.
     pub fn transform(&mut self, list: &HostList<'_>, call: &CallInfo) -> Result<Transformed> {
         let _bounded = self.bounded();
-        let HostList { since, skip, .. } = *list;
-        let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
-        if since.is_none() && self.request.view().call().is_some() {
-            // The edits have to start from an empty request.
-            self.journal.doubt();
-        }
+        let skip = list.skip;
+        let mut messages = self.parse_list(list)?;
         // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
         if let Err(error) =
             self.hear().and_then(|()| self.restore_and_withhold(skip, &mut messages))
@@ -51,10 +47,7 @@ impl LiveSession {
             if live.journal.has_refused() {
                 live.restore_and_withhold(skip, &mut messages.borrow_mut())?;
             }
-            // The view is empty after an error, after a restart, and when this session parted from another process. It is
-            // ahead of the caller where an answer got lost.
-            let view = live.request.view();
-            if since != view.call() || skip > view.of_host() {
+            if live.holds_another(list) {
                 return Ok(Transformed::Resend);
             }
             let kept_from = call.kept_from();
@@ -72,6 +65,32 @@ impl LiveSession {
             notices.splice(0..0, std::mem::take(&mut self.waiting));
         }
         result
+    }
+
+    /// The messages that the host hands over. Where it knows of no request, the edits have to start from an empty one.
+    pub(super) fn parse_list(&mut self, list: &HostList<'_>) -> Result<Vec<HostMessage>> {
+        let messages = HostMessage::parse_list(list.messages, self.options.counter)?;
+        if list.since.is_none() && self.request.view().call().is_some() {
+            self.journal.doubt();
+        }
+        Ok(messages)
+    }
+
+    /// Whether the session holds another request than the host names. It holds none after an error, after a restart, and when it parted
+    /// from another process; it is ahead of the host where an answer got lost.
+    pub(super) fn holds_another(&self, list: &HostList<'_>) -> bool {
+        let view = self.request.view();
+        list.since != view.call() || list.skip > view.of_host()
+    }
+
+    /// Nothing below sees text that is not to be stored, nor words of ours in the place of what the store has.
+    pub(super) fn restore_and_withhold(
+        &self,
+        skip: usize,
+        messages: &mut [HostMessage],
+    ) -> Result<()> {
+        restore_wholes(&self.journal, messages)?;
+        self.withhold(skip, messages)
     }
 
     /// The stages after *hear*, as one work that is done anew where another process was faster.

@@ -6,12 +6,11 @@ use crate::journal::Activity;
 use crate::request::{ListTail, coming};
 use base::error::Result;
 use config::scaled;
-use context::deeds;
-use context::forms;
 use context::host::HostMessage;
 use context::host_compaction::{
     self, CompactionAnswer, HostCompaction, Leaves, Reason, WindowRoom, is_ours,
 };
+use context::{deeds, forms};
 use session::MessageKind;
 
 /// Number of newest results of which a summary says what they did.

@@ -1,4 +1,4 @@
-//! What a session does for memory, which is a layer above: it says when a new system prompt costs nothing, and carries changes to the
+//! What a session does for memory, which is a crate above: it says when a new system prompt costs nothing, and carries changes to the
 //! model until then. Must not know pages.
 
 use super::LiveSession;

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::LiveSession;
 use crate::HostList;
-use crate::intake::restore_wholes;
 use crate::request::ListTail;
 use crate::workspace::FinishedToolCall;
 use base::error::Result;
@@ -55,13 +54,9 @@ impl LiveSession {
         message: &str,
     ) -> Result<RunningShown> {
         let _bounded = self.bounded();
-        let HostList { since, skip, .. } = *list;
-        let mut messages = HostMessage::parse_list(list.messages, self.options.counter)?;
-        if since.is_none() && self.request.view().call().is_some() {
-            self.journal.doubt();
-        }
+        let mut messages = self.parse_list(list)?;
         self.reload_if_in_doubt()?;
-        if since != self.request.view().call() || skip > self.request.view().of_host() {
+        if self.holds_another(list) {
             return Ok(RunningShown::Resend);
         }
         let message = HostMessage::parse(message, self.options.counter);
@@ -73,9 +68,9 @@ impl LiveSession {
             text: message.text().into_owned(),
         })?;
         messages.push(message);
-        self.restore_and_withhold(skip, &mut messages)?;
-        let (list, result) = messages.split_at(messages.len() - 1);
-        let list = ListTail { skip, messages: list, kept_from: 0 };
+        self.restore_and_withhold(list.skip, &mut messages)?;
+        let (before, result) = messages.split_at(messages.len() - 1);
+        let list = ListTail { skip: list.skip, messages: before, kept_from: 0 };
         self.durably(|live| {
             live.take_unseen(&list)?;
             let content = live.ingest().show(&result[0])?;
@@ -126,15 +121,5 @@ impl LiveSession {
         let known = window[place..].iter().zip(messages);
         let known = known.take_while(|(at, message)| is(**at, message)).count();
         (place + known, known)
-    }
-
-    /// Nothing below sees text that is not to be stored, nor words of ours in the place of what the store has.
-    pub(super) fn restore_and_withhold(
-        &self,
-        skip: usize,
-        messages: &mut [HostMessage],
-    ) -> Result<()> {
-        restore_wholes(&self.journal, messages)?;
-        self.withhold(skip, messages)
     }
 }

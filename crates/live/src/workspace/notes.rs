@@ -12,9 +12,8 @@ use crate::journal::Journal;
 use base::error::{Error, Result};
 use base::object::{Handle, Hash, ObjectId, quote, unified_diff};
 use config::Layout;
-use context::forms;
 use context::log_layout::Texts;
-use context::tokens;
+use context::{forms, tokens};
 use session::{LineMap, Subject};
 
 /// Lines of difference that a note shows of one file.

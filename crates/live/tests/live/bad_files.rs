@@ -13,8 +13,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use base::object::{AsOf, quote};
-use config::Exclude;
-use config::Settings;
+use config::{Exclude, Settings};
 use context::tokens::Counter;
 use live::model_tools::Tool;
 use live::{

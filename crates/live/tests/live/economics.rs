@@ -5,8 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use config::Prices;
-use config::{PriceSetting, PriceTable, Settings};
+use config::{PriceSetting, PriceTable, Prices, Settings};
 
 use crate::script::{Op, World, script};
 use testing::cases::config;

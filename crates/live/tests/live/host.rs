@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use base::error::Result;
 use base::object::Timestamp;
-use config::scaled;
-use config::{Layout, PriceSetting, Settings};
+use config::{Layout, PriceSetting, Settings, scaled};
 use context::host::HostMessage;
 use context::host_compaction::{CompactionAnswer, HostCompaction, Reason};
 use context::tokens::Counter;

@@ -4,8 +4,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
-use config::MountMapping;
-use config::Settings;
+use config::{MountMapping, Settings};
 use live::{CheckProgress, Files, LiveSession, Notice, OpenSession, Wanted};
 use serde_json::json;
 use source::read_file;

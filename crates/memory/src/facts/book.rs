@@ -12,8 +12,7 @@ use crate::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use crate::sidecar::{MemoryFolder, finding_of};
 use crate::warning::Warning;
 use base::error::{Error, Result};
-use base::object::FileStamp;
-use base::object::Timestamp;
+use base::object::{FileStamp, Timestamp};
 use source::{self};
 
 /// Days for which the facts of a page stay that is no longer found: it may come back, in another file or with another branch.

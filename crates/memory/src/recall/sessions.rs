@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::corpus::Corpus;
-use super::dates;
 use super::passages::Passage;
 use super::ranking::rank;
-use super::{RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason};
+use super::{RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason, dates};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
 use store::{Expression, FoundIn, FoundText, SearchFilter, SnippetLine, Store, snippet};

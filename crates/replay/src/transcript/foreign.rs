@@ -3,9 +3,8 @@
 
 use std::cell::Cell;
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;

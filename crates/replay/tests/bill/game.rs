@@ -7,8 +7,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use config::{Input, Prices};
-use config::{PriceSetting, PriceTable, Settings};
+use config::{Input, PriceSetting, PriceTable, Prices, Settings};
 use context::host::HostMessage;
 use context::tokens::Counter;
 use context::view::{Inserted, apply_edits, read_edits};

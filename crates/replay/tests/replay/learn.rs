@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use base::error::Error;
-use config::Prices;
-use config::{Layout, Settings};
+use config::{Layout, Prices, Settings};
 use context::hazard::{Caution, Hazards, OutputFeatures};
 use context::tokens::Counter;
 use replay::learn::{Learned, Samples};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use config::Prices;
-use config::{Layout, Settings};
+use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use proptest::prelude::*;
 use replay::measure::{FIXED_TOKENS, Measure, Measuring};

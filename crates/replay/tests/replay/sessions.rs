@@ -4,8 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use base::object::{AsOf, ObjectId};
-use config::Prices;
-use config::{Layout, Settings};
+use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use flate2::read::MultiGzDecoder;
 use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};

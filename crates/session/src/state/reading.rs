@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::Asked;
-use super::{Effect, Sent, Session};
+use super::{Asked, Effect, Sent, Session};
 use crate::absence::Amount;
 use crate::event::{Fold, Opened, Treatment};
 use crate::folds::{self, Folds};

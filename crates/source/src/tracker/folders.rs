@@ -11,8 +11,7 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use super::look::{FolderIdentity, identity};
 use super::round::{FolderState, FolderTask};
 use super::{PollReason, TrackerOptions, Watching};
-use files::Mounts;
-use files::looks;
+use files::{Mounts, looks};
 
 /// How many times to re-watch at once a folder that is replaced while it is being watched; after that the next sweep
 /// does it.

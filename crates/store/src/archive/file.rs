@@ -6,8 +6,7 @@ use std::path::Path;
 use super::{ExportOptions, Exported, ImportOptions, Imported, OnProgress};
 use crate::Store;
 use base::error::{Error, Result};
-use files::Output;
-use files::private;
+use files::{Output, private};
 
 /// Stands for standard output or input instead of a path.
 const STANDARD: &str = "-";

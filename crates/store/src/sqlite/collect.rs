@@ -9,11 +9,10 @@ use rusqlite::{Connection, Row, TransactionBehavior, named_params};
 
 use zstd::zstd_safe;
 
-use super::IN_MEMORY;
 use super::erase::overwriting;
 use super::failure::{self, Failure, Step};
 use super::pack::{self, Pack, Packs};
-use super::{rows, search_index};
+use super::{IN_MEMORY, rows, search_index};
 use crate::{Garbage, StorePart, StoreSize};
 use base::object::ObjectType;
 

@@ -8,11 +8,10 @@ use rusqlite::{
     Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params,
 };
 
-use super::SqliteBackend;
 use super::failure::{self, Failure, Step};
 use super::pack::Packs;
-use super::read;
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
+use super::{SqliteBackend, read};
 use crate::Version;
 use base::error::Result;
 use base::object::{Hash, ObjectId};

@@ -7,10 +7,9 @@
 //! by which [`lock_alone`] finds out whether a store is in use.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use sha2::{Digest, Sha256};
 

@@ -2,11 +2,10 @@
 
 use rusqlite::{Connection, Row, named_params};
 
-use super::SqliteBackend;
 use super::failure::{Failure, Step};
 use super::read::{self, Point};
-use super::relation_data;
 use super::relation_index::{Data, Relations};
+use super::{SqliteBackend, relation_data};
 use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, TxId};

@@ -40,8 +40,7 @@ pub(crate) use self::types::{
 };
 use super::edn;
 use base::error::{Error, Result};
-use base::object::Room;
-use base::object::Timestamp;
+use base::object::{Room, Timestamp};
 
 /// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
 /// one that gave the transaction its time.

@@ -20,10 +20,9 @@ use serde_json::{Map, Value, json};
 
 use super::client::{Document, Tx};
 use base::error::{Error, Result};
-use base::object::Room;
 use base::object::{
     Envelope, Hash, Nickname, ObjectId, ObjectType, Origin, Payload, Redaction, RedactionReason,
-    Source, TxId,
+    Room, Source, TxId,
 };
 use store::{Item, Put, Version, rules};
 

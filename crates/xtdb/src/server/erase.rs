@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::XtdbBackend;
 use super::client::At;
-use super::documents;
 use super::plan::Change;
+use super::{XtdbBackend, documents};
 use base::error::Result;
-use base::object::Room;
-use base::object::{Hash, ObjectId, ObjectType};
+use base::object::{Hash, ObjectId, ObjectType, Room};
 use store::Version;
 
 /// Documents erased in one transaction.

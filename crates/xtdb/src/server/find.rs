@@ -4,12 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::XtdbBackend;
 use super::client::At;
-use super::documents;
+use super::{XtdbBackend, documents};
 use base::error::Result;
-use base::object::Room;
-use base::object::{FieldPath, Nickname, ObjectId, ObjectType, TxId};
+use base::object::{FieldPath, Nickname, ObjectId, ObjectType, Room, TxId};
 use store::query::{FieldPaths, QueryCandidate, QueryField};
 use store::{Comparison, Condition, Literal, Query, Test, Version};
 

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::XtdbBackend;
 use super::client::{LoggedOp, LoggedTx};
-use super::documents;
+use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
-use base::object::Room;
-use base::object::{Hash, ObjectId, TxId};
+use base::object::{Hash, ObjectId, Room, TxId};
 use store::Version;
 
 /// Bytes of memory after which a part of the log ends.

@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::XtdbBackend;
 use super::client::{At, Document, TxOp};
-use super::documents;
+use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
-use base::object::Room;
-use base::object::{Hash, Nickname, ObjectId, Origin, RunningHash, TxId};
+use base::object::{Hash, Nickname, ObjectId, Origin, Room, RunningHash, TxId};
 use store::{Expected, Op, Outcome, Put, rules};
 
 /// One change of the database, or what the others depend on.

@@ -10,8 +10,7 @@ use super::XtdbBackend;
 use super::client::{At, Document, Tx};
 use super::documents::{self, FORGOTTEN, KEPT};
 use base::error::{Error, Result};
-use base::object::Room;
-use base::object::{AsOf, Hash, ObjectId, Origin, Timestamp, TxId};
+use base::object::{AsOf, Hash, ObjectId, Origin, Room, Timestamp, TxId};
 use store::{Item, PlacedItem, Version};
 
 /// Documents asked about in one query.

@@ -11,13 +11,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::XtdbBackend;
 use super::client::{At, Document, SubmitError, TxOp};
-use super::documents;
 use super::plan::{Change, Planned, Planner, number};
+use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
-use base::object::Room;
-use base::object::{Timestamp, TxId};
+use base::object::{Room, Timestamp, TxId};
 use store::{Op, Outcome, Receipt, rules};
 
 /// How often a transaction is planned again because others changed what it depends on.

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use base::object::ObjectId;
-use config::MountMapping;
-use config::Settings;
+use config::{MountMapping, Settings};
 use context::tokens::Counter;
 use live::{CallInfo, Files, FinishedToolCall, HostList, LiveSession, OpenSession};
 use serde_json::json;

@@ -18,8 +18,7 @@ use super::failure::{self, Again, Failure};
 use super::reply::Reply;
 use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use base::error::Error;
-use base::object::Room;
-use base::object::Timestamp;
+use base::object::{Room, Timestamp};
 
 /// The content hash of a version that is deleted.
 const DELETED: &str = "0000000000000000000000000000000000000000";

@@ -10,14 +10,13 @@ use reqwest::{Client, Method, Response, Url};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::ClientOptions;
 use super::body::{Body, chunk};
 use super::failure::{self, Again, Failure};
 use super::limits::{Limits, MAX_ERROR, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
-use super::tls;
 use super::token::Token;
+use super::{ClientOptions, tls};
 use base::error::{Error, Result};
 use config::{address_without_secret, server_address};
 

@@ -13,12 +13,11 @@ use serde_json::value::RawValue;
 use tokio::time::sleep;
 
 use super::super::edn;
-use super::answers;
 use super::body::Body;
 use super::failure::{self, Again, Failure};
 use super::http::{Http, Notation, Request, wait};
 use super::runtime::Runtime;
-use super::{LoggedTx, Tx};
+use super::{LoggedTx, Tx, answers};
 use base::error::Result;
 use base::object::Room;
 
