@@ -5,7 +5,7 @@ use context::ledger::{KEPT_TOKENS, RESERVED_TOKENS};
 use context::tokens::Counter;
 use session::SUMMARY_COST;
 
-/// A message of the list to be compacted.
+/// A message of the list to compact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sized {
     /// Its size in units of the counter.
@@ -14,7 +14,7 @@ pub struct Sized {
     pub is_result: bool,
 }
 
-/// Whether a request of this size, system prompt and tools included, has to be compacted.
+/// Whether a request of this size, including system prompt and tools, must be compacted.
 pub fn is_due(window_tokens: u64, request_units: u64, counter: Counter) -> bool {
     let limit = window_tokens.saturating_sub(RESERVED_TOKENS);
     request_units > limit * counter.units_per_token()

@@ -1,4 +1,5 @@
-//! Writes the requests: one line `{"call":N,"messages":[…]}` for each call, gzipped, so that anyone can price them.
+//! Writes the requests as gzipped lines, `{"call":N,"messages":[…]}` per call, so that anyone can
+//! price them.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,22 +11,22 @@ use super::play::{PlayedChange, PlayedRequest};
 use base::error::{Error, Result};
 use files::{Output, private};
 
-/// A dump that is being written.
+/// A dump being written.
 #[derive(Debug)]
 pub struct Dump {
     path: PathBuf,
     out: GzEncoder<BufWriter<Output>>,
-    /// The request as it was last sent.
+    /// The request as last sent.
     messages: Vec<PlayedRequest>,
 }
 
 impl Dump {
-    /// Begins `<name>.jsonl.gz` in a folder, for its user only. A missing folder is created; an existing file is replaced once this one
-    /// is finished.
+    /// Begins `<name>.jsonl.gz` in a folder, for its user only. A missing folder is created; an
+    /// existing file is replaced once this one is finished.
     ///
     /// # Errors
-    /// `FILE` if it cannot be created, or if the name, which a stranger may have chosen, leads out of the folder; as
-    /// [`Output::create`].
+    /// `FILE` if it cannot be created, or if the name, which a stranger may have chosen, leads out
+    /// of the folder; as [`Output::create`].
     pub fn create(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(format!("{name}.jsonl.gz"));
         if name.contains(['/', '\\', '\0']) {
@@ -38,7 +39,7 @@ impl Dump {
         Ok(Self { path, out, messages: Vec::new() })
     }
 
-    /// Writes the next call. `given`: the messages of the transcript.
+    /// Writes the next call. `given`: the transcript's messages.
     ///
     /// # Errors
     /// `FILE` if it cannot be written.

@@ -1,8 +1,9 @@
-//! Tells a played session what a live one knows besides its messages: which calls ended, and the files as they were then.
+//! Gives a played session what a live one knows besides its messages: which calls ended, and the
+//! files as they were at that time.
 //!
-//! A file's text is what a whole `read` shows, what a `write` says, and what an edit makes of a known text; with snapshots of
-//! the working folder (see `snapshots`) it is what they hold. Of any other file nothing is laid, and a call that would need it is counted. Must
-//! not decide how a message is shown.
+//! A file's text comes from a whole `read`, a `write`, or an edit of a known text; with snapshots
+//! of the working folder (see `snapshots`) it comes from those. No other file is created, and a
+//! call that would need one is counted. Must not decide how a message is shown.
 
 mod snapshots;
 
@@ -22,22 +23,22 @@ use live::model_tools::Tool;
 use live::{FinishedToolCall, LiveSession};
 use session::is_own_tool;
 
-/// Tool calls, and those of them that a live session may have treated otherwise, because the transcript does not say what the
-/// files were.
+/// Counts of tool calls, and of those that a live session might have treated differently, because
+/// the transcript does not contain the files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCalls {
-    /// All.
+    /// All calls.
     pub all: u64,
-    /// Reads, writes and edits of a file whose text is not known, or was changed by something that the transcript does not
-    /// show; calls of our own tools that answer otherwise.
+    /// Reads, writes and edits of a file whose text is unknown, or was changed by something outside
+    /// the transcript; calls of our own tools with a different answer.
     pub unknown_files: u64,
-    /// Commands and unknown tools that may have changed a file of which text stood in the window.
+    /// Commands and unknown tools that may have changed a file whose text was in the window.
     pub possible_changes: u64,
 }
 
 impl ToolCalls {
-    /// Adds others.
+    /// Adds other counts.
     pub fn add(&mut self, other: Self) {
         self.all += other.all;
         self.unknown_files += other.unknown_files;
@@ -45,7 +46,7 @@ impl ToolCalls {
     }
 }
 
-/// See the module.
+/// The files and open calls of a played session; see the module.
 #[derive(Debug)]
 pub(super) struct Facts {
     tree: Tree,
@@ -56,22 +57,23 @@ pub(super) struct Facts {
     calls: ToolCalls,
 }
 
-/// What is known of the files after a call.
+/// What is known about the files after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// All that the call touched.
+    /// Everything that the call touched.
     Yes,
-    /// Not a file that it touched.
+    /// A file that it touched is unknown.
     NotAFile,
-    /// Not whether it changed others.
+    /// It may have changed other files.
     NotOthers,
 }
 
 impl Facts {
-    /// `cwd`: the agent's working folder. `snapshots`: the folder with the snapshots of this transcript.
+    /// Starts without files. `cwd`: the agent's working folder. `snapshots`: the folder with this
+    /// transcript's snapshots.
     ///
     /// # Errors
-    /// `FILE` if no scratch folder can be made.
+    /// `FILE` if the scratch folder cannot be created.
     pub(super) fn new(cwd: &Path, snapshots: Option<PathBuf>) -> Result<Self> {
         Ok(Self {
             tree: Tree::new(cwd)?,
@@ -86,11 +88,11 @@ impl Facts {
         &self.tree
     }
 
-    /// Takes the next message of the transcript, before the request of this number: a call that ended is reported to the
-    /// session, with the files as they were then.
+    /// Takes the transcript's next message, before the request of this number. If it ends a call,
+    /// the call is reported to the session, with the files as they were then.
     ///
     /// # Errors
-    /// What the session reports; `FILE` if files cannot be laid.
+    /// Those of the session; `FILE` if files cannot be written.
     pub(super) fn take(
         &mut self,
         live: &mut LiveSession,
@@ -119,11 +121,11 @@ impl Facts {
         live.record_tool_call(&FinishedToolCall { call: id, tool, args, is_error, text })
     }
 
-    /// Lays the files as they were when a request went out, if there is a snapshot of it. Returns the tool calls since the
-    /// request before.
+    /// Restores the files as of a request, if it has a snapshot. Returns the tool calls since the
+    /// previous request.
     ///
     /// # Errors
-    /// `FILE` if files cannot be laid.
+    /// `FILE` if files cannot be written.
     pub(super) fn at_request(&mut self, request: usize) -> Result<ToolCalls> {
         self.lay_snapshot(|all| all.of_request(request))?;
         Ok(std::mem::take(&mut self.calls))
@@ -133,14 +135,14 @@ impl Facts {
         self.snapshots.as_ref().and_then(find)
     }
 
-    /// Lays a snapshot if there is one. Returns whether there was.
+    /// Restores a snapshot if there is one. Returns whether there was.
     fn lay_snapshot(&mut self, find: impl Fn(&Snapshots) -> Option<PathBuf>) -> Result<bool> {
         let Some(snapshot) = self.snapshot(find) else { return Ok(false) };
         self.tree.become_folder(&snapshot)?;
         Ok(true)
     }
 
-    /// Lays the files as they were when a call ended.
+    /// Restores the files as of the end of a call.
     fn lay_after(
         &mut self,
         call: &HostCall,
@@ -180,7 +182,8 @@ impl Facts {
         Ok(known)
     }
 
-    /// Lays what a call read. Returns whether the file is known as far as the result depends on it.
+    /// Writes what a call read. Returns whether the file is known as far as the result depends on
+    /// it.
     fn lay_read(
         &mut self,
         asked: Call<'_>,
@@ -218,7 +221,8 @@ impl Facts {
         is_whole && self.tree.lay(&path, text.as_bytes()) && known.is_none()
     }
 
-    /// Lays what an edit made of a known file. Returns whether that is known; of a file that was not, nothing depends on it.
+    /// Applies an edit to a known file. Returns whether the result is known; for an unknown file,
+    /// nothing depends on it.
     fn lay_edit(&mut self, asked: Call<'_>, given: &str, next: Option<&Path>) -> bool {
         let Some(path) = self.tree.resolve(given) else { return true };
         let Some(known) = self.tree.text(&path) else { return true };
@@ -228,7 +232,7 @@ impl Facts {
         }
     }
 
-    /// Lays what a patch made of one of its files. Returns whether that is known, as for an edit.
+    /// Applies a patch to one of its files. Returns whether the result is known, as for an edit.
     fn lay_patched(&mut self, asked: Call<'_>, given: &str, next: Option<&Path>) -> bool {
         let Some(path) = self.tree.resolve(given) else { return true };
         let known = self.tree.text(&path);
@@ -247,7 +251,7 @@ impl Facts {
         }
     }
 
-    /// Makes the moves of files that a command names.
+    /// Performs the moves of files that a command names.
     fn rename(&mut self, line: &str, asked: Call<'_>) {
         let cwd = self.tree.agent_cwd();
         let folder = asked
@@ -262,14 +266,15 @@ impl Facts {
     }
 }
 
-/// Makes a call of one of our own tools, unless it failed. Returns whether the answer is the one that the transcript has.
+/// Makes a call to one of our own tools, unless it failed. Returns whether the answer equals the
+/// transcript's.
 fn answers_alike(live: &mut LiveSession, call: &HostCall, message: &HostMessage) -> bool {
     let tool = Tool::ALL.into_iter().find(|tool| tool.name() == call.tool);
     let Some(tool) = tool.filter(|_| !message.is_error) else { return true };
     tool.execute(live, &call.id, &call.args).is_ok_and(|answer| answer.text == message.text())
 }
 
-/// What replacements make of a text; `None` where one of them has not exactly one place.
+/// Applies replacements to a text; `None` if one of them does not match exactly once.
 fn edited(text: String, replacements: &[(&str, &str)], all: bool) -> Option<String> {
     if replacements.is_empty() {
         return None;

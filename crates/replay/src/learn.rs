@@ -1,8 +1,8 @@
-//! Learns the weights of the hazards from recorded sessions: how often outputs and steps with certain features were needed
-//! again.
+//! Learns the hazard weights from recorded sessions: how often outputs and steps with certain
+//! features were needed again.
 //!
-//! The same sessions give the same weights on every machine, in any order. Must not decide anything, nor read anything but
-//! the given transcripts.
+//! The same sessions give the same weights on every machine, in any order. Must not decide
+//! anything, or read anything but the given transcripts.
 
 mod auc;
 mod fit;
@@ -14,10 +14,10 @@ pub use self::samples::Samples;
 use base::error::{Error, Result};
 use context::hazard::{Caution, Hazards, OutputWeights, StepWeights};
 
-/// Least number of needs, of outputs and of steps each, to learn from.
+/// Fewest needs to learn from, of outputs and of steps each.
 pub const MIN_NEEDS: u64 = 30;
 
-/// What was learned.
+/// The result of learning.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Learned {
@@ -33,7 +33,7 @@ pub struct Learned {
     pub steps: Quality,
 }
 
-/// How well a model tells what is needed from what is not.
+/// How well a model tells needed items from others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
@@ -45,12 +45,12 @@ pub struct Quality {
 }
 
 impl Learned {
-    /// Learns from samples. `caution`: how much more a fault weighs than its price. `tested`:
+    /// Learns from samples. `caution`: the weight of a fault relative to its price. `tested`:
     /// samples to test the models on; `None`: those they are learned from.
     ///
     /// # Errors
-    /// `TOO_FEW_NEEDS` if outputs or steps were needed again fewer than [`MIN_NEEDS`] times; `INVALID_ARGUMENT` if `caution`
-    /// has another than a number above 0.
+    /// `TOO_FEW_NEEDS` if outputs or steps were needed again fewer than [`MIN_NEEDS`] times;
+    /// `INVALID_ARGUMENT` if `caution` is not a number above 0.
     pub fn from_samples(
         samples: &Samples,
         caution: Caution,

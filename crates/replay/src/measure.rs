@@ -1,8 +1,9 @@
-//! Measures the requests of a transcript beside the plain host's: bill, window, faults. Pure.
+//! Measures a transcript's requests beside the plain host's: bill, window, faults. Pure.
 //!
-//! The cached prefix of a request is the longest common prefix with any request whose cache is alive; see
-//! [`Caches`](session::Caches). Requests are compared by text: role, then texts, thinking, tool names and arguments in
-//! order; with the previous request up to the first character that differs, with earlier ones message by message.
+//! The cached prefix of a request is its longest common prefix with any request whose cache is
+//! alive; see [`Caches`](session::Caches). Requests are compared by text: role, then texts,
+//! thinking, tool names and arguments in order; with the previous request up to the first differing
+//! character, with earlier ones message by message.
 
 pub mod faults;
 pub mod message;
@@ -24,11 +25,11 @@ use super::play::{Played, PlayedChange, PlayedRequest};
 use config::Prices;
 use context::tokens::Counter;
 
-/// Tokens of system prompt and tools of the plain host where nobody says.
+/// Default tokens of the plain host's system prompt and tools.
 pub const FIXED_TOKENS: u64 = 4_000;
 
-/// Tokens that the extension adds to system prompt and tools, without memory, which recorded sessions do not have. `npm run overhead`
-/// measures them, and fails if this is too low.
+/// Tokens that the extension adds to system prompt and tools, without memory, which recorded
+/// sessions do not have. `npm run overhead` measures them, and fails if this is too low.
 pub const OVERHEAD_TOKENS: u64 = 276;
 
 /// How a transcript is measured.
@@ -57,10 +58,10 @@ pub struct Measure {
     answered: Option<usize>,
 }
 
-/// A call, measured.
+/// A measured call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Ours.
+    /// Our side.
     pub ours: SideCall,
     /// The plain host's.
     pub plain: SideCall,

@@ -15,7 +15,7 @@ pub struct Replaying {
     pub prices: Prices,
     /// Tokens of the model's window; `None`: no limit, and the plain host never compacts.
     pub window_tokens: Option<u64>,
-    /// How tokens are counted, for the session's decisions as well.
+    /// How tokens are counted, also for the session's decisions.
     pub counter: Counter,
     /// Tokens of the plain host's system prompt and tools.
     pub host_tokens: u64,
@@ -23,14 +23,15 @@ pub struct Replaying {
     pub overhead_tokens: u64,
     /// The session's settings, except layout and prices.
     pub settings: Settings,
-    /// Folder to write the requests to; `None`: they are not written.
+    /// Folder for the requests; `None`: they are not written.
     pub dump: Option<PathBuf>,
     /// Folder with a folder of snapshots for each transcript; see [`super::facts`].
     pub snapshots: Option<PathBuf>,
 }
 
 impl Replaying {
-    /// The options for playing a session in this layout. `overhead_tokens`: our own system prompt and tools.
+    /// The options for playing a session in this layout. `overhead_tokens`: our own system prompt
+    /// and tools.
     pub fn playing(&self, layout: Layout, overhead_tokens: u64) -> Playing {
         let prices = PriceTable::Own(self.prices.clone());
         let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());

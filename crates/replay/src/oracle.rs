@@ -1,5 +1,5 @@
-//! Perfect foresight: what a transcript needs, known before it happens. Takes the place of the hazards, to tell what
-//! better guessing could still save. Must not decide anything.
+//! Perfect foresight: a transcript's needs, known before they arise. Replaces the hazards to show
+//! what better guessing could still save. Must not decide anything.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use context::hazard::{Caution, Chances};
 use context::tokens::Counter;
 use session::Session;
 
-/// What a transcript needs.
+/// The needs of a transcript.
 #[derive(Debug)]
 struct Needed {
     /// For each message that is an output or the model's own words, the calls that need it, in order.
@@ -49,15 +49,16 @@ impl Oracle {
         Self { needed: Arc::new(Needed { calls: needed(&messages), small }) }
     }
 
-    /// The chances at a call whose answer `before` messages precede.
+    /// The chances at a call whose answer follows `before` messages.
     pub(super) fn at(&self, call: usize, before: usize) -> Box<dyn Chances> {
         Box::new(Foresight { needed: Arc::clone(&self.needed), call, before })
     }
 }
 
 impl Foresight {
-    /// The transcript's message at a position of the chat. The host's list ends with the newest message of the transcript; before
-    /// those of the transcript there may be the summary of a compaction.
+    /// The transcript's message at a position of the chat. The host's list ends with the
+    /// transcript's newest message; a compaction's summary may come before the transcript's
+    /// messages.
     fn message(&self, session: &Session, at: u64) -> Option<usize> {
         let window = session.chat().window();
         // Positions grow along the window, but for a summary before them.
@@ -93,15 +94,16 @@ impl Chances for Foresight {
         Some(rate(self.call, &calls))
     }
 
-    /// What is known to come weighs what it costs.
+    /// Known needs weigh exactly what they cost.
     fn caution(&self) -> Caution {
         Caution { outputs: 1.0, steps: 1.0 }
     }
 }
 
-/// The chance of a need per call that makes it pay to keep an item exactly if it does: 0 if no call needs it any more. Else, leaving
-/// now saves until some need, and costs a fault at that one and at each before it. That must pay up to every one of them, or the item
-/// had better stay until there.
+/// The chance of a need per call that makes it pay to keep an item exactly if it does: 0 if no call
+/// needs it any more. Otherwise, removing it now saves until some need, and costs a fault at that
+/// need and at each one before it. That must pay at every one of these needs, or the item had
+/// better stay until then.
 ///
 /// `ahead`: the calls that need the item, in order, from `call` on.
 #[expect(clippy::cast_precision_loss, reason = "numbers of calls are far below 2^53")]

@@ -1,6 +1,7 @@
-//! Plays a transcript through a live session: one call before each message of the assistant.
+//! Plays a transcript through a live session: one call before each assistant message.
 //!
-//! The session's store is in memory, and its files are in a scratch folder. Must not measure anything.
+//! The session's store is in memory, and its files are in a scratch folder. Must not measure
+//! anything.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use store::Store;
 /// How a transcript is played.
 #[derive(Debug, Clone)]
 pub struct Playing {
-    /// The session's settings, layout and prices among them.
+    /// The session's settings, including layout and prices.
     pub settings: Settings,
     /// How tokens are counted.
     pub counter: Counter,
@@ -47,18 +48,18 @@ pub struct Playing {
 pub enum PlayedRequest {
     /// An unchanged message of the transcript, by its index.
     Given(usize),
-    /// A message of the transcript with another content.
+    /// A message of the transcript with changed content.
     Changed {
         /// Its index.
         index: usize,
         /// The message as it goes out.
         json: String,
     },
-    /// A message of ours.
+    /// One of our own messages.
     Ours(String),
 }
 
-/// A change of the list of messages compared with the previous request.
+/// A change in the list of messages since the previous request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedChange {
     /// Index at which the change applies, after all earlier changes.
@@ -82,7 +83,7 @@ pub struct Played {
     pub notices: Vec<Notice>,
     /// Cost of a compaction by the host before the call, in uncached input tokens.
     pub compaction_cost: f64,
-    /// Tool calls that ended since the call before.
+    /// Tool calls that ended since the previous call.
     pub tool_calls: ToolCalls,
 }
 
@@ -98,7 +99,7 @@ pub fn play(
     play_watched(transcript, playing, &mut |played, _| each(played))
 }
 
-/// Like [`play`], but `each` also gets the session's state as of when the call goes out.
+/// Like [`play`], but `each` also gets the session's state at the time of the call.
 ///
 /// # Errors
 /// Errors of the session or of `each`.
@@ -110,7 +111,7 @@ pub fn play_watched(
     Host::new(transcript, playing)?.play(each)
 }
 
-/// Like [`play`], but the session knows what its transcript will need instead of guessing it.
+/// Like [`play`], but the session knows its transcript's needs instead of guessing them.
 ///
 /// # Errors
 /// Errors of the session or of `each`.
@@ -124,8 +125,8 @@ pub fn play_foreseen(
     host.play(&mut |played, _| each(played))
 }
 
-/// Plays a transcript as the plain host would: its messages as they are, compacted if the window is limited. Settings do not
-/// matter.
+/// Plays a transcript as the plain host would: its messages as they are, compacted if the window is
+/// limited. Settings have no effect.
 ///
 /// # Errors
 /// Errors of `each`.
@@ -197,11 +198,11 @@ struct Host<'a> {
     since: Option<u64>,
     /// Number of messages at the front of the list that are the same as in that call.
     known: usize,
-    /// Number of messages of the transcript that entered the list.
+    /// Number of the transcript's messages that entered the list.
     read: usize,
-    /// The call that is made.
+    /// The current call.
     call: usize,
-    /// Foresight, where the session has it.
+    /// Foresight, if the session has it.
     oracle: Option<Oracle>,
 }
 
@@ -259,7 +260,7 @@ impl<'a> Host<'a> {
         Ok(self.live)
     }
 
-    /// Takes the messages before an answer, and what happened to files until its request goes out.
+    /// Takes the messages before an answer, and the file changes until its request is sent.
     fn read_until(&mut self, before: usize, call: usize) -> Result<ToolCalls> {
         for index in self.read..before {
             self.facts.take(&mut self.live, &self.transcript.messages[index], call)?;
@@ -290,8 +291,8 @@ impl<'a> Host<'a> {
         Ok((self.changes(&edits)?, notices))
     }
 
-    /// Replaces the oldest messages by a summary if the session's request leaves too little of the window free; returns the
-    /// cost.
+    /// Replaces the oldest messages by a summary if the session's request leaves too little of the
+    /// window free; returns the cost.
     fn compact_if_due(&mut self) -> Option<f64> {
         let counter = self.playing.counter;
         let tokens = self.playing.fixed_tokens + self.live.status().window_tokens;
@@ -359,7 +360,8 @@ fn sized(json: &str, counter: Counter) -> Sized {
     Sized { units: message.units, is_result: message.speaker() == Speaker::Tool }
 }
 
-/// The user message that replaces what a compaction dropped. Only its size matters; the transcript has no text for it.
+/// The user message that replaces what a compaction dropped. Only its size matters; the transcript
+/// has no text for it.
 fn summary(timestamp: i64) -> String {
     let length = SUMMARY_TOKENS * Counter::Characters.units_per_token();
     let length = usize::try_from(length).unwrap_or_default() - "user".len();

@@ -1,6 +1,7 @@
-//! The report of a replay, for each transcript and in sum. Pure.
+//! The report of a replay, per transcript and in total. Pure.
 //!
-//! Tokens and costs are not rounded, since a token may be four characters. Costs are in uncached input tokens.
+//! Tokens and costs are not rounded, since a token may be four characters. Costs are in uncached
+//! input tokens.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use live::Notice;
 /// Transcripts with fewer calls are left out of sum, median and worst.
 const MIN_CALLS: u64 = 15;
 
-/// A figure of ours beside the plain host's.
+/// Our figure beside the plain host's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pair {
@@ -30,9 +31,9 @@ pub struct Pair {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayBill {
-    /// Ours, faults included.
+    /// Ours, including faults.
     pub ours: f64,
-    /// The plain host's, faults and compactions included.
+    /// The plain host's, including faults and compactions.
     pub plain: f64,
     /// Ours divided by the plain host's; 1 if nothing was billed.
     pub ratio: f64,
@@ -44,29 +45,29 @@ pub struct ReplayBill {
 pub struct Faults {
     /// Calls with a fault.
     pub raw: u64,
-    /// Number of these that miss a line of an output with fewer than two origins.
+    /// Number of these that lack a line of an output with fewer than two origins.
     pub strict: u64,
-    /// Number of these that miss something that a person or the model wrote.
+    /// Number of these that lack something that a person or the model wrote.
     pub own_words: u64,
-    /// Their cost.
+    /// Their total cost.
     pub cost: f64,
 }
 
-/// What perfect foresight would cost under the same rules.
+/// The cost with perfect foresight under the same rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Foreseen {
-    /// Bills; `ours` is that with foresight.
+    /// The bills; `ours` is the bill with foresight.
     pub bill: ReplayBill,
-    /// Tokens of all requests together.
+    /// Total tokens of all requests.
     pub tokens: f64,
     /// Epochs after the first.
     pub epochs: u64,
-    /// Faults. Foresight brings content back where that is cheaper than keeping it.
+    /// Faults. Foresight fetches content again where that is cheaper than keeping it.
     pub faults: Faults,
 }
 
-/// What perfect foresight would cost, all transcripts together.
+/// The cost with perfect foresight, over all transcripts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForeseenSum {
@@ -83,9 +84,9 @@ pub struct ForeseenSum {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Epoch {
-    /// The call that it started at, from 0.
+    /// The first call of the epoch, from 0.
     pub call: u64,
-    /// Why.
+    /// The reason for it.
     pub reason: String,
     /// Messages collapsed.
     pub collapsed: u64,
@@ -99,9 +100,9 @@ pub struct Epoch {
 pub struct Contents {
     /// System prompt and tools.
     pub fixed: f64,
-    /// What people and the host wrote.
+    /// Text by people and the host.
     pub user: f64,
-    /// What the model wrote.
+    /// Text by the model.
     pub assistant: f64,
     /// Outputs of tools.
     pub output: f64,
@@ -135,9 +136,9 @@ pub struct FileReport {
     pub calls: u64,
     /// Bills.
     pub bill: ReplayBill,
-    /// Tokens of all requests together.
+    /// Total tokens of all requests.
     pub tokens: Pair,
-    /// Tokens of all requests together that were read from the cache.
+    /// Total tokens of all requests that were read from the cache.
     pub cached_tokens: Pair,
     /// Share of the tokens that were read from the cache.
     pub cached_share: Pair,
@@ -153,10 +154,10 @@ pub struct FileReport {
     pub faults: Faults,
     /// The plain host's faults.
     pub plain_faults: Faults,
-    /// Tool calls, and those that a live session may have treated otherwise.
+    /// Tool calls, and those that a live session might have treated differently.
     #[serde(default)]
     pub tool_calls: ToolCalls,
-    /// What perfect foresight would cost; `None` unless it was asked for.
+    /// The cost with perfect foresight; `None` unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oracle: Option<Foreseen>,
     /// What was left out of the file or mended, one line each with its count.
@@ -165,7 +166,7 @@ pub struct FileReport {
     pub series: Vec<CallReport>,
 }
 
-/// All transcripts together. Those under 15 calls count only in `files` and `left_out`.
+/// All transcripts together. Those with fewer than 15 calls count only in `files` and `left_out`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sum {
@@ -181,9 +182,9 @@ pub struct Sum {
     pub median: f64,
     /// The largest of the transcripts' ratios.
     pub worst: f64,
-    /// Tokens of all requests together.
+    /// Total tokens of all requests.
     pub tokens: Pair,
-    /// Tokens of all requests together that were read from the cache.
+    /// Total tokens of all requests that were read from the cache.
     pub cached_tokens: Pair,
     /// Share of the tokens that were read from the cache.
     pub cached_share: Pair,
@@ -191,18 +192,18 @@ pub struct Sum {
     pub peak_window: Pair,
     /// Epochs after the first.
     pub epochs: u64,
-    /// Compactions of the host's on our side.
+    /// Compactions by the host on our side.
     pub compactions: u64,
-    /// Compactions of the plain host.
+    /// Compactions by the plain host.
     pub plain_compactions: u64,
     /// Our faults.
     pub faults: Faults,
     /// The plain host's faults.
     pub plain_faults: Faults,
-    /// Tool calls, and those that a live session may have treated otherwise.
+    /// Tool calls, and those that a live session might have treated differently.
     #[serde(default)]
     pub tool_calls: ToolCalls,
-    /// What perfect foresight would cost; `None` unless it was asked for.
+    /// The cost with perfect foresight; `None` unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oracle: Option<ForeseenSum>,
 }
@@ -228,7 +229,7 @@ pub struct BillReport {
 }
 
 impl BillReport {
-    /// Joins the reports of all transcripts; `prices`: name of the price table.
+    /// Combines the reports of all transcripts; `prices`: name of the price table.
     pub fn new(files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
         let (window, tokens) = (replaying.window_tokens, replaying.counter);
         let sum = Sum::of(&files);
@@ -273,7 +274,7 @@ impl FileReport {
 }
 
 impl Sum {
-    /// All transcripts together.
+    /// The sums over all transcripts.
     pub fn of(files: &[FileReport]) -> Self {
         let mut sum = Self { files: files.len() as u64, ..Self::default() };
         let mut ratios = Vec::new();
@@ -311,7 +312,7 @@ impl Sum {
 }
 
 impl Foreseen {
-    /// Of the report on a transcript that was played with foresight.
+    /// The figures of a transcript that was played with foresight.
     pub fn of(report: &FileReport) -> Self {
         let (bill, faults) = (report.bill, report.faults);
         Self { bill, tokens: report.tokens.ours, epochs: report.epochs.len() as u64, faults }
@@ -328,7 +329,7 @@ impl Foreseen {
 }
 
 impl ForeseenSum {
-    /// Of all transcripts that count; `None` if none was played with foresight.
+    /// The sums over all transcripts that count; `None` if none was played with foresight.
     fn of(files: &[FileReport]) -> Option<Self> {
         files.iter().any(|file| file.oracle.is_some()).then(|| {
             let counted = files.iter().filter(|file| file.calls >= MIN_CALLS);

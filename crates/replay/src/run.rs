@@ -1,4 +1,4 @@
-//! Replays one transcript: plays it, measures each call, and writes the requests if asked to.
+//! Replays one transcript: plays it, measures each call, and writes the requests on demand.
 
 use super::dump::Dump;
 use super::measure::{Measure, Measured, Measuring};
@@ -41,7 +41,8 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
     Ok(report)
 }
 
-/// Replays a transcript in the layout `log`, whatever the options say of it, with perfect foresight in the place of hazards.
+/// Replays a transcript in the layout `log`, regardless of the options, with perfect foresight
+/// instead of hazards.
 ///
 /// # Errors
 /// Errors of the session.

@@ -1,7 +1,9 @@
-//! Reads session files of several agents into one shape: pi-ai messages in the order in which the model saw them.
+//! Reads several agents' session files into one shape: pi-ai messages in the order in which the
+//! model saw them.
 //!
-//! Formats are recognised by content, not by file name. Reading is lenient: what cannot be used is left out or mended, and
-//! counted in [`Transcript::notes`]. Must not interpret what tools did, count tokens or change a text.
+//! Formats are recognised by content, not by file name. Reading is lenient: unusable data is left
+//! out or mended, and counted in [`Transcript::notes`]. Must not interpret what tools did, count
+//! tokens or change a text.
 
 mod claude_code;
 mod codex;
@@ -45,8 +47,8 @@ pub enum Format {
     Copilot,
     /// Gemini CLI: `~/.gemini/tmp/*/chats/**/*.jsonl`, before that `*.json`.
     Gemini,
-    /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that `storage/session/*/*.json`; and what
-    /// `opencode export` writes.
+    /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that
+    /// `storage/session/*/*.json`; also the output of `opencode export`.
     OpenCode,
     /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a deleted session. Before 2026.8
     /// its files are in Pi's form, and read as such.
@@ -54,7 +56,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a line belongs to; `None` if it occurs in several formats or in none.
+    /// The format of a line; `None` if it occurs in several formats or in none.
     fn of(line: &Line<'_>) -> Option<Self> {
         let readers = [
             (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
@@ -92,31 +94,33 @@ impl fmt::Display for Format {
 /// and the messages before it are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; the ID of a session of a database, with the
-    /// number of the conversation behind it if it has several.
+    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; for a
+    /// session of a database, its ID, followed by the conversation's number if it has several.
     pub name: String,
-    /// What wrote the file.
+    /// The program that wrote the file.
     pub format: Format,
     /// The session's ID, if the file has one.
     pub session_id: Option<String>,
-    /// The folder in which the agent began, if the file names it.
+    /// The folder in which the agent started, if the file names it.
     pub cwd: Option<String>,
-    /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed have a `meta` of `injected` or
-    /// `compaction_summary`.
+    /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed
+    /// have a `meta` of `injected` or `compaction_summary`.
     pub messages: Vec<String>,
-    /// Kind of each tool (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`) by its name, if the file says it.
+    /// Kind of each tool (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`) by its
+    /// name, if the file says it.
     pub tool_kinds: BTreeMap<String, String>,
     /// What was left out or mended, one line each with its count.
     pub notes: Vec<String>,
 }
 
 impl Transcript {
-    /// Reads a session file, plain or gzipped, or one session of a database: `FILE#SESSION`, see [`find`].
+    /// Reads a session file, plain or gzipped, or one session of a database: `FILE#SESSION`, see
+    /// [`find`].
     ///
     /// # Errors
-    /// `FILE` if it cannot be read, or is no regular file; `MALFORMED_TRANSCRIPT` with the line if it is not a session file, or would
-    /// take more memory than eight times its text and 32 MiB; `ARCHIVE_EXPANDS` if it is compressed and expands to more than an archive
-    /// may.
+    /// `FILE` if it cannot be read, or is not a regular file; `MALFORMED_TRANSCRIPT` with the line
+    /// if it is not a session file, or would take more memory than eight times its text and 32 MiB;
+    /// `ARCHIVE_EXPANDS` if it is compressed and expands to more than an archive may.
     pub fn read(path: &Path) -> Result<Self> {
         if let Some((file, session)) = find::in_database(path)? {
             let mut notes = Notes::default();
@@ -126,11 +130,11 @@ impl Transcript {
         Self::parse(path, &lines::bytes_of(path)?)
     }
 
-    /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of the files beside it if OpenCode
-    /// wrote it before 1.2.
+    /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of
+    /// the files beside it if OpenCode wrote it before 1.2.
     ///
     /// # Errors
-    /// As [`Self::read`], but for `FILE`.
+    /// As [`Self::read`], except `FILE`.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes)?;
@@ -151,7 +155,7 @@ impl Transcript {
         Ok(Self::new(find::name_of(path), format, parts, notes))
     }
 
-    /// A transcript of messages that are at hand, read as a file in the neutral form would be.
+    /// A transcript of given messages, read like a file in the neutral form.
     pub fn of_messages(name: &str, cwd: &str, messages: &[String]) -> Self {
         let head = serde_json::json!({ "session": { "id": name, "cwd": cwd } }).to_string();
         let lines: Vec<&str> =
@@ -178,7 +182,7 @@ impl Transcript {
     }
 }
 
-/// What a reader of one format found.
+/// The result of a format's reader.
 #[derive(Debug, Default)]
 struct Parts {
     session_id: Option<String>,
@@ -187,7 +191,7 @@ struct Parts {
     tool_kinds: BTreeMap<String, String>,
 }
 
-/// The format of a text and its lines; of a document over several lines, the document as one.
+/// The format of a text and its lines; a document over several lines counts as one line.
 ///
 /// # Errors
 /// The line to look at and what is wrong with it.

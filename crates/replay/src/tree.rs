@@ -1,7 +1,8 @@
-//! The files of a transcript's agent, in a scratch folder that goes away with this.
+//! A transcript's files, in a scratch folder that is removed when this is dropped.
 //!
-//! A path of a transcript is looked up below the folder, whatever it says, and is never opened as it is. The folder holds no
-//! links. The only place where a replay writes files besides its dumps. Must not know a session or what tools do.
+//! A transcript's path is looked up below the folder, whatever it says, and is never opened as
+//! written. The folder holds no links. Besides dumps, this is the only place where a replay writes
+//! files. Must not know a session or what tools do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,13 +16,13 @@ use base::error::{Error, Result};
 use config::MountMapping;
 use source::Namespace;
 
-/// ID of the filesystem that the files belong to.
+/// ID of the files' filesystem.
 pub(super) const FILESYSTEM: &str = "replay";
 
-/// What the scratch folder stands for: the root of the agent's filesystem.
+/// The path that the scratch folder stands for: the root of the agent's filesystem.
 const ROOT: &str = "/";
 
-/// See the module.
+/// The files of a played session; see the module.
 #[derive(Debug)]
 pub(super) struct Tree {
     _owner: TempDir,
@@ -30,15 +31,15 @@ pub(super) struct Tree {
     namespace: Namespace,
     /// The agent's working folder.
     cwd: PathBuf,
-    /// Number of files laid so far.
+    /// Number of files written so far.
     laid: u64,
 }
 
 impl Tree {
-    /// An empty tree. `cwd`: the agent's working folder, which exists.
+    /// An empty tree. `cwd`: the agent's working folder, which is created.
     ///
     /// # Errors
-    /// `FILE` if no folder can be made.
+    /// `FILE` if no folder can be created.
     pub(super) fn new(cwd: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("palimpsest-replay-").tempdir();
         let folder = folder.map_err(|error| failed("create", &std::env::temp_dir(), error))?;
@@ -64,12 +65,12 @@ impl Tree {
         &self.cwd
     }
 
-    /// The agent's absolute path of a path that a model wrote; `None` where it can be none.
+    /// The agent's absolute path for a path that a model wrote; `None` if it cannot be one.
     pub(super) fn resolve(&self, given: &str) -> Option<PathBuf> {
         source::resolve_path(given, &self.cwd).ok()
     }
 
-    /// As [`Self::resolve`], for a file that is read: other spellings of its name are tried.
+    /// Like [`Self::resolve`], for reading a file: other spellings of its name are tried.
     pub(super) fn resolve_read(&self, given: &str) -> Option<PathBuf> {
         let exists = |path: &Path| self.place(path).is_some_and(|place| place.exists());
         source::read_path(given, &self.cwd, exists).ok()
@@ -80,7 +81,8 @@ impl Tree {
         fs::read_to_string(self.place(path)?).ok()
     }
 
-    /// Lays a file at an agent's path. A file in the place of a folder above it goes. Returns whether it is there now.
+    /// Writes a file at an agent's path, replacing a file that is in the place of a parent folder.
+    /// Returns whether it exists now.
     pub(super) fn lay(&mut self, path: &Path, bytes: &[u8]) -> bool {
         self.place(path).is_some_and(|place| self.write(&place, bytes).is_ok())
     }
@@ -90,7 +92,7 @@ impl Tree {
         self.place(path).is_some_and(|place| fs::remove_file(place).is_ok())
     }
 
-    /// Moves a file, over what is at its new place. Returns whether there was one.
+    /// Moves a file, replacing its destination. Returns whether there was one.
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> bool {
         let (Some(from), Some(to)) = (self.place(from), self.place(to)) else { return false };
         let to = match from.file_name() {
@@ -105,10 +107,10 @@ impl Tree {
         self.place(path).is_some_and(|place| place.is_dir())
     }
 
-    /// Makes the working folder what a folder of this machine is, links left out.
+    /// Makes the working folder a copy of a folder on this machine, without links.
     ///
     /// # Errors
-    /// `FILE` if the folder cannot be read, or the working folder not be written.
+    /// `FILE` if the folder cannot be read, or the working folder cannot be written.
     pub(super) fn become_folder(&mut self, snapshot: &Path) -> Result<()> {
         let cwd = self.cwd();
         let wanted = Listing::of(snapshot).map_err(|error| failed("read", snapshot, error))?;
@@ -116,7 +118,8 @@ impl Tree {
         self.follow(snapshot, &wanted, &cwd, &found).map_err(|error| failed("write", &cwd, error))
     }
 
-    /// Lays a file as a folder of this machine has it, which is a state of the working folder.
+    /// Writes a file as it is in a folder of this machine, which is a snapshot of the working
+    /// folder.
     pub(super) fn lay_from(&mut self, snapshot: &Path, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.cwd) else { return false };
         let place = snapshot.join(below);
@@ -173,7 +176,8 @@ impl Tree {
         place.starts_with(&self.root).then_some(place)
     }
 
-    /// Writes a file, with a time of its own that is long past, so that its stamp can be trusted at once.
+    /// Writes a file with a distinct modification time in the distant past, so that its stamp can
+    /// be trusted at once.
     fn write(&mut self, place: &Path, bytes: &[u8]) -> io::Result<()> {
         self.make_folder_of(place)?;
         fs::write(place, bytes)?;
@@ -182,7 +186,7 @@ impl Tree {
         File::options().write(true).open(place)?.set_modified(time)
     }
 
-    /// Makes the folder of a file.
+    /// Creates the folder of a file.
     fn make_folder_of(&self, place: &Path) -> io::Result<()> {
         let Some(folder) = place.parent() else { return Ok(()) };
         let above = folder.ancestors().take_while(|above| *above != self.root);
@@ -229,7 +233,7 @@ impl Listing {
     }
 }
 
-/// A folder that came may have taken the place of a file that goes, and the other way round.
+/// A new folder may have replaced a file being removed, or vice versa.
 fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

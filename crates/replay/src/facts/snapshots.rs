@@ -1,11 +1,12 @@
-//! Snapshots of the working folder of a session, each a folder of its own: `call-N`, as it was when request N went out (numbered
-//! from 0), and `result-ID`, as it was when the tool call of that ID ended. Any of them may be missing.
+//! Snapshots of a session's working folder, each in its own folder: `call-N`, as it was when
+//! request N was sent (numbered from 0), and `result-ID`, as it was when the tool call with that ID
+//! ended. Any of them may be missing.
 //!
-//! Only finds them. Must not read what they hold.
+//! Only finds them. Must not read their content.
 
 use std::path::PathBuf;
 
-/// See the module.
+/// The snapshots of one transcript; see the module.
 #[derive(Debug)]
 pub(super) struct Snapshots {
     folder: PathBuf,
@@ -22,7 +23,8 @@ impl Snapshots {
         self.named(&format!("call-{number}"))
     }
 
-    /// The snapshot of a tool call's end. All but ASCII letters, digits, `-`, `_` and `.` of the ID are `_` in its name.
+    /// The snapshot of a tool call's end. In its name, all characters of the ID but ASCII letters,
+    /// digits, `-`, `_` and `.` are `_`.
     pub(super) fn of_result(&self, id: &str) -> Option<PathBuf> {
         let may_stay = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let name: String = id.chars().map(|c| if may_stay(c) { c } else { '_' }).collect();

@@ -2,8 +2,8 @@
 
 use super::samples::{Alike, Seen};
 
-/// The chance that a sample which was needed has a higher rate than one which was not; equal rates count half. `None` if there
-/// is no sample of either kind.
+/// The chance that a needed sample has a higher rate than an unneeded one; equal rates count half.
+/// `None` if there is no sample of either kind.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(super) fn auc<const N: usize>(samples: &Alike<N>, weights: [f64; N]) -> Option<f64> {
     let rate = |bits: &[u64; N]| {

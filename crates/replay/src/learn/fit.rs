@@ -5,9 +5,11 @@
 
 use super::samples::{Alike, Seen};
 
-/// Penalty on the square of every weight but the first, in needs. It keeps weights small if there are few needs.
+/// Penalty on the square of every weight but the first, in needs. Keeps weights small if there are
+/// few needs.
 const RIDGE: f64 = 1.0;
-/// Number of samples in which each call that needs something is counted: one for each earlier call that looks ahead to it.
+/// Number of samples in which each needing call is counted: one for each earlier call that looks
+/// ahead to it.
 const TIMES_COUNTED: f64 = 20.0;
 /// Weights are rounded to 1 / this.
 const DIGITS: f64 = 1e4;

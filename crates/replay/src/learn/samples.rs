@@ -14,11 +14,12 @@ use context::hazard::{OutputWeights, StepWeights, output_features, step_features
 use context::tokens::Counter;
 use session::Session;
 
-/// Number of newer outputs after which one counts. Until then it stays in the window, whatever its hazard.
+/// An output counts only after this many newer ones. Until then it stays in the window, whatever
+/// its hazard.
 const MIN_NEWER_OUTPUTS: usize = 3;
 /// The same for steps.
 const MIN_NEWER_STEPS: u32 = 6;
-/// Features are rounded to 1 / this, so that items that are nearly alike are counted together.
+/// Features are rounded to 1 / this, so that similar items are counted together.
 const DIGITS: f64 = 4.0;
 /// Number of calls to look ahead, about the length of an epoch.
 const AHEAD_CALLS: usize = 20;
@@ -29,13 +30,13 @@ pub(super) type Alike<const N: usize> = BTreeMap<[u64; N], Seen>;
 /// How often items were needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Number of calls looked at.
+    /// Number of calls examined.
     pub(super) calls: u64,
-    /// Number of these that needed the item.
+    /// Number of those calls that needed the item.
     pub(super) needs: u64,
 }
 
-/// The samples. These are only counts, so the order of the sessions does not matter.
+/// The samples. They are only counts, so the order of the sessions does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Samples {
     /// Sessions.
@@ -56,7 +57,7 @@ impl Samples {
     /// Plays a transcript and adds its samples.
     ///
     /// # Errors
-    /// What the session reports.
+    /// Those of the session.
     pub fn take(&mut self, transcript: &Transcript) -> Result<()> {
         let told = Told::new(&transcript.messages);
         self.sessions += 1;
@@ -109,7 +110,7 @@ impl Seen {
     }
 }
 
-/// What is known of a transcript without playing it.
+/// What a transcript tells without playing it.
 struct Told {
     calls: usize,
     /// Indexes of the outputs.
@@ -143,7 +144,7 @@ impl Told {
         }
     }
 
-    /// How many of the calls from this one on need a message, and whether this one does.
+    /// The number of calls from this one on that need a message, and whether this one does.
     fn ahead(&self, at: usize, call: usize) -> (Seen, bool) {
         let end = (call + AHEAD_CALLS).min(self.calls);
         let calls = (end - call) as u64;
@@ -154,7 +155,8 @@ impl Told {
     }
 }
 
-/// Options with which nothing leaves the window and nothing is previewed. The features do not depend on that, and it is fast.
+/// Options with which nothing leaves the window and nothing is previewed. This is fast, and the
+/// features do not depend on it.
 fn playing() -> Playing {
     Playing {
         settings: Settings { collapse_tokens: u64::MAX, preview_tokens: 0, ..Settings::default() },

@@ -1,4 +1,4 @@
-//! Faults: lines that the model needed and that stood nowhere in the request. Pure.
+//! Faults: lines that the model needed and the request did not contain. Pure.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::request::MeasuredRequest;
 const ASKING_TOKENS: f64 = 60.0;
 /// Upper limit of the tokens charged for one source.
 const MAX_SOURCE_TOKENS: f64 = 2_000.0;
-/// Number of origins from which on a line counts as common, not as taken from one place.
+/// A line with at least this many origins counts as common, not as taken from one place.
 const COMMON_ORIGINS: usize = 2;
 
 /// A call whose request lacked something that the model needed.
@@ -32,8 +32,8 @@ pub struct Fault {
 
 /// Looks up the needs of a call in its request.
 ///
-/// Prices are those of reading and writing a token. `request_tokens`: the whole request, system prompt and tools included.
-/// `size_tokens`: size of a message of the transcript.
+/// Prices are those of reading and writing a token. `request_tokens`: the whole request, including
+/// system prompt and tools. `size_tokens`: size of a message of the transcript.
 pub fn fault(
     needs: &Needs,
     call: &[Need],

@@ -1,7 +1,7 @@
-//! A message as it is measured: its texts, its size, its lines. Pure.
+//! A message for measuring: its texts, its size, its lines. Pure.
 //!
-//! Role, text, thinking, tool names and arguments (as JSON) count. Times, IDs and details are not sent, or cost next to
-//! nothing.
+//! Role, text, thinking, tool names and arguments (as JSON) count. Times, IDs and details are not
+//! sent, or cost almost nothing.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use context::host::{frame_units, image_units};
 use context::tokens::Counter;
 use session::number_of;
 
-/// Least length of a line that counts as a need, in Unicode scalars, without surrounding white space.
+/// Shortest line that counts as a need, in Unicode scalars, without surrounding white space.
 const NEEDED_CHARACTERS: usize = 30;
 
 /// Kind of a piece.
@@ -17,7 +17,7 @@ const NEEDED_CHARACTERS: usize = 30;
 pub enum Kind {
     /// Text.
     Text,
-    /// Thinking.
+    /// Name of a called tool.
     Thinking,
     /// Name of a tool that is called.
     Tool,
@@ -30,7 +30,7 @@ pub enum Kind {
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasuredPiece {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its text.
     pub text: String,
@@ -119,17 +119,18 @@ impl MeasuredMessage {
         }
     }
 
-    /// Its lines that can be needed: of texts, thinking and string values of arguments, without surrounding white space.
+    /// Its lines that can be needed, from texts, thinking and string values of arguments, without
+    /// surrounding white space.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().flat_map(MeasuredPiece::lines)
     }
 
-    /// Whether a cache would take both for the same.
+    /// Whether a cache would treat both as the same.
     pub fn equals(&self, other: &Self) -> bool {
         self.role == other.role && self.pieces == other.pieces
     }
 
-    /// A number for what [`Self::equals`] compares.
+    /// A number derived from what [`Self::equals`] compares.
     pub fn number(&self) -> u64 {
         let pieces: Vec<_> = self.pieces.iter().map(|piece| (piece.kind, &piece.text)).collect();
         number_of((&self.role, pieces))

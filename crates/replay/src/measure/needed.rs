@@ -1,4 +1,4 @@
-//! Which calls need a message, so that it should not have left before them. Pure.
+//! Which calls need a message, so that it should not leave before them. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,8 +6,9 @@ use super::message::{MeasuredMessage, Speaker};
 use super::needs::Needs;
 use context::deeds;
 
-/// The calls that need each message. That is an output whose lines neither the model nor a person had written before, or an
-/// answer whose words would be lost with its step because neither the fold line nor a person's message holds them.
+/// The calls that need each message. The message is an output with lines that neither the model nor
+/// a person had written before, or an answer whose words would be lost with its step because
+/// neither the fold line nor a person's message holds them.
 pub fn needed(messages: &[MeasuredMessage]) -> HashMap<usize, Vec<usize>> {
     let needs = Needs::find(messages);
     let mut by_person: HashSet<usize> = HashSet::new();
@@ -34,7 +35,7 @@ pub fn needed(messages: &[MeasuredMessage]) -> HashMap<usize, Vec<usize>> {
     found
 }
 
-/// Whether the fold line of a step would show this line of its answer.
+/// Whether a step's fold line would show this line of its answer.
 fn is_in_line(answer: &MeasuredMessage, line: &str) -> bool {
     answer.calls.iter().any(|call| deeds::brief(&call.tool, &call.args).contains(line))
 }

@@ -1,4 +1,4 @@
-//! What the model needed: lines that it took from an earlier message, and from which one. Pure.
+//! What the model needed: lines that it took from an earlier message, and which message. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::message::{MeasuredMessage, Speaker};
 use base::object::canonical_json;
 
-/// Names of the argument that holds a path, in the order in which they are tried.
+/// Names of the argument that holds a path, in order of preference.
 const PATH_ARGUMENTS: [&str; 3] = ["path", "file_path", "filePath"];
 
 /// A line in an answer of the model that comes from an earlier message.
@@ -15,7 +15,8 @@ const PATH_ARGUMENTS: [&str; 3] = ["path", "file_path", "filePath"];
 pub struct Need {
     /// Index of the line in [`Needs::lines`].
     pub line: usize,
-    /// Index of the source: the latest message with the line that a person or the model wrote, else the latest output.
+    /// Index of the source: the latest message with the line that a person or the model wrote, or
+    /// otherwise the latest output.
     pub source: usize,
     /// Whether a person or the model wrote the source.
     pub said: bool,
@@ -40,7 +41,7 @@ pub struct NeededLine {
     pub origins: usize,
 }
 
-/// Where a line stands.
+/// Where a line occurs.
 #[derive(Debug, Default)]
 struct Held {
     output: Option<usize>,

@@ -1,4 +1,4 @@
-//! Messages of a transcript and of a request, as parts of a request. Pure.
+//! Messages of a transcript or a request, as parts of a request. Pure.
 
 use std::collections::HashSet;
 
@@ -14,8 +14,8 @@ impl RequestPart {
         Self::new(message, kinds, needs)
     }
 
-    /// A message of the transcript with another content. Lines that were in the given message keep their kind; all others
-    /// count as reference.
+    /// A message of the transcript with changed content. Lines of the given message keep their
+    /// kind; all others count as reference.
     pub fn changed(message: MeasuredMessage, given: &MeasuredMessage, needs: &Needs) -> Self {
         let known: HashSet<&str> =
             given.pieces.iter().flat_map(|piece| piece.text.split('\n')).collect();
@@ -30,7 +30,7 @@ impl RequestPart {
         Self::new(message, kinds, needs)
     }
 
-    /// A message of ours.
+    /// One of our own messages.
     pub fn ours(message: MeasuredMessage, needs: &Needs) -> Self {
         let kinds = RequestKinds { reference: message.units, ..RequestKinds::default() };
         Self::new(message, kinds, needs)
@@ -57,7 +57,7 @@ impl RequestKinds {
     }
 }
 
-/// Units of a piece's lines that are not among the known ones, by their share of its bytes.
+/// Units of a piece's unknown lines, by their share of its bytes.
 fn foreign_units(piece: &MeasuredPiece, known: &HashSet<&str>) -> u64 {
     let bytes = |line: &str| line.len() as u64 + 1;
     let all: u64 = piece.text.split('\n').map(bytes).sum();

@@ -16,18 +16,18 @@ pub struct PlainHost {
     window_tokens: Option<u64>,
     /// Index of the first message that is sent.
     start: usize,
-    /// Number of messages of the transcript that were sent or dropped.
+    /// Number of the transcript's messages that were sent or dropped.
     known: usize,
     compactions: u64,
     units: u64,
 }
 
-/// What a call of the plain host sends.
+/// A call of the plain host.
 #[derive(Debug)]
 pub struct PlainCall {
     /// How the request differs from the previous one.
     pub changes: Vec<PartChange>,
-    /// Cost of a compaction before it.
+    /// Cost of the compaction before it.
     pub compaction_cost: f64,
 }
 

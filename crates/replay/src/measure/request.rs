@@ -1,6 +1,8 @@
-//! The request of one side from call to call: its size, what it shares with the previous request, which lines stand in it.
+//! One side's request from call to call: its size, how much it shares with the previous request,
+//! which lines it contains.
 //!
-//! A change takes time in proportion to what it touches; only a rewrite looks at everything behind it.
+//! A change takes time proportional to what it touches; only a rewrite looks at everything behind
+//! it.
 
 use std::sync::Arc;
 
@@ -11,12 +13,12 @@ use super::needs::Needs;
 use context::tokens::Counter;
 use session::{Prefix, extended};
 
-/// Kinds of content of a request, besides system prompt and tools.
+/// Kinds of content of a request, without system prompt and tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestKinds {
-    /// What people and the host wrote.
+    /// Text by people and the host.
     pub user: u64,
-    /// What the model wrote.
+    /// Text by the model.
     pub assistant: u64,
     /// Outputs of tools.
     pub output: u64,
@@ -29,7 +31,7 @@ pub struct RequestKinds {
 pub struct RequestPart {
     /// The message.
     pub message: MeasuredMessage,
-    /// A number for what is compared of it: role and texts.
+    /// A number derived from what is compared: role and texts.
     pub number: u64,
     /// Its size by kind of content, in units.
     pub kinds: RequestKinds,
@@ -37,7 +39,7 @@ pub struct RequestPart {
     pub lines: Vec<usize>,
 }
 
-/// What a request shares with the previous one.
+/// The common prefix of a request and the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shared {
     /// Units of the common prefix.
@@ -67,7 +69,7 @@ pub struct MeasuredRequest {
     /// The prefix that ends with each part.
     prefixes: Vec<Prefix>,
     kinds: RequestKinds,
-    /// How often each needed line stands as a line of its own.
+    /// How often each needed line occurs as a line of its own.
     standing: Vec<u32>,
 }
 
@@ -84,7 +86,7 @@ impl MeasuredRequest {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Units of this number of messages at the front.
+    /// Units of the first `count` messages.
     pub fn units_of(&self, count: usize) -> u64 {
         count.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0)
     }
@@ -99,7 +101,7 @@ impl MeasuredRequest {
         self.kinds
     }
 
-    /// Applies changes in order; returns what the request shares with the previous one.
+    /// Applies changes in order; returns the request's common prefix with the previous one.
     pub fn apply(&mut self, changes: Vec<PartChange>) -> Shared {
         let first = changes.iter().map(|change| change.at).min().unwrap_or(self.parts.len());
         let first = first.min(self.parts.len());
@@ -148,7 +150,7 @@ impl MeasuredRequest {
         })
     }
 
-    /// What is shared at the front. `before`: the former parts from `first` on.
+    /// The common prefix. `before`: the former parts from `first` on.
     fn shared(&self, first: usize, before: &[Arc<RequestPart>]) -> Shared {
         let same = |a: &Arc<RequestPart>, b: &Arc<RequestPart>| {
             Arc::ptr_eq(a, b) || a.message.equals(&b.message)

@@ -11,7 +11,7 @@ use config::{Input, Prices};
 use context::tokens::Counter;
 use session::{CacheKey, Caches, CallTime};
 
-/// What both sides share.
+/// The terms that both sides share.
 #[derive(Debug)]
 pub struct Terms {
     /// Prices.
@@ -31,7 +31,7 @@ pub struct Moment<'a> {
     pub answered: Option<Option<i64>>,
     /// Time of the newest message before the call.
     pub now: Option<i64>,
-    /// What the answer needs.
+    /// The needs of the answer.
     pub needs: &'a [Need],
     /// Cost of the host's compaction before the call, on this side.
     pub compaction_cost: f64,
@@ -49,13 +49,13 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SideCall {
-    /// Tokens of the request, system prompt and tools included.
+    /// Tokens of the request, including system prompt and tools.
     pub tokens: f64,
     /// The part of `tokens` that was read from the cache.
     pub cached: f64,
-    /// Cost in uncached input tokens, a compaction before it included, a fault not.
+    /// Cost in uncached input tokens, including a compaction before it, excluding a fault.
     pub cost: f64,
-    /// The part of `cost` that is due to the host's compaction before it; 0 if there was none.
+    /// The part of `cost` caused by the host's compaction before it; 0 if there was none.
     pub compaction: f64,
     /// What was missing, if anything.
     pub fault: Option<Fault>,
@@ -99,8 +99,8 @@ impl Side {
         }
     }
 
-    /// Sends the request; returns the units of its messages that a cache held, if one was alive. `shared`: what it shares with the
-    /// previous one, up to the character.
+    /// Sends the request; returns the units of its messages that a cache held, if one was alive.
+    /// `shared`: its common prefix with the previous one, to the character.
     fn send(&mut self, prices: &Prices, shared: Shared, moment: Moment<'_>) -> Option<u64> {
         if let Some(time) = moment.answered {
             self.caches.touched(time);

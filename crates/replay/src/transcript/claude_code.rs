@@ -1,8 +1,10 @@
-//! Session files of Claude Code: one line for each block of a message and for each event, linked as a tree by `uuid` and
-//! `parentUuid`. The format is not documented publicly; these rules come from recorded files.
+//! Session files of Claude Code: one line per message block and per event, linked as a tree by
+//! `uuid` and `parentUuid`. The format is not documented publicly; these rules come from recorded
+//! files.
 //!
-//! The path to the last message is kept. Parallel calls fork that path, so all lines of a response and all results of its
-//! calls belong to it. Must not apply compactions: `logicalParentUuid` leads to what came before one.
+//! The path to the last message is kept. Parallel calls fork that path, so all lines of a response
+//! and all results of its calls belong to it. Must not apply compactions: `logicalParentUuid` leads
+//! to what came before one.
 
 mod blocks;
 
@@ -20,7 +22,7 @@ use super::path::{Node, Parent, path_to};
 /// `model` of lines that Claude Code itself wrote in the assistant's name, such as API errors.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Whether a line is one of a session.
+/// Whether a line belongs to a session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     match line.text_at("type") {
@@ -70,7 +72,7 @@ fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
     entries
 }
 
-/// Which entries belong to the conversation that the session ended on.
+/// Which entries belong to the conversation on which the session ended.
 fn on_path(entries: &[Line<'_>], notes: &mut Notes) -> Vec<bool> {
     let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
     let mut path = path_to(&tree, entries.iter().rposition(is_message));
@@ -109,13 +111,13 @@ fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
     Node { id: entry.text_at("uuid"), parent }
 }
 
-/// Whether a line is of a user message or the assistant's.
+/// Whether a line belongs to a user or assistant message.
 fn is_message(line: &Line<'_>) -> bool {
     matches!(line.text_at("type"), Some("user" | "assistant"))
         && line.object_at("message").is_some()
 }
 
-/// The provider's ID of the response that a line is part of.
+/// The provider's ID of the response that a line belongs to.
 fn response_of<'a>(line: &'a Line<'_>) -> Option<&'a str> {
     if line.text_at("type") != Some("assistant") {
         return None;
@@ -129,7 +131,7 @@ fn content_of<'a>(line: &'a Line<'_>) -> impl Iterator<Item = &'a Value> {
     content.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The call that a block is the result of.
+/// The call that a block answers.
 fn answered_by(block: &Value) -> Option<&str> {
     block.get("tool_use_id")?.as_str()
 }
@@ -138,7 +140,8 @@ fn answered_by(block: &Value) -> Option<&str> {
 #[derive(Default)]
 struct Session {
     messages: Vec<Message>,
-    /// The response that later lines may continue, even after results of its first calls: its ID and its message's index.
+    /// The response that later lines may continue, even after results of its first calls: its ID
+    /// and its message's index.
     open: Option<(String, usize)>,
 }
 
@@ -239,7 +242,7 @@ impl Session {
     }
 }
 
-/// pi-ai's word for why a response ended. Lines written while it was still running do not say why.
+/// pi-ai's term for why a response ended. Lines written while it was still running do not say why.
 fn stop_reason(given: Option<&str>, has_calls: bool) -> &'static str {
     match given {
         Some("max_tokens" | "model_context_window_exceeded") => "length",
@@ -248,7 +251,7 @@ fn stop_reason(given: Option<&str>, has_calls: bool) -> &'static str {
     }
 }
 
-/// The counts of Anthropic's `usage` in pi-ai's words.
+/// The counts of Anthropic's `usage` in pi-ai's terms.
 fn usage_of(counts: &Value) -> Value {
     let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
     usage(

@@ -29,7 +29,7 @@ const INJECTED_STARTS: [&str; 7] = [
     "<skill>",
 ];
 
-/// Whether a line is one of a rollout.
+/// Whether a line belongs to a rollout.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     match line.text_at("type") {
@@ -232,7 +232,7 @@ fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str()
 }
 
-/// A call's tool: its name, or the one that its type implies (`local_shell_call`).
+/// A call's tool: its name, or the one implied by its type (`local_shell_call`).
 fn tool_of<'a>(item: &'a Map<String, Value>, kind: &'a str) -> &'a str {
     text(item, "name").unwrap_or_else(|| kind.trim_end_matches("_call"))
 }

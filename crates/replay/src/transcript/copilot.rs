@@ -1,8 +1,10 @@
-//! Session files of GitHub Copilot CLI: one event per line, `{type, data, id, timestamp, parentId}`. The types and their fields are
-//! in `session-events.schema.json`, which the program installs; these rules come from that file and from recorded sessions.
+//! Session files of GitHub Copilot CLI: one event per line, `{type, data, id, timestamp,
+//! parentId}`. The types and their fields are in `session-events.schema.json`, which the program
+//! installs; these rules come from that file and from recorded sessions.
 //!
-//! The events of a session stand in their order: going back removes them from the file. Events with an `agentId` are those of a
-//! sub-agent and left out. Must not apply compactions or truncations: replay decides itself what later calls see.
+//! Events are in order, because going back removes them from the file. Events with an `agentId`
+//! belong to a sub-agent and are left out. Must not apply compactions or truncations: replay
+//! decides itself what later calls see.
 
 use std::collections::HashMap;
 
@@ -16,7 +18,7 @@ use super::message::{
 };
 use super::notes::Notes;
 
-/// What the types of events begin with, up to the first dot.
+/// Prefixes of event types, up to the first dot.
 const KINDS: [&str; 24] = [
     "abort",
     "assistant",
@@ -86,7 +88,7 @@ struct Session {
     /// Time of this event or of the last one that had one.
     now: Option<i64>,
     messages: Vec<Message>,
-    /// Images by the ID under which other events name them.
+    /// Images by the ID that other events use for them.
     assets: HashMap<String, Map<String, Value>>,
     /// Usage of responses, by the provider's ID of the call.
     usage: HashMap<String, Value>,
@@ -125,7 +127,7 @@ impl Session {
         }
     }
 
-    /// Takes what a person typed, or what the program put in a person's place.
+    /// Takes a message that a person typed, or that the program wrote instead.
     fn user(&mut self, data: &Map<String, Value>, notes: &mut Notes) {
         // What the model saw: the text with the time and the attached files around it.
         let sent = text(data, "transformedContent").or_else(|| text(data, "content"));
@@ -147,7 +149,8 @@ impl Session {
         self.push(Message::user(Value::Array(blocks), self.now, meta));
     }
 
-    /// Takes a message of the model. A response may be split into several, which are one message here.
+    /// Takes a message of the model. A response may be split into several messages, which become
+    /// one here.
     fn assistant(&mut self, data: &Map<String, Value>) {
         let response = text(data, "apiCallId");
         let is_split = data.get("chunkIndex").and_then(Value::as_u64).is_some_and(|at| at > 0);
@@ -206,7 +209,7 @@ impl Session {
         image
     }
 
-    /// Keeps a usage report. The program writes it before the message that it belongs to.
+    /// Keeps a usage report. The program writes it before its message.
     fn counted(&mut self, data: &Map<String, Value>) {
         let counts = data.get("usage").and_then(Value::as_object).unwrap_or(data);
         let Some(id) = text(counts, "apiCallId") else { return };

@@ -1,4 +1,5 @@
-//! Databases that hold sessions: finds out which program's one is and has that program's reader read it. Must not know a table.
+//! Session databases: finds out which program made one and passes it to that program's reader. Must
+//! not know a table.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use super::notes::Notes;
 use super::{Format, Parts, openclaw, opencode};
 use base::error::Result;
 
-/// Whether sessions of a program that is known are in a database.
+/// Whether a database holds sessions of a known program.
 ///
 /// # Errors
 /// As [`sessions`].
@@ -15,7 +16,8 @@ pub(super) fn is_known(path: &Path) -> Result<bool> {
     foreign::read(path, |foreign| Ok(program(foreign)?.is_some()))
 }
 
-/// The names of the sessions in a database, in order, or of what `only` names of them; `None` if it is of something else.
+/// The names of a database's sessions, in order, or only those that `only` names; `None` for a
+/// database of unknown kind.
 ///
 /// # Errors
 /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if it is newer than its reader.
@@ -31,7 +33,7 @@ pub(super) fn sessions(path: &Path, only: Option<&str>) -> Result<Option<Vec<Str
 /// Reads a session of a database by its name.
 ///
 /// # Errors
-/// As [`sessions`], and `MALFORMED_TRANSCRIPT` if it is not in there.
+/// As [`sessions`], and `MALFORMED_TRANSCRIPT` if it is missing.
 pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format, Parts)> {
     foreign::read(path, |foreign| {
         let Some(format) = program(foreign)? else {
@@ -47,10 +49,10 @@ pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format
     })
 }
 
-/// What is wrong with a database of something else.
+/// The problem with a database of unknown kind.
 pub(super) const UNKNOWN: &str = "begins a database that is neither OpenCode's nor OpenClaw's";
 
-/// The program whose sessions are in a database.
+/// The program whose sessions a database holds.
 fn program(foreign: &Foreign) -> std::result::Result<Option<Format>, Failure> {
     if opencode::database::is_ours(foreign)? {
         return Ok(Some(Format::OpenCode));

@@ -1,5 +1,5 @@
-//! Where sessions are: files, folders of files, and databases that hold several. Must not read more of a file than it takes to know
-//! that it is a session.
+//! Finds sessions: files, folders of files, and databases that hold several. Must not read more of
+//! a file than it takes to recognise a session.
 
 use std::fs;
 use std::io::Read;
@@ -13,11 +13,11 @@ use base::error::{Error, Result};
 use base::object::Room;
 use files::private;
 
-/// Folders of OpenCode's storage that stand beside the records of sessions, which lead to what is in them.
+/// Folders of OpenCode's storage beside the session records, with the sessions' content.
 const BESIDE_SESSIONS: [&str; 2] = ["message", "part"];
 
-/// What stands in the names of files that OpenClaw keeps, behind the session's ID: of a session that a reset ended, before 2026.8, and
-/// of one that a person deleted.
+/// Suffixes behind the session's ID in files that OpenClaw keeps: of a session that a reset ended,
+/// before 2026.8, and of one that a person deleted.
 const KEPT_BY_OPENCLAW: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 
 /// A session that can be read.
@@ -25,16 +25,18 @@ const KEPT_BY_OPENCLAW: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 pub struct FoundSession {
     /// The file, or `FILE#SESSION` for a session of a database.
     pub path: String,
-    /// The name that its transcript has.
+    /// The name of its transcript.
     pub name: String,
 }
 
-/// The sessions at a path, in order. A file is taken as it is, with each session of a database. In a folder, and the folders in it,
-/// these are `*.jsonl`, `*.jsonl.gz` and `*.jsonl.reset.*`, and `*.json`, `*.json.gz`, `*.db` and `*.sqlite` if a session is in them. A
-/// database in a folder that cannot be read is named as it is, for reading it to tell the error.
+/// The sessions at a path, in order. A file is always taken, with each session of a database. A
+/// folder is searched recursively for `*.jsonl`, `*.jsonl.gz` and `*.jsonl.reset.*`, and for
+/// `*.json`, `*.json.gz`, `*.db` and `*.sqlite` that hold a session. An unreadable database in a
+/// folder is listed too, so that reading it reports the error.
 ///
 /// # Errors
-/// `FILE` if the folder or the database cannot be read; `MALFORMED_TRANSCRIPT` if the database is newer than its reader.
+/// `FILE` if the folder or the database cannot be read; `MALFORMED_TRANSCRIPT` if the database is
+/// newer than its reader.
 pub fn find(path: &Path) -> Result<Vec<FoundSession>> {
     if !path.is_dir() {
         let (file, session) = split(path);
@@ -58,8 +60,8 @@ pub fn find(path: &Path) -> Result<Vec<FoundSession>> {
 /// The database and the session that a path names; `None` if it names another file.
 ///
 /// # Errors
-/// `FILE` if the database cannot be read; `MALFORMED_TRANSCRIPT` if it is of something else, or holds several sessions and none is
-/// named.
+/// `FILE` if the database cannot be read; `MALFORMED_TRANSCRIPT` if it is of unknown kind, or holds
+/// several sessions and none is named.
 pub(super) fn in_database(path: &Path) -> Result<Option<(PathBuf, String)>> {
     let (file, session) = split(path);
     if !begins_as_database(&file)? {
@@ -81,7 +83,8 @@ pub(super) fn in_database(path: &Path) -> Result<Option<(PathBuf, String)>> {
     Err(Error::MalformedTranscript { path: file, line: 1, problem })
 }
 
-/// The name of the transcript at a path. Copilot CLI names all files alike, and the folder by the session.
+/// The name of the transcript at a path. Copilot CLI gives all files the same name, and names the
+/// folder after the session.
 pub(super) fn name_of(path: &Path) -> String {
     let name_in = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name_in(path).unwrap_or_default();
@@ -101,7 +104,7 @@ fn found(path: &Path) -> FoundSession {
     FoundSession { path: path.to_string_lossy().into_owned(), name }
 }
 
-/// The sessions of a database, or what `only` names of them; none if it is of something else.
+/// The sessions of a database, or those that `only` names; none if it is of unknown kind.
 fn in_file(file: &Path, only: Option<&str>) -> Result<Vec<FoundSession>> {
     let sessions = database::sessions(file, only)?.unwrap_or_default();
     let path = file.to_string_lossy();
@@ -109,7 +112,7 @@ fn in_file(file: &Path, only: Option<&str>) -> Result<Vec<FoundSession>> {
     Ok(sessions.into_iter().map(named).collect())
 }
 
-/// A path of the form `FILE#SESSION` in its parts, unless a file has that very name.
+/// Splits a path of the form `FILE#SESSION`, unless a file has exactly that name.
 fn split(path: &Path) -> (PathBuf, Option<String>) {
     let text = path.to_string_lossy();
     match text.rsplit_once('#') {
@@ -149,7 +152,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether a file in a folder is taken: by its name, or if that says little by what is in it.
+/// Whether to take a file in a folder, by its name or, if that says little, by its content.
 fn may_be_session(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let bare = name.strip_suffix(".gz").unwrap_or(&name);
@@ -167,8 +170,8 @@ fn may_be_session(path: &Path) -> bool {
         && lines::bytes_of(path).is_ok_and(|bytes| is_document(&bytes))
 }
 
-/// Whether OpenClaw put a file beside its sessions, before 2026.8: a record of runs, or a copy of a session as it was before a
-/// compaction, `ID.checkpoint.UUID.jsonl`.
+/// Whether OpenClaw put a file beside its sessions, before 2026.8: a record of runs, or a copy of a
+/// session from before a compaction, `ID.checkpoint.UUID.jsonl`.
 fn is_beside_openclaw(name: &str) -> bool {
     let copy = name.strip_suffix(".jsonl").and_then(|name| name.rsplit_once(".checkpoint."));
     name.ends_with(".trajectory.jsonl") || copy.is_some_and(|(_, id)| id.len() == 36)
@@ -178,7 +181,7 @@ fn is_database_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "db" || ending == "sqlite")
 }
 
-/// Whether a JSON file is a session: many files have that ending.
+/// Whether a JSON file is a session, since many other files have that extension.
 fn is_document(bytes: &[u8]) -> bool {
     let mut notes = Notes::default();
     let Ok(text) = lines::text_of(bytes, &mut notes) else { return false };

@@ -1,5 +1,6 @@
-//! Databases of other programs, opened for reading only, as they stand: the program may be running. One may as well be a stranger's: of
-//! its schema nothing runs, only tables are read, and work and memory are bounded by its size. Must not write, nor know a table.
+//! Other programs' databases, opened read-only while the program may be running. The file may come
+//! from a stranger: nothing in its schema runs, only tables are read, and its size bounds work and
+//! memory. Must not write, or know a table.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -203,6 +204,8 @@ mod tests {
     fn made(sql: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("strange.db");
+        // Not while another test has the locks replaced.
+        install_locks();
         Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         (folder, path)
     }

@@ -1,9 +1,10 @@
-//! Session files of Gemini CLI: since 0.3x one record per line, before that one JSON document with all `messages`.
+//! Session files of Gemini CLI: since 0.3x one record per line, before that one JSON document with
+//! all `messages`.
 //!
-//! A record is the header, a message (again, with the same ID, once its calls ended), `$set` with new values of the header's
-//! fields, or `$rewindTo`. A `$set` of `messages` follows when a session is resumed or compressed: it holds the list as it goes on,
-//! so what is not known of it is added, and nothing is taken away. Must not apply compressions: replay decides itself what later
-//! calls see.
+//! A record is the header, a message (repeated with the same ID once its calls ended), `$set` with
+//! new values of header fields, or `$rewindTo`. A `$set` of `messages` appears when a session is
+//! resumed or compressed: it holds the continued list, so unknown messages are added and none are
+//! removed. Must not apply compressions: replay decides itself what later calls see.
 
 mod content;
 mod log;
@@ -21,10 +22,10 @@ use super::message::{
 };
 use super::notes::Notes;
 
-/// Beginning of the message with which the program tells the model about the folder.
+/// Beginning of the message in which the program tells the model about the folder.
 const CONTEXT_START: &str = "<session_context>";
 
-/// Whether a line is the header of a session, which may hold all messages, or a change of it.
+/// Whether a line is a session's header, which may hold all messages, or a change to it.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     (line.text_at("sessionId").is_some() && has("projectHash")) || line.object_at("$set").is_some()
@@ -46,7 +47,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     Parts { session_id, cwd, messages, ..Parts::default() }
 }
 
-/// A message as it is kept, and whether it is a summary.
+/// A stored message, and whether it is a summary.
 struct Record {
     object: Map<String, Value>,
     is_summary: bool,
@@ -58,7 +59,7 @@ impl Record {
     }
 }
 
-/// The working folder, which the first message names.
+/// The working folder, from the first message.
 fn folder_in(record: &Record) -> Option<String> {
     let text = text_of(record.object.get("content")?);
     let (_, listed) = text.strip_prefix(CONTEXT_START)?.split_once("Workspace Directories:**")?;
@@ -66,14 +67,16 @@ fn folder_in(record: &Record) -> Option<String> {
     Some(folder.trim().to_owned())
 }
 
-/// The calls of a response whose results are kept with them. They stand in the next message again.
+/// A response's calls whose results are stored with them. The results are repeated in the next
+/// message.
 fn answered_in(record: &Record) -> impl Iterator<Item = &str> {
     let calls = record.object.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
     let ended = calls.filter(|call| call.get("result").is_some_and(|result| !result.is_null()));
     ended.filter_map(|call| call.get("id")?.as_str())
 }
 
-/// The messages that a record stands for: one, and the results of its calls. `answered`: calls whose results are kept with them.
+/// The messages for a record: one, and the results of its calls. `answered`: calls whose results
+/// are stored with them.
 fn messages_of(record: &Record, answered: &HashSet<&str>, notes: &mut Notes) -> Vec<Message> {
     let time = record.object.get("timestamp").and_then(time_of);
     match record.text_at("type") {
@@ -141,7 +144,7 @@ fn assistant(record: &Record, time: Option<i64>, notes: &mut Notes) -> Vec<Messa
     messages
 }
 
-/// A thought: its subject stands before it in bold, as the model wrote it.
+/// A thought: its subject comes first, in bold, as the model wrote it.
 fn thought(given: &Value) -> Option<Value> {
     let text = |key: &str| given.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let whole = match (text("subject"), text("description")) {
@@ -151,7 +154,8 @@ fn thought(given: &Value) -> Option<Value> {
     Some(thinking_block(&whole, None))
 }
 
-/// The counts of a response: `input` includes what was `cached`; thoughts are counted apart from the rest of the output.
+/// The counts of a response: `input` includes what was `cached`; thoughts are counted separately
+/// from the rest of the output.
 fn usage_of(counts: &Value) -> Value {
     let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
     let input = count("input").saturating_add(count("tool")).saturating_sub(count("cached"));

@@ -1,6 +1,7 @@
-//! Reads the lines of a session file as JSON objects. Handles compression, invalid text, and torn and foreign lines.
+//! Reads the lines of a session file as JSON objects. Handles compression, invalid text, and torn
+//! and foreign lines.
 //!
-//! Must not know a format of sessions.
+//! Must not know a session format.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -23,7 +24,7 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A line that is a JSON object.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
-    /// Counted from 1, blank lines too.
+    /// Counted from 1, including blank lines.
     pub(super) number: u64,
     /// Its text if `object` was parsed from it; `None` if the text had to be mended.
     pub(super) text: Option<&'a str>,
@@ -53,9 +54,9 @@ impl Line<'_> {
 pub(super) struct Lines<'a> {
     /// The lines that are JSON objects, in order.
     pub(super) found: Vec<Line<'a>>,
-    /// The first line that is not: its number and what is wrong with it.
+    /// The first line that is not: its number and the problem.
     bad: Option<(u64, String)>,
-    /// The line for which there was no room any more.
+    /// The line that exceeded the memory limit.
     full: Option<u64>,
 }
 
@@ -92,7 +93,8 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// Reads the whole text as one object, whatever its lines; `None` if it does not begin as one, or if its first line is one.
+    /// Reads the whole text as one object, whatever its lines; `None` if it does not begin like an
+    /// object, or if its first line is one.
     ///
     /// # Errors
     /// The line to look at and what is wrong with it.
@@ -122,7 +124,7 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// The line for which there was no room any more, and that.
+    /// The line that exceeded the memory limit, and the problem.
     pub(super) fn too_much(&self, room: &Room) -> Option<(u64, String)> {
         self.full.map(|line| (line, too_much(room)))
     }
@@ -139,17 +141,17 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What is wrong with an object that no format has.
+/// The problem with an object of no known format.
 pub(super) const UNKNOWN: &str = "belongs to no session format that is known";
 
 const NOT_OBJECTS: &str = "lines that are no JSON object left out";
 
-/// What is wrong where there is no room.
+/// The problem if the memory limit is exceeded.
 pub(super) fn too_much(room: &Room) -> String {
     format!("takes more than {} bytes of memory, with all before it", room.size())
 }
 
-/// The bytes of a file, if it is a regular one.
+/// The bytes of a regular file.
 ///
 /// # Errors
 /// `FILE`.
@@ -163,7 +165,7 @@ pub(super) fn bytes_of(path: &Path) -> Result<Vec<u8>> {
 /// The text of a file, decompressed as far as possible. Bytes that are not UTF-8 become U+FFFD.
 ///
 /// # Errors
-/// `ARCHIVE_EXPANDS` for one that expands to more than an archive may.
+/// `ARCHIVE_EXPANDS` for a file that expands to more than an archive may.
 pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, str>> {
     let decoder: Option<Box<dyn Read + '_>> = if bytes.starts_with(&GZIP) {
         Some(Box::new(MultiGzDecoder::new(bytes)))
@@ -208,11 +210,11 @@ fn line_end(text: &str, line: &str) -> usize {
     line.as_ptr() as usize - text.as_ptr() as usize + line.len()
 }
 
-/// Parses an object, such as a line; also returns whether it is unchanged. JavaScript writes lone surrogates, which are not valid text, as
-/// escapes; these become U+FFFD.
+/// Parses an object, such as a line; also returns whether it is unchanged. JavaScript writes lone
+/// surrogates, which are not valid text, as escapes; these become U+FFFD.
 ///
 /// # Errors
-/// What is wrong with it; also if there is no room for it, which is full then.
+/// What is wrong with it; also if there is no memory left for it, and `room` is then full.
 pub(super) fn object_of(
     line: &str,
     room: &Room,
@@ -259,7 +261,7 @@ fn unit(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// The error without the line and column in the one line that was read.
+/// The error without its line and column, since only one line was read.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or(&text).to_owned()

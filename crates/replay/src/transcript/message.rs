@@ -1,6 +1,6 @@
-//! A message in pi-ai's shape and its blocks, built by a reader or taken over from a file.
+//! A message in pi-ai's shape and its blocks, built by a reader or taken from a file.
 //!
-//! Must not know a format of session files.
+//! Must not know a session file format.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ const TOOL_RESULT: &str = "toolResult";
 #[derive(Debug)]
 pub(super) struct Message {
     object: Map<String, Value>,
-    /// Its JSON as in the file, as long as nothing was changed.
+    /// Its JSON from the file, as long as nothing was changed.
     text: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl Message {
         self.object.contains_key(key)
     }
 
-    /// Sets a field beside the content.
+    /// Sets a field besides the content.
     pub(super) fn set(&mut self, key: &str, value: Value) {
         self.text = None;
         self.object.insert(key.to_owned(), value);
@@ -195,7 +195,7 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// A block of the model's thinking; `signature` is what the provider expects to get back.
+/// A thinking block; `signature` is what the provider expects to get back.
 pub(super) fn thinking_block(thinking: &str, signature: Option<&str>) -> Value {
     let mut block = json!({ "type": "thinking", "thinking": thinking });
     if let Some(signature) = signature {
@@ -214,12 +214,12 @@ pub(super) fn image_block(mime_type: &str, data: &str) -> Value {
     json!({ "type": "image", "data": data, "mimeType": mime_type })
 }
 
-/// The provider's token counts, in pi-ai's words.
+/// The provider's token counts, in pi-ai's terms.
 pub(super) fn usage(input: i64, output: i64, cache_read: i64, cache_write: i64) -> Value {
     json!({ "input": input, "output": output, "cacheRead": cache_read, "cacheWrite": cache_write })
 }
 
-/// The name of the tool that a call block calls.
+/// The name of the tool in a call block.
 pub(super) fn tool_of(block: &Value) -> Option<&str> {
     block.get("name")?.as_str()
 }
@@ -229,7 +229,7 @@ fn call_of(block: &Value) -> Option<&str> {
     (block.get("type")?.as_str()? == "toolCall").then(|| block.get("id")?.as_str())?
 }
 
-/// Whether a block can be used: it has a type, and a call has an ID and a name.
+/// Whether a block is usable: it has a type, and a call has an ID and a name.
 fn is_block(block: &Value) -> bool {
     match block.get("type").and_then(Value::as_str) {
         Some("toolCall") => call_of(block).is_some() && tool_of(block).is_some(),

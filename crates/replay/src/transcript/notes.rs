@@ -1,6 +1,6 @@
-//! Counts of what a reader left out or mended, in the order of first occurrence. Plain data.
+//! Counts what a reader left out or mended, in order of first occurrence. Plain data.
 
-/// Counts, by what happened.
+/// Counts of events.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     counts: Vec<Note>,
@@ -32,7 +32,7 @@ impl Notes {
         }
     }
 
-    /// Adds the counts of others behind its own.
+    /// Appends other counts.
     pub(super) fn append(&mut self, others: Self) {
         for Note { what, count, line } in others.counts {
             match self.counts.iter_mut().find(|note| note.what == what) {

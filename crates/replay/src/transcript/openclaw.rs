@@ -1,7 +1,8 @@
-//! Sessions of OpenClaw: a database for each agent, and the file that stays of a session that was deleted. Both hold entries in Pi's
-//! form, and some of OpenClaw's own: a `leaf` goes to another entry, one at the side is on the branch only if a `leaf` goes there, and
-//! at a `reset` (`/new`, `/reset`, by the day) the context of the model begins anew. So a session has as many conversations as it has
-//! such stretches. Sessions before 2026.8 are files in Pi's very form.
+//! Sessions of OpenClaw: a database per agent, and the file that remains of a deleted session. Both
+//! hold entries in Pi's form and some of OpenClaw's own: a `leaf` moves to another entry, a side
+//! entry is on the branch only if a `leaf` moves there, and a `reset` (`/new`, `/reset`, daily)
+//! starts the model's context anew. Each such stretch of a session is a conversation of its own.
+//! Sessions before 2026.8 are files in exactly Pi's form.
 //!
 //! Must not apply compactions: replay decides itself what later calls see.
 
@@ -16,7 +17,7 @@ use super::lines::Line;
 use super::notes::Notes;
 use super::{Parts, pi};
 
-/// The version of the form in a header of OpenClaw's.
+/// The format version in an OpenClaw header.
 const VERSION: u64 = 4;
 
 /// Whether a line is the header of a session.
@@ -24,7 +25,8 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
     pi::knows(line) && line.object.get("version").and_then(Value::as_u64) == Some(VERSION)
 }
 
-/// Reads the lines of a file. Its conversations follow one another, for a file is one transcript.
+/// Reads the lines of a file. Its conversations follow one another, because a file is one
+/// transcript.
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let session = Session::of(lines);
     for _ in session.conversations().iter().skip(1) {

@@ -1,6 +1,7 @@
-//! Sessions of OpenCode: a database with all sessions, before version 1.2 a folder of small files, and what `opencode export`
-//! writes. In all three a session has messages, and a message has parts: texts, thinking, tool calls with their outputs, and marks
-//! of where a response began and ended.
+//! Sessions of OpenCode: one database for all sessions, a folder of small files before version 1.2,
+//! or the output of `opencode export`. In all three, a session has messages and a message has
+//! parts: texts, thinking, tool calls with their outputs, and marks where a response began and
+//! ended.
 //!
 //! Must not apply compactions: replay decides itself what later calls see.
 
@@ -19,7 +20,8 @@ use super::message::{
 };
 use super::notes::Notes;
 
-/// Whether a line is an exported session, or the record of a session whose messages are in files beside it.
+/// Whether a line is an exported session, or the record of a session whose messages are in files
+/// beside it.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let is_session = |info: &Map<String, Value>| {
         text(info, "id").is_some_and(|id| id.starts_with("ses_"))
@@ -30,7 +32,7 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
         || is_session(&line.object)
 }
 
-/// Reads an exported session, or the session whose record is in a file at `path`.
+/// Reads an exported session, or the session with a record in the file at `path`.
 pub(super) fn read(lines: Vec<Line<'_>>, path: &Path, notes: &mut Notes) -> Parts {
     let mut found = Found::default();
     for line in lines.into_iter().filter(knows) {
@@ -42,7 +44,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, path: &Path, notes: &mut Notes) -> Part
     found.into_parts(notes)
 }
 
-/// A session as one of its three forms holds it.
+/// A session from one of its three forms.
 #[derive(Default)]
 struct Found {
     session_id: Option<String>,
@@ -59,7 +61,7 @@ struct Entry {
 }
 
 impl Found {
-    /// A session without messages yet. `info`: what is known of the session itself.
+    /// A session without messages yet. `info`: the session's own record.
     fn new(info: &Map<String, Value>) -> Self {
         Self {
             session_id: text(info, "id").map(str::to_owned),
@@ -79,7 +81,7 @@ impl Found {
         Parts { session_id, cwd, messages: session.messages, ..Parts::default() }
     }
 
-    /// Leaves out what the person took back: a message or a part of it, and all that follows.
+    /// Leaves out what the person took back: a message or part of it, and everything after it.
     fn take_back(&mut self, notes: &mut Notes) {
         let id = |key: &str| self.revert.as_ref()?.get(key)?.as_str();
         let (message, part) = (id("messageID"), id("partID"));
@@ -168,7 +170,8 @@ impl Session {
         }
     }
 
-    /// Takes a message of the model. Until 1.0 it held all responses to a message of the person; each is one here.
+    /// Takes a message of the model. Until 1.0 it held all responses to a person's message; here
+    /// each is a message.
     fn assistant(&mut self, entry: &Entry, time: Option<i64>, notes: &mut Notes) {
         let mut response = Response::new(&entry.info, time);
         for part in &entry.parts {
@@ -206,7 +209,7 @@ struct Response {
     blocks: Vec<Value>,
     results: Vec<Message>,
     usage: Option<Value>,
-    /// Whether it ended at the greatest length.
+    /// Whether it ended at the maximum length.
     is_cut: bool,
     /// Time of the last result.
     ended: Option<i64>,
@@ -299,7 +302,7 @@ fn said(part: &Map<String, Value>) -> Option<&str> {
     text(part, "text").filter(|text| !text.is_empty())
 }
 
-/// The image of an attached file. The text of other files stands in a part of its own.
+/// The image of an attached file. The text of other files is in a separate part.
 fn attached(file: &Map<String, Value>, notes: &mut Notes) -> Option<Value> {
     let mime = text(file, "mime").unwrap_or_default();
     if mime.starts_with("text/") || mime == "application/x-directory" {
@@ -318,12 +321,13 @@ fn exit_code(state: &Map<String, Value>) -> Option<i64> {
     state.get("metadata")?.get("exit")?.as_i64()
 }
 
-/// What the provider expects to get back with a thought, in a field of its name.
+/// What the provider expects to get back with a thought, from a field with the provider's name.
 fn signature(metadata: &Value) -> Option<&str> {
     metadata.as_object()?.values().find_map(|provider| provider.get("signature")?.as_str())
 }
 
-/// The counts of a response: `input` is what was not cached; thinking is counted apart from the rest of the output.
+/// The counts of a response: `input` excludes what was cached; thinking is counted separately from
+/// the rest of the output.
 fn usage_of(tokens: &Value) -> Value {
     let count = |place: &str| tokens.pointer(place).and_then(Value::as_i64).unwrap_or_default();
     let output = count("/output").saturating_add(count("/reasoning"));

@@ -1,9 +1,10 @@
-//! Pairs calls and results, so that every call has exactly one result: what has no partner is left out, and late results move
-//! to their place.
+//! Pairs calls and results so that every call has exactly one result: unpaired ones are left out,
+//! and late results move to their place.
 //!
-//! A result belongs to the first call with its ID and without a result yet in the newest assistant message before it that has
-//! one. Only if no earlier message does, it belongs to a later one. Local servers repeat IDs such as `call_0`, so the ID alone
-//! is not enough. Must not know a format of session files.
+//! A result belongs to the newest earlier assistant message with an unanswered call of its ID, and
+//! there to the first such call. If no earlier message has one, it belongs to a later one. Local
+//! servers repeat IDs such as `call_0`, so the ID alone is not enough. Must not know a session file
+//! format.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,8 +16,8 @@ use super::notes::Notes;
 /// A call: the index of its message and of its block in it.
 type Call = (usize, usize);
 
-/// Pairs calls and results. Results stand right after their assistant message, in the order in which they came; messages
-/// of the assistant without a block are left out.
+/// Pairs calls and results. Results are placed right after their assistant message, in the order in
+/// which they came; assistant messages without a block are left out.
 pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
     let answers = answers(&messages);
     // Results by the message of their call, in file order.
@@ -52,7 +53,7 @@ pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
     paired
 }
 
-/// The call that each result answers, by the result's index. Results that answer none are left out.
+/// The call that each result answers, by the result's index. Results without a call are left out.
 fn answers(messages: &[Message]) -> BTreeMap<usize, Call> {
     let mut found = BTreeMap::new();
     // Calls without a result yet, by ID; the newest message last, the first call of each message last.
@@ -85,13 +86,13 @@ fn answers(messages: &[Message]) -> BTreeMap<usize, Call> {
     found
 }
 
-/// Whether a result stands before its message, or after another message that is no result.
+/// Whether a result is before its message, or after another message that is not a result.
 fn is_out_of_place(slots: &[Option<Message>], at: usize, result: usize) -> bool {
     let between = slots.get(at + 1..result);
     between.is_none_or(|between| between.iter().flatten().any(|other| other.answers().is_none()))
 }
 
-/// Adds the tool's name to results whose file does not say it.
+/// Adds the tool's name to results that lack it in the file.
 fn name_results(
     message: &Message,
     at: usize,

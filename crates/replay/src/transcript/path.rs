@@ -1,5 +1,6 @@
-//! Finds the path through a tree of entries to the one on which the session ended. Each entry names its parent; going back in
-//! a conversation leaves branches behind. Must not know what entries hold.
+//! Finds the path through a tree of entries to the entry on which the session ended. Each entry
+//! names its parent; going back in a conversation leaves branches behind. Must not know what
+//! entries hold.
 
 use std::collections::HashMap;
 
@@ -24,7 +25,7 @@ pub(super) struct Node<'a> {
 /// The path to an entry.
 #[derive(Debug)]
 pub(super) struct Path {
-    /// For each entry whether it is on the path.
+    /// For each entry, whether it is on the path.
     pub(super) on: Vec<bool>,
     /// Number of entries on the path whose named parent is missing; they follow the previous entry in the file instead.
     pub(super) mended: u64,

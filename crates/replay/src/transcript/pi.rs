@@ -1,9 +1,10 @@
-//! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended on the last entry. OpenClaw's
-//! before 2026.8 have the same form, with some marks of its own on messages.
+//! Session files of Pi, versions 1 to 3: a header, then entries that form a tree; the session ended
+//! on the last entry. OpenClaw's files before 2026.8 have the same form, with some marks of its own
+//! on messages.
 //!
-//! Messages are passed on unchanged. Those of Pi's own roles become the user messages that Pi makes of them for the model
-//! (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions or context edits: both determine what later calls saw,
-//! and replay decides that itself.
+//! Messages pass through unchanged. Messages with Pi's own roles become the user messages that Pi
+//! makes of them for the model (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions
+//! or context edits: both determine what later calls saw, and replay decides that itself.
 
 use serde_json::{Map, Value, json};
 
@@ -13,13 +14,13 @@ use super::message::{COMPACTION_SUMMARY, INJECTED, Message, text_block, time_of}
 use super::notes::Notes;
 use super::path::{Node, Parent, path_to};
 
-/// The newest version of the format that is known.
+/// The newest known version of the format.
 const NEWEST_VERSION: u64 = 3;
 
-/// What is said of entries whose parent is not there.
+/// The note about entries whose parent is missing.
 pub(super) const PARENT_IS_MISSING: &str =
     "entries whose parent is not in the file, which follow the entry before them";
-/// What is said of messages that are not on the branch that the session ended on.
+/// The note about messages outside the branch on which the session ended.
 pub(super) const LEFT: &str = "messages of branches that were left";
 
 /// Whether a line is the header of a session.
@@ -156,7 +157,7 @@ fn role(message: &Map<String, Value>) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether OpenClaw's gateway wrote an answer, as a copy of what it delivered, and shows it to no model.
+/// Whether OpenClaw's gateway wrote an answer as a copy of what it delivered, which no model sees.
 fn is_of_gateway(message: &Map<String, Value>) -> bool {
     let is = |key: &str, names: &[&str]| {
         message.get(key).and_then(Value::as_str).is_some_and(|name| names.contains(&name))
@@ -165,7 +166,8 @@ fn is_of_gateway(message: &Map<String, Value>) -> bool {
         || (is("provider", &["openclaw"]) && is("model", &["delivery-mirror", "gateway-injected"]))
 }
 
-/// Whether OpenClaw wrote a user message, such as that a command ended, or another session did.
+/// Whether OpenClaw or another session wrote a user message, for example to say that a command
+/// ended.
 fn is_of_program(message: &Map<String, Value>) -> bool {
     let kind = message.get("provenance").and_then(|provenance| provenance.get("kind")?.as_str());
     role(message) == "user" && matches!(kind, Some("inter_session" | "internal_system"))
@@ -180,21 +182,21 @@ fn blocks_of(content: &Value) -> Value {
     }
 }
 
-/// The text that Pi makes of a compaction's summary.
+/// Pi's text for the summary of a compaction.
 fn compaction_text(summary: &str) -> String {
     format!(
         "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{summary}\n</summary>"
     )
 }
 
-/// The text that Pi makes of the summary of a branch.
+/// Pi's text for the summary of a branch.
 fn branch_text(summary: &str) -> String {
     format!(
         "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{summary}</summary>"
     )
 }
 
-/// The text that Pi makes of a command that a person ran with `!`.
+/// Pi's text for a command that a person ran with `!`.
 fn bash_text(message: &Map<String, Value>) -> String {
     let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
     let flag = |key: &str| message.get(key).and_then(Value::as_bool).unwrap_or(false);

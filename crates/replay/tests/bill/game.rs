@@ -1,8 +1,9 @@
 //! A game between a session and an adversary that plays the model: both bills, request by request.
 //!
-//! The host hands over its list, applies the session's edits and sends the request. What the model needs and the request does
-//! not hold it takes by `activate`: the content joins, and the call that it takes is billed on our side alone. The plain host
-//! sends its list without the calls of our tools. Must not choose what happens.
+//! The host hands over its list, applies the session's edits and sends the request. When the model
+//! needs content that the request lacks, it calls `activate`: the content joins the request, and
+//! the extra call is billed on our side alone. The plain host sends its list without calls to our
+//! tools. Must not choose what happens.
 
 use std::collections::HashSet;
 use std::rc::Rc;

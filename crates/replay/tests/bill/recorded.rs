@@ -1,7 +1,7 @@
 //! The bound on recorded sessions, at every call.
 //!
-//! What is asserted is weaker than the promise: in each of the samples four of five sessions keep the bound at every call, and
-//! none passes it by more than its largest request costs to write.
+//! The assertion is weaker than the promise: in each sample, four of five sessions keep the bound
+//! at every call, and none exceeds it by more than the cost of writing its largest request.
 
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -1,4 +1,5 @@
-//! The README's table: what recorded sessions cost beside the plain host, by window, in the worst of three price tables.
+//! The README's table: what recorded sessions cost beside the plain host, by window, under the
+//! worst of three price tables.
 
 use replay::report::{BillReport, Sum};
 

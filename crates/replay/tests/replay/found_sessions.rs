@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use replay::transcript::find::find;
 use replay::transcript::{Format, Transcript};
-use rusqlite::Connection;
 use serde_json::Value;
 use store::SqliteBackend;
 use tempfile::TempDir;
@@ -75,7 +74,7 @@ fn a_database_and_its_export_read_alike() {
 #[test]
 fn a_database_is_read_while_its_program_writes_to_it_and_nothing_of_it_changes() {
     let (_folder, path) = copied("opencode.db");
-    let writer = Connection::open(&path).unwrap();
+    let writer = crate::opened(&path).unwrap();
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
     writer.execute("update session set directory = '/moved'", []).unwrap();
     let before = fs::read(&path).unwrap();
@@ -90,7 +89,7 @@ fn a_database_is_read_while_its_program_writes_to_it_and_nothing_of_it_changes()
 fn a_database_that_nobody_has_open_is_read_without_a_file_beside_it() {
     let (folder, path) = copied("opencode.db");
     // As OpenCode leaves it.
-    let writer = Connection::open(&path).unwrap();
+    let writer = crate::opened(&path).unwrap();
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
     writer.close().unwrap();
     let session = find(&path).unwrap().remove(0);
@@ -119,7 +118,7 @@ fn what_was_taken_back_is_left_out() {
     let (_folder, path) = copied("opencode.db");
     let session = find(&path).unwrap().remove(0);
     let whole = Transcript::read(Path::new(&session.path)).unwrap();
-    let writer = Connection::open(&path).unwrap();
+    let writer = crate::opened(&path).unwrap();
     let last_typed =
         "select id from message where session_id = ?1 and data like '%\"role\":\"user\"%'
         order by id desc limit 1";
@@ -139,7 +138,7 @@ fn what_was_taken_back_is_left_out() {
 fn rows_that_are_no_json_are_counted_and_a_damaged_database_is_an_error() {
     let (_folder, path) = copied("opencode.db");
     let session = find(&path).unwrap().remove(0);
-    let writer = Connection::open(&path).unwrap();
+    let writer = crate::opened(&path).unwrap();
     let torn = "update part set data = substr(data, 1, 20) where data like '%\"type\":\"tool\"%' and session_id = ?1";
     let parts = writer.execute(torn, [&session.name]).unwrap();
     drop(writer);
@@ -157,7 +156,7 @@ fn rows_that_are_no_json_are_counted_and_a_damaged_database_is_an_error() {
 fn a_database_of_something_else_is_no_transcript() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("other.db");
-    Connection::open(&path).unwrap().execute("create table session (id text)", []).unwrap();
+    crate::opened(&path).unwrap().execute("create table session (id text)", []).unwrap();
     assert_eq!(names(folder.path()), Vec::<String>::new());
     let error = Transcript::read(&path).unwrap_err();
     assert_eq!(error.code(), "MALFORMED_TRANSCRIPT");

@@ -1,4 +1,5 @@
-//! Learning hazards: what was planted in made sessions is found, the same from whatever order, and used by a session.
+//! Learning hazards: planted effects in synthetic sessions are found, independent of order, and
+//! used by a session.
 
 use std::path::Path;
 use std::sync::LazyLock;

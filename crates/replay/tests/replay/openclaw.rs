@@ -1,4 +1,5 @@
-//! Sessions of OpenClaw: databases of its schema, which the tests fill themselves, and the files that older and deleted sessions are.
+//! Sessions of OpenClaw: databases with its schema, filled by the tests, and the files of older and
+//! deleted sessions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ impl Agent {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("agents/main/agent/openclaw-agent.sqlite");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let connection = Connection::open(&path).unwrap();
+        let connection = crate::opened(&path).unwrap();
         connection.pragma_update(None, "journal_mode", "wal").unwrap();
         connection.execute_batch(tables).unwrap();
         connection
@@ -452,13 +453,13 @@ fn a_state_folder_is_searched_for_sessions_and_nothing_else() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         path
     };
-    let state = Connection::open(place("state/openclaw.sqlite")).unwrap();
+    let state = crate::opened(place("state/openclaw.sqlite")).unwrap();
     state.execute_batch("create table schema_meta (meta_key text, role text, schema_version integer); insert into schema_meta values ('primary', 'state', 17)").unwrap();
     // An agent that has no session yet, from before sessions were kept here.
-    let empty = Connection::open(place("agents/new/agent/openclaw-agent.sqlite")).unwrap();
+    let empty = crate::opened(place("agents/new/agent/openclaw-agent.sqlite")).unwrap();
     empty.execute_batch("create table schema_meta (meta_key text, role text, schema_version integer); insert into schema_meta values ('primary', 'agent', 2)").unwrap();
     let lock =
-        Connection::open(place("agents/main/agent/openclaw-agent.sqlite.generation-writer.sqlite"))
+        crate::opened(place("agents/main/agent/openclaw-agent.sqlite.generation-writer.sqlite"))
             .unwrap();
     lock.execute_batch("create table held (x); begin exclusive; insert into held values (1)")
         .unwrap();

@@ -1,4 +1,4 @@
-//! What perfect foresight would cost, on made-up sessions in which that is computed by hand.
+//! The cost with perfect foresight, on synthetic sessions where it is computed by hand.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! What recorded sessions cost, each played once for all that is said of its bill: beside the plain host's and within the bound; every
-//! second one by the ledger and with foresight as well. `tests/bill` has the README's table, on all of them.
+//! The cost of recorded sessions. Each is played once for all checks of its bill: beside the plain
+//! host's and within the bound; every second one also by the ledger and with foresight.
+//! `tests/bill` has the README's table, on all of them.
 
 use config::Layout;
 use replay::measure::OVERHEAD_TOKENS;

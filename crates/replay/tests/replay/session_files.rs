@@ -1,4 +1,5 @@
-//! Session files of several agents: what the readers make of small files of each format, and of damaged ones.
+//! Session files of several agents: what the readers make of small and damaged files in each
+//! format.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Replays: made-up transcripts through a session, measured.
+//! Replays: synthetic transcripts played through a session and measured.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

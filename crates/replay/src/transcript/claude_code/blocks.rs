@@ -1,4 +1,4 @@
-//! Converts blocks of Anthropic's Messages API and attachments of Claude Code to blocks of pi-ai.
+//! Converts Messages API blocks and Claude Code attachments to pi-ai blocks.
 //!
 //! Must not know the lines that contain them.
 
@@ -17,7 +17,8 @@ const SHOWN_ATTACHMENTS: [&str; 6] = [
     "critical_system_reminder",
 ];
 
-/// Converts a block of the assistant. What has no counterpart in pi-ai's shape is counted and gives `None`.
+/// Converts an assistant block. A block without a counterpart in pi-ai's shape is counted and gives
+/// `None`.
 pub(super) fn assistant_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     let text = |key: &str| block.get(key).and_then(Value::as_str);
     if is_empty(block) {
@@ -104,7 +105,7 @@ pub(super) fn attachment_content(attachment: &Value) -> Option<(Value, bool)> {
     text.map(|text| (json!([text_block(&text)]), false))
 }
 
-/// The text of an attachment, in one of the places where versions of Claude Code keep it.
+/// The text of an attachment, from one of the places where versions of Claude Code keep it.
 fn text_in(attachment: &Value) -> Option<String> {
     let places = ["/content", "/content/content", "/content/file/content", "/snippet"];
     places.into_iter().filter_map(|place| attachment.pointer(place)).find_map(|value| match value {

@@ -1,5 +1,5 @@
-//! The parts of Gemini's messages (text, calls, responses, inline data) as blocks of pi-ai. Must not know the records that contain
-//! them.
+//! Converts parts of Gemini's messages (text, calls, responses, inline data) to pi-ai blocks. Must
+//! not know the records that contain them.
 
 use serde_json::{Map, Value, json};
 
@@ -7,10 +7,11 @@ use super::said;
 use crate::transcript::message::{Message, call_block, image_block, text_block, time_of};
 use crate::transcript::notes::Notes;
 
-/// Beginning of a user message that repeats, as a text, results which stand with their calls. Written up to 0.2x.
+/// Beginning of a user message that repeats results as text, although they are stored with their
+/// calls. Written up to 0.2x.
 const REPEATED_START: &str = "[Function Response: ";
 
-/// Beginning of the line with which the answer of a command ends, among others.
+/// Beginning of one of the lines at the end of a command's answer.
 const EXIT_CODE: &str = "Exit Code: ";
 
 /// Whether a user's text only repeats results.
@@ -18,7 +19,7 @@ pub(super) fn is_repeated(text: &str) -> bool {
     text.starts_with(REPEATED_START)
 }
 
-/// The text of a content: a string, or the texts of its parts that are no thoughts.
+/// The text of a content: a string, or the texts of its parts that are not thoughts.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -57,7 +58,7 @@ pub(super) fn call_blocks(content: &Value) -> impl Iterator<Item = Value> {
     })
 }
 
-/// A call that is kept with its response: its block, and its result once it ended.
+/// A call that is stored with its response: its block, and its result once it ended.
 pub(super) fn call_of(call: &Value, notes: &mut Notes) -> (Option<Value>, Option<Message>) {
     let text = |key: &str| call.get(key).and_then(Value::as_str);
     let (Some(id), Some(name)) = (text("id"), text("name")) else {
@@ -95,7 +96,7 @@ pub(super) fn results_of(content: &Value, time: Option<i64>, notes: &mut Notes) 
     results.collect()
 }
 
-/// What a tool answered, as blocks.
+/// A tool's answer, as blocks.
 fn shown(result: &Value, notes: &mut Notes) -> Vec<Value> {
     if let Value::String(text) = result {
         return said(text).into_iter().collect();
@@ -107,7 +108,7 @@ fn shown(result: &Value, notes: &mut Notes) -> Vec<Value> {
     blocks.collect()
 }
 
-/// The text of a response, and images that newer models get inside of it.
+/// The text of a response, and images, which newer models get inside it.
 fn responded(response: &Value, notes: &mut Notes) -> Vec<Value> {
     let answer = response.get("response").unwrap_or(&Value::Null);
     let text = ["output", "error"].iter().find_map(|key| answer.get(*key)?.as_str());

@@ -1,5 +1,5 @@
-//! The records of a session of Gemini CLI, brought into one list of messages. Must not know what is in a message, except for
-//! finding the same message again.
+//! Combines the records of a Gemini CLI session into one list of messages. Must not know what a
+//! message contains, except to find the same message again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::Record;
 use super::content::{call_ids, text_of};
 use crate::transcript::notes::Notes;
 
-/// The answer that the program puts behind a summary in the model's name.
+/// The answer that the program adds after a summary in the model's name.
 const ACKNOWLEDGED: &str = "Got it. Thanks for the additional context!";
 
 /// A session while it is read.
@@ -44,7 +44,7 @@ impl Log {
         self.records.iter()
     }
 
-    /// The folder that the header names.
+    /// The folder in the header.
     pub(super) fn folder(&self) -> Option<String> {
         self.folder.clone()
     }
@@ -69,7 +69,7 @@ impl Log {
         }
     }
 
-    /// Takes a whole list: what of it is not known yet.
+    /// Takes a whole list, adding only unknown messages.
     fn list(&mut self, messages: Option<Value>, notes: &mut Notes) {
         let Some(Value::Array(messages)) = messages else { return };
         let objects: Vec<Map<String, Value>> = messages
@@ -98,7 +98,8 @@ impl Log {
         }
     }
 
-    /// Drops a message and all after it; all if there is no such message, as the program does.
+    /// Drops a message and everything after it; everything if there is no such message, as the
+    /// program does.
     fn rewind(&mut self, id: &str, notes: &mut Notes) {
         let from = self.by_id.get(id).copied().unwrap_or(0);
         for _ in self.records.drain(from..) {
@@ -108,7 +109,7 @@ impl Log {
     }
 }
 
-/// What is in the messages so far, whatever their IDs: a list that goes on has new ones.
+/// The content of the messages so far, whatever their IDs, because a continued list has new IDs.
 struct Known {
     said: HashSet<(String, String)>,
     calls: HashSet<String>,

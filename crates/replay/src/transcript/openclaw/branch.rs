@@ -1,5 +1,5 @@
-//! The branch of a session that it ended on. Each entry names its parent, and its rows stay when a person goes back. Must not know what
-//! entries say.
+//! The branch on which a session ended. Each entry names its parent, and rows remain when a person
+//! goes back. Must not know what entries say.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ pub(super) struct Branch {
     pub(super) is_mended: Vec<bool>,
 }
 
-/// What a field says about another entry.
+/// A field's reference to another entry.
 #[derive(Clone, Copy)]
 enum Place {
     /// There is none: a session begins.
     Start,
     At(usize),
-    /// It names an entry that is not known.
+    /// It names an unknown entry.
     Unknown,
     /// The field is missing.
     Unsaid,
@@ -53,19 +53,20 @@ pub(super) fn of(entries: &[Line<'_>]) -> Branch {
 struct Tree<'a> {
     by_id: HashMap<&'a str, usize>,
     parents: Vec<Option<usize>>,
-    /// Whether an entry is the newest reset or comes after it; there is no way back to before one.
+    /// Whether an entry is the newest reset or comes after it; the session cannot go back to before
+    /// a reset.
     is_after_reset: Vec<bool>,
     has_reset: bool,
     is_mended: Vec<bool>,
     /// The end of the branch.
     leaf: Option<usize>,
-    /// What the next entry names as its parent: the leaf, or what was put at the side since.
+    /// The parent that the next entry will name: the leaf, or what was put at the side since.
     newest: Option<usize>,
 }
 
 impl<'a> Tree<'a> {
-    /// Takes an entry. One at the side does not move the branch: it is on it only if a `leaf` goes there, as it does when OpenClaw
-    /// rewrites the end of a branch.
+    /// Takes an entry. A side entry does not move the branch: it is on the branch only if a `leaf`
+    /// moves there, as happens when OpenClaw rewrites the end of a branch.
     fn add(&mut self, entry: &'a Line<'_>) {
         let at = self.parents.len();
         let (is_reset, is_aside) =
@@ -91,7 +92,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Takes a `leaf`, by which the branch ends at the entry that it names.
+    /// Takes a `leaf`, which ends the branch at the entry that it names.
     fn go_back(&mut self, entry: &'a Line<'_>) {
         let target = self.resolved(self.place(entry, "targetId"));
         let target = if self.has_reset && !self.is_within(target) { self.leaf } else { target };

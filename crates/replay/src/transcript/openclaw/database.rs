@@ -1,5 +1,6 @@
-//! The database of an OpenClaw agent since 2026.8, `openclaw-agent.sqlite`: a row for each entry of each session, as JSON or, from
-//! about 1 KiB on, as that compressed by zstd. Must not write, nor know what is in an entry.
+//! The database of an OpenClaw agent since 2026.8, `openclaw-agent.sqlite`: a row for each entry of
+//! each session, as JSON or, from about 1 KiB on, as zstd-compressed JSON. Must not write, or know
+//! what an entry contains.
 
 use std::collections::HashMap;
 
@@ -12,17 +13,17 @@ use crate::transcript::foreign::{Failure, Foreign, check};
 use crate::transcript::lines::{Line, object_of};
 use crate::transcript::notes::Notes;
 
-/// The newest schema that is known.
+/// The newest known schema.
 const NEWEST_SCHEMA: i64 = 23;
 const TABLE: &str = "transcript_events";
-/// The columns that there always were.
+/// Columns that have always existed.
 const NEEDED: [&str; 4] = ["session_id", "seq", "event_json", "created_at"];
-/// Those since schema 23. What the last one holds stands in the entry too.
+/// Columns since schema 23. The entry repeats the value of the last one.
 const COMPRESSED: [&str; 3] = ["event_zstd", "event_utf8_bytes", "navigation_json"];
-/// The most bytes that an entry takes when it is compressed.
+/// Largest decompressed entry, in bytes.
 const MAX_ENTRY_BYTES: usize = 4 << 20;
 
-/// Whether it is the database of an agent that keeps its sessions in there.
+/// Whether it is the database of an agent that keeps its sessions there.
 pub(in crate::transcript) fn is_ours(foreign: &Foreign) -> Result<bool, Failure> {
     let Some(schema) = schema(foreign)? else { return Ok(false) };
     let columns = foreign.columns(TABLE)?;
@@ -38,7 +39,7 @@ pub(in crate::transcript) fn is_ours(foreign: &Foreign) -> Result<bool, Failure>
     Ok(can_be_read)
 }
 
-/// The version of an agent's schema; `None` if it is no agent's database.
+/// The version of an agent's schema; `None` if it is not an agent's database.
 fn schema(foreign: &Foreign) -> Result<Option<i64>, Failure> {
     let columns = foreign.columns("schema_meta")?;
     if !["role", "schema_version"].iter().all(|name| columns.iter().any(|column| column == name)) {
@@ -48,9 +49,10 @@ fn schema(foreign: &Foreign) -> Result<Option<i64>, Failure> {
     Ok(foreign.connection.query_row(query, [], |row| row.get(0))?)
 }
 
-/// The names of the conversations, by the time of their sessions; of the session that `only` names if it names one. Left out are those
-/// in which the model said nothing, and sessions whose messages all stand in another one as well: a person went back in it, which
-/// OpenClaw does in a copy, or made a copy and did not go on with that.
+/// The names of the conversations, by the time of their sessions; only those of the session that
+/// `only` names, if it names one. Left out are conversations in which the model said nothing, and
+/// sessions whose messages are all in another one: either a person went back, which OpenClaw does
+/// in a copy, or made a copy and did not continue it.
 pub(in crate::transcript) fn sessions(
     foreign: &Foreign,
     only: Option<&str>,
@@ -97,7 +99,7 @@ pub(in crate::transcript) fn read(
     Ok(at.map(|at| session.into_parts(stretches.swap_remove(at), notes)))
 }
 
-/// The session that a name says, and the number of the conversation.
+/// The session of a name, and the number of the conversation.
 fn named<'a>(
     foreign: &Foreign,
     name: &'a str,
@@ -175,7 +177,7 @@ fn entry(foreign: &Foreign, row: &Row<'_>) -> Result<Option<String>, Failure> {
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
-/// Finds sessions that stand in others: an entry keeps its ID in a copy.
+/// Finds sessions that are contained in others: an entry keeps its ID in a copy.
 #[derive(Default)]
 struct Copies {
     /// The sessions that hold a message, by its ID.
@@ -197,7 +199,8 @@ impl Copies {
         self.last.push(last);
     }
 
-    /// Whether another session has all messages of one. Of two that have the same, the first has none too many.
+    /// Whether another session has all of this one's messages. If two have the same messages, only
+    /// the later one counts as contained.
     fn has_all_of(&self, at: usize) -> bool {
         let holders = |at: usize| self.last[at].as_ref().and_then(|last| self.holders.get(last));
         let has_all = |of: usize, other: usize| holders(of).is_some_and(|all| all.contains(&other));

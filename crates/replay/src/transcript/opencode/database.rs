@@ -1,4 +1,5 @@
-//! The database of OpenCode since 1.2, `opencode.db`: one for all sessions. Must not write, nor know what is in a message.
+//! The database of OpenCode since 1.2, `opencode.db`: one for all sessions. Must not write, or know
+//! what a message contains.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,7 @@ pub(in crate::transcript) fn is_ours(foreign: &Foreign) -> rusqlite::Result<bool
         && has("part", &["id", "message_id", "session_id", "data"])?)
 }
 
-/// The IDs of the sessions, the oldest first.
+/// The IDs of the sessions, oldest first.
 pub(in crate::transcript) fn sessions(foreign: &Foreign) -> Result<Vec<String>, Failure> {
     let mut rows =
         foreign.connection.prepare("select id from session order by time_created, id")?;
@@ -86,7 +87,7 @@ fn parts_of(
     Ok(parts)
 }
 
-/// The object of a row, with its ID, which stands in a column.
+/// The object of a row, with its ID from a column.
 fn object(
     room: &Room,
     id: &str,

@@ -12,7 +12,7 @@ use crate::transcript::message::time_of;
 use crate::transcript::notes::Notes;
 use base::object::Room;
 
-/// The session whose record is in the file at `path`.
+/// The session with a record in the file at `path`.
 pub(super) fn session(info: &Map<String, Value>, path: &Path, notes: &mut Notes) -> Found {
     let mut found = Found::new(info);
     let (Some(storage), Some(id)) = (path.ancestors().nth(3), &found.session_id) else {
@@ -38,12 +38,12 @@ pub(super) fn session(info: &Map<String, Value>, path: &Path, notes: &mut Notes)
     found
 }
 
-/// Whether an ID names a file of its own and no other place.
+/// Whether an ID is a plain file name and leads nowhere else.
 fn is_name(id: &str) -> bool {
     !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The objects in the files of a folder, in the order of their names; none if there is no such folder.
+/// The objects in the files of a folder, by name; none if there is no such folder.
 fn objects(folder: &Path, notes: &mut Notes) -> Vec<Map<String, Value>> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
