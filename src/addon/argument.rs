@@ -1,5 +1,6 @@
-//! Arguments as JavaScript gave them. One of a wrong shape becomes an `INVALID_ARGUMENT`, reported as the function reports its other
-//! errors: napi's own conversion would throw at once, even from functions that return promises, and with codes of its own.
+//! Arguments as JavaScript passed them. One of the wrong shape becomes an `INVALID_ARGUMENT`,
+//! reported the way the function reports its other errors: napi's own conversion would throw at
+//! once, even from functions that return promises, and with codes of its own.
 
 use std::ptr;
 
@@ -14,7 +15,7 @@ use base::error::{Error, Result};
 pub struct Given<T>(std::result::Result<T, String>);
 
 impl<T> Given<T> {
-    /// The argument; an error gives it this name.
+    /// The argument; errors refer to it by this name.
     pub(super) fn named(self, argument: &str) -> Result<T> {
         self.0.map_err(|problem| Error::argument(argument, format!("is refused: {problem}")))
     }
@@ -23,7 +24,8 @@ impl<T> Given<T> {
 impl<T: FromNapiValue + ValidateNapiValue> FromNapiValue for Given<T> {
     #[expect(unsafe_code, reason = "the trait's signature")]
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
-        // SAFETY: the library's own check and conversion, with the environment and value that it was given.
+        // SAFETY: the library's own check and conversion, with the environment and value that it
+        // was given.
         let converted =
             unsafe { T::validate(env, value).and_then(|_| T::from_napi_value(env, value)) };
         Ok(Self(converted.map_err(|error| {
@@ -51,7 +53,7 @@ impl ValidateNapiValue for Json {
 /// Turns floats without a fraction into integers, as `JSON.stringify` writes them: the library makes floats of integers beyond 32
 /// bits.
 pub(super) fn whole_numbers(value: Value) -> Value {
-    /// Up to here a float holds every whole number.
+    /// Up to this value a float holds every whole number exactly.
     const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
     match value {
@@ -76,7 +78,8 @@ pub(super) fn whole_numbers(value: Value) -> Value {
 fn clear_exception(env: sys::napi_env) {
     let mut pending = false;
     let mut exception = ptr::null_mut();
-    // SAFETY: both write to the place given and read nothing; the environment is that of the running call.
+    // SAFETY: both write to the place given and read nothing; the environment is that of the
+    // running call.
     unsafe {
         if sys::napi_is_exception_pending(env, &raw mut pending) == sys::Status::napi_ok && pending
         {

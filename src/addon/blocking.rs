@@ -1,4 +1,5 @@
-//! Runs everything that blocks as a closure on a worker thread, and turns its errors and panics into JavaScript errors.
+//! Runs blocking work as a closure on a worker thread, and turns its errors and panics into
+//! JavaScript errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -78,8 +79,9 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Turns the core's error into a JavaScript one with message, `code`, `hint`, `candidates` of an ambiguous name, `failure` where something of ours does
-/// not work, and `report` (message, causes and hint, for logs).
+/// Turns the core's error into a JavaScript one with message, `code`, `hint`, `candidates` of an
+/// ambiguous name, `failure` if something of ours does not work, and `report` (message, causes and
+/// hint, for logs).
 pub(super) fn to_js(env: Env, error: &Error) -> napi::Result<napi::Error> {
     let mut object = env.create_error(napi::Error::from_reason(error.message()))?;
     object.set_named_property("code", error.code())?;

@@ -16,7 +16,7 @@ use live::{
     inspect_beside, inspect_call, inspect_calls, newest_call,
 };
 
-/// Calls that are read at once: they hold all of their messages.
+/// Maximum number of calls read at once: they hold all of their messages.
 const MOST_CALLS: u32 = 1_000;
 
 /// Which call to read.

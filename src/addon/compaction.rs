@@ -1,4 +1,4 @@
-//! Asking what a host shall do that is about to compact. Must not decide it.
+//! Asks what a host that is about to compact should do. Must not decide it.
 
 use std::sync::Arc;
 

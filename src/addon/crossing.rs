@@ -1,5 +1,5 @@
-//! What of a call crosses between JavaScript and the core as JSON: what the host says of it, and what it came to. Must not decide
-//! anything.
+//! The parts of a call that cross between JavaScript and the core as JSON: what the host says about
+//! it, and its outcome. Must not decide anything.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use live::model_tools::overhead_tokens;
 use live::{CallInfo, Notice, Transformed};
 use memory::section_tokens;
 
-/// Reads what `lib/request.js` says of a call.
+/// Reads what `lib/request.js` says about a call.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if it is no JSON.
@@ -35,7 +35,7 @@ pub(super) fn call_info(json: &str) -> Result<CallInfo> {
     })
 }
 
-/// What a host says of its model, in the shapes of pi-ai.
+/// What a host says about its model, in the shapes of pi-ai.
 fn model_data(value: &Value) -> ModelData {
     let rates = |value: &Value| {
         let rate = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0);
@@ -60,14 +60,15 @@ fn model_data(value: &Value) -> ModelData {
     }
 }
 
-/// Tokens of our tools, of what the system prompt says of them and of memory, where the call's tools cross.
+/// Tokens of our tools, and of the system prompt's text about them and about memory, if the call's
+/// tools cross.
 fn own_tokens(call: &Value) -> Option<u64> {
     let tools = call.get("tools")?.as_array()?;
     let prompt = call.get("systemPrompt").and_then(Value::as_str).unwrap_or_default();
     Some(overhead_tokens(tools, prompt) + section_tokens(prompt))
 }
 
-/// What a call came to, as `lib/request.js` reads it.
+/// The outcome of a call, in the form that `lib/request.js` reads.
 pub(super) fn answer(done: &Transformed) -> String {
     match done {
         Transformed::Resend => r#"{"resend":true}"#.to_owned(),

@@ -291,7 +291,7 @@ impl From<store::Stats> for StoreStats {
     }
 }
 
-/// A count as JavaScript has it: exact up to 2^53.
+/// A count as a JavaScript number, exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "no count comes near 2^53")]
 fn number(count: u64) -> f64 {
     count as f64

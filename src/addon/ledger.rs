@@ -1,4 +1,4 @@
-//! The ledger: recording what providers report, and what calls cost.
+//! The ledger: records what providers report and what calls cost.
 
 use std::sync::Arc;
 

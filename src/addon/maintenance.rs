@@ -1,5 +1,5 @@
-//! `Store.maintenance`: what a person does to a store now and then, apart from its daily use. The methods are in `archive`,
-//! `doctor` and `forget`.
+//! `Store.maintenance`: occasional work on a store, apart from its daily use. The methods are in
+//! `archive`, `doctor` and `forget`.
 
 use std::sync::Arc;
 

@@ -91,7 +91,7 @@ pub fn open_memory(
         (None, _) if trusted.is_none() => Folders::new(agent_dir, project, false).by_answer(),
         (None, _) => Folders::new(agent_dir, project, trusted.unwrap_or_default()),
         (Some(name), Some(folder)) => Folders::of_conversation(folder, &name),
-        // Without a folder of the harness it has no memory at all.
+        // A harness without a folder has no memory at all.
         (Some(_), None) => Folders::new(None, None, false),
     };
     let memory = memory::Memory::new(folders);
@@ -126,7 +126,7 @@ pub struct ResidentPage {
 }
 
 impl Memory {
-    /// Works on memory on a worker thread, one method after another.
+    /// Runs work on memory on a worker thread, one method after another.
     pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
         &self,
         work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,

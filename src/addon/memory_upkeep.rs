@@ -1,4 +1,5 @@
-//! The class `Memory`: what is stale, memory faults and traces, and what happens while a session is open. Must not decide anything.
+//! The class `Memory`: stale pages, memory faults and traces, and upkeep while a session is open.
+//! Must not decide anything.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The class `Memory`: what writes memory, and checks what a host's tools write. Must not decide anything.
+//! The class `Memory`: methods that write memory, and the check of what a host's tools write. Must
+//! not decide anything.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -19,10 +20,11 @@ use memory::import::ImportFrom;
 use memory::journal::OperationId;
 use memory::{Scope, Warning};
 
-/// How long a write may take, waits for other processes included; then its disk does not answer.
+/// How long a write may take, including waits for other processes; after that, its disk counts as
+/// not answering.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What does not answer then.
+/// The name of the place that does not answer, for messages.
 const FOLDER: &str = "memory folder";
 
 /// What to import, see `Memory.importFrom`.
@@ -103,7 +105,8 @@ impl Memory {
     pub fn flush(&self) -> AsyncTask<Blocking<Json>> {
         let core = Arc::clone(&self.core);
         blocking(move || {
-            // Memory is not kept from others while a flush waits for another process.
+            // The lock is not held while a flush waits for another process, so that others can use
+            // memory.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
             let deadline = Deadline::new(FOLDER, PATIENCE);
             let done = deadline.wait_for(Late::Written, move || Ok(flush.run()))?;

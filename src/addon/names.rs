@@ -36,7 +36,7 @@ pub struct ReadOptions {
     pub cwd: Option<String>,
 }
 
-/// A store, and what it takes to resolve names in it.
+/// A store, and everything needed to resolve names in it.
 #[derive(Clone)]
 pub(super) struct Names {
     pub(super) store: store::Store,
@@ -50,13 +50,13 @@ impl Store {
 }
 
 impl Names {
-    /// The version that a name stands for.
+    /// The version that a name selects.
     pub(super) fn version(&self, name: &str, options: ReadOptions) -> Result<store::Version> {
         let at = selector("at", options.at)?;
         self.place(options.cwd)?.version(&self.store, name, at)
     }
 
-    /// The folder and filesystem that relative paths count from.
+    /// The folder and filesystem to which relative paths refer.
     pub(super) fn place(&self, cwd: Option<String>) -> Result<PathPlace> {
         let cwd = match cwd {
             Some(cwd) => PathBuf::from(cwd),

@@ -1,4 +1,5 @@
-//! Objects of a store: writing versions; reading metadata, contents, items, history and differences.
+//! Objects of a store: writing versions; reading metadata, contents, items, history and
+//! differences.
 
 use std::collections::HashMap;
 

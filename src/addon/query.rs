@@ -62,7 +62,8 @@ impl Store {
     }
 }
 
-/// A point in the store's history. A step back, which counts the versions of one object, is none.
+/// A point in the store's history. A step back is not one, since it counts the versions of one
+/// object.
 pub(super) fn as_of(at: Option<At>) -> Result<AsOf> {
     match selector("at", at)? {
         None | Some(VersionSelector::Latest) => Ok(AsOf::Latest),

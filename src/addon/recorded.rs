@@ -1,4 +1,4 @@
-//! A recorded call as JavaScript has it: what went out, what is known of each message, how large it was.
+//! A recorded call as JavaScript sees it: the messages sent, details of each message, and sizes.
 
 use napi_derive::napi;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Replays of recorded sessions: `replayFile`, `replayReport`, `Store.replaySession`, and the names of price tables.
+//! Replays recorded sessions: `replayFile`, `replayReport`, `Store.replaySession`, and the names of
+//! price tables.
 
 use std::path::{Path, PathBuf};
 
@@ -159,7 +160,8 @@ pub fn price_presets() -> Vec<String> {
     Prices::presets().map(str::to_owned).collect()
 }
 
-/// With the name of the price table. `known`: system prompt and tools, as far as the options do not say.
+/// Returns the name of the price table, too. `known`: system prompt and tools, used where the
+/// options say nothing.
 fn replaying(options: ReplayOptions, known: Option<PromptTokens>) -> Result<(Replaying, String)> {
     let prompt = prompt_tokens(&options, known)?;
     let name = options.prices.unwrap_or_else(|| "anthropic".to_owned());
@@ -191,7 +193,7 @@ fn replaying(options: ReplayOptions, known: Option<PromptTokens>) -> Result<(Rep
     Ok((replaying, name))
 }
 
-/// Of system prompt and tools, never fewer in all than ours.
+/// Tokens of system prompt and tools; the total is never below our part.
 fn prompt_tokens(options: &ReplayOptions, known: Option<PromptTokens>) -> Result<PromptTokens> {
     let all = tokens("promptTokens", options.prompt_tokens)?;
     let ours = tokens("overheadTokens", options.overhead_tokens)?
@@ -215,7 +217,7 @@ fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {
     tokens.map_err(|_| Error::argument(argument, "must be a number of tokens"))
 }
 
-/// The variant with this name. `known`: all names, in words.
+/// The variant with this name. `known`: all names, for the message.
 fn named<T: serde::de::DeserializeOwned>(argument: &str, name: String, known: &str) -> Result<T> {
     let problem = format!("is `{name}`; it must be {known}");
     serde_json::from_value(Value::from(name)).map_err(|_| Error::argument(argument, problem))

@@ -1,5 +1,5 @@
-//! What a host needs that runs its turns itself: the results that it shows, and their end; and going on with another session. Must not
-//! decide anything.
+//! For a host that runs its turns itself: the results that it shows, and the end of a turn; also
+//! continuing another session. Must not decide anything.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl From<live::Continuation> for Continuation {
 }
 
 impl NewToolResult {
-    /// The message that the result will be, JSON.
+    /// The future message of the result, JSON.
     fn message(&self) -> Value {
         json!({
             "role": "toolResult",

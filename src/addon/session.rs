@@ -1,5 +1,6 @@
-//! What of a session crosses between JavaScript and the core: opening one, and the class that `lib/session.js` wraps. Each method
-//! crosses once and runs on a worker thread. Must not decide anything, nor call back into JavaScript.
+//! The session interface between JavaScript and the core: opening a session, and the class that
+//! `lib/session.js` wraps. Each method crosses once and runs on a worker thread. Must not decide
+//! anything, nor call back into JavaScript.
 
 use files::looks;
 use std::path::PathBuf;
@@ -115,11 +116,13 @@ pub struct Session {
     sharing: Option<Arc<Sharing>>,
 }
 
-/// Keeps the store and the shared one of the settings alike in the background, until the session is closed or dropped. Nothing waits for
-/// it, and without a shared store nothing is done. Returns what shares.
+/// Keeps the store and the shared store of the settings in sync in the background, until the
+/// session is closed or dropped. Nothing waits for it, and without a shared store nothing is done.
+/// Returns the running synchronisation.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` naming a glob of `exclude` that cannot be read; `INTERNAL` if the system gives no thread.
+/// `INVALID_ARGUMENT` naming an unreadable glob of `exclude`; `INTERNAL` if the system provides no
+/// thread.
 fn share(session: &mut LiveSession) -> base::Result<Option<Arc<Sharing>>> {
     let settings = session.settings();
     let Some(shared) = settings.shared_store() else { return Ok(None) };
@@ -141,7 +144,7 @@ pub fn open_session(
     let store = store.named("store").map(|store| store.core.clone());
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
-        // Beside opening it. Where no thread is to be had, the first count loads them.
+        // In parallel with opening. Without a thread for it, the first count loads them.
         drop(std::thread::Builder::new().spawn(tokens::preload));
         let settings = settings_from(options.settings.clone())?;
         let deadline = Deadline::new("session", settings.deadline() * OPENING);
@@ -150,10 +153,10 @@ pub fn open_session(
             let tracks = options.settings.track;
             let mut session = LiveSession::open(store.clone(), options)?;
             if tracks {
-                // Without a tracker files are looked at before each call all the same.
+                // Without a tracker, files are still looked at before each call.
                 drop(session.track(TrackerOptions::default()));
             }
-            // Without a thread for it the session goes on; what waits is sent by the next one.
+            // Without a thread for it the session goes on; the next session sends what waits.
             let sharing = share(&mut session).unwrap_or_default();
             Ok((session, sharing))
         })?;
@@ -304,7 +307,8 @@ impl Session {
     /// See `Session.mountNotices` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<string[]>")]
     pub fn mount_notices(&self) -> AsyncTask<Blocking<Vec<String>>> {
-        // Does not lock the session: a check of its files may hold it, and the caller waits to show how far that is.
+        // Does not lock the session: a check of its files may hold the lock while the caller waits
+        // to show its progress.
         let notices = self.shared.mount_notices();
         blocking(move || Ok(notices))
     }
@@ -338,7 +342,7 @@ impl Session {
     /// See `Session.sharing` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<SharingStatus | null>")]
     pub fn sharing(&self) -> AsyncTask<Blocking<Option<SharingStatus>>> {
-        // Does not lock the session: a call may be at work. What became of sharing stands in the store.
+        // Does not lock the session: a call may be running. The state of sharing is in the store.
         let sharing = self.sharing.clone();
         blocking(move || {
             sharing.map(|sharing| sharing.status().map(SharingStatus::from)).transpose()

@@ -1,4 +1,5 @@
-//! The sets of a session as data: index, pool, active and pinned; of one that is open, and of one as its document has it.
+//! The sets of a session as data: index, pool, active and pinned; of an open session, or of a
+//! stored one as its document holds it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Reading settings: `loadSettings`, and settings that a caller gives.
+//! Settings: `loadSettings`, and settings that a caller passes.
 
 use std::path::{Path, PathBuf};
 
@@ -90,14 +90,16 @@ fn setting_value(found: settings::SettingValue) -> SettingValue {
     SettingValue { key, value: found.value, source: source.to_owned(), place }
 }
 
-/// Settings that a caller gives, complete or in part, with those that the environment sets for one session.
+/// Settings that a caller passes, complete or in part, combined with those that the environment
+/// sets for one session.
 pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
     let settings = value.map_or_else(|| Ok(Settings::default()), Settings::from_json)?;
     settings.in_environment(&|name| std::env::var(name).ok())
 }
 
-/// The filesystem that files belong to, from the environment or the settings, see [`source::own_filesystem`]. A machine without an ID of
-/// its own keeps one in the platform's data folder or, if there is none, beside the store.
+/// The filesystem of files, from the environment or the settings, see [`source::own_filesystem`]. A
+/// machine without an ID of its own keeps one in the platform's data folder or, if there is none,
+/// beside the store.
 pub(super) fn own_filesystem(settings: &Settings, store: &Store) -> Result<OwnFilesystem> {
     let env = std::env::var("PALIMPSEST_FILESYSTEM_ID").ok();
     let beside = || Path::new(store.path()).parent().map(PathBuf::from).unwrap_or_default();

@@ -1,6 +1,9 @@
-//! What the worker threads and the event loop share of a session. Work on a session runs on a thread of a pool, one piece at a time, so
-//! that no disk that hangs keeps a thread that others need: who waits for it gives up after the deadline. Status, failed calls and the
-//! progress of the file check have locks of their own, so that the event loop never waits for a call at work. Must not decide anything.
+//! What the worker threads and the event loop share of a session.
+//!
+//! Work on a session runs on a pool thread, one piece at a time. A caller gives up after the
+//! deadline, so a hanging disk never holds a thread that others need. Status, failed calls and the
+//! progress of the file check have their own locks, so the event loop never waits for a running
+//! call. Must not decide anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,8 +42,9 @@ impl Shared {
         shared
     }
 
-    /// Works on the session; `CLOSED` if it was closed. `NO_ANSWER` if it waits for longer than the deadline, or if earlier work
-    /// does: nothing of the work is stored then, unless that had begun.
+    /// Runs work on the session; `CLOSED` if it was closed. `NO_ANSWER` if it waits longer than the
+    /// deadline, or if earlier work does: nothing of the work is stored then, unless storing had
+    /// begun.
     pub(super) fn with<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
@@ -49,7 +53,8 @@ impl Shared {
         self.deadline.wait_for(Late::Refused, move || shared.run(&mut lock(&shared.live), work))
     }
 
-    /// Closes the session. Idempotent. What does not end in time ends later, or with the process.
+    /// Closes the session. Idempotent. Work that does not end in time ends later, or with the
+    /// process.
     pub(super) fn close(self: &Arc<Self>) -> Result<()> {
         let shared = Arc::clone(self);
         let closing = move || {
@@ -73,7 +78,7 @@ impl Shared {
             session.record_failed_call(&reason);
         }
         let result = catch_unwind(AssertUnwindSafe(|| work(session))).unwrap_or_else(|panic| {
-            // It may have left the state half made.
+            // The panic may have left the state half made.
             session.distrust();
             resume_unwind(panic)
         });
@@ -82,8 +87,9 @@ impl Shared {
         result
     }
 
-    /// Starts the check of the files that a resumed session knows, so that its first call waits only for what is left of it. An error
-    /// is not lost: the first call repeats the check and reports it.
+    /// Starts the check of the files that a resumed session knows, so that its first call waits
+    /// only for the rest of it. An error is not lost: the first call repeats the check and reports
+    /// it.
     fn reconcile_in_background(self: &Arc<Self>) {
         let of = Arc::downgrade(self);
         let work = move || {
@@ -97,7 +103,8 @@ impl Shared {
         drop(self.deadline.start(work));
     }
 
-    /// Notes that a call went out with the host's own messages; the next work on the session records it.
+    /// Records that a call went out with the host's own messages; the next work on the session
+    /// stores it.
     pub(super) fn add_failed_call(&self, reason: String) {
         lock(&self.failures).push(reason);
     }
@@ -112,19 +119,19 @@ impl Shared {
         *lock(&self.status)
     }
 
-    /// How far the check of the session's files is; `None` while none runs.
+    /// Progress of the check of the session's files; `None` while none runs.
     pub(super) fn checking(&self) -> Option<CheckProgress> {
         *lock(&self.checking)
     }
 
-    /// What a person should know of the mounts, as they were when the session was opened.
+    /// Warnings about the mounts for the user, as of opening the session.
     pub(super) fn mount_notices(&self) -> Vec<String> {
         self.mount_notices.clone()
     }
 }
 
 impl Drop for Shared {
-    /// A session that was not closed may have to wait for what it holds.
+    /// Drops the session on a thread: if it was not closed, it may have to wait for what it holds.
     fn drop(&mut self) {
         let live = lock(&self.live).take();
         if live.is_some() {

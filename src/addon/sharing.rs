@@ -1,4 +1,5 @@
-//! A store that several machines share: the class `SharedStore`, and `migrate`. Must not decide anything.
+//! A store that several machines share: the class `SharedStore`, and `migrate`. Must not decide
+//! anything.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -345,7 +346,8 @@ fn opened(
     }
 }
 
-/// How to reach the shared store. What the settings say of their own server is for no other one.
+/// How to reach the shared store. The settings' details of their own server apply to no other
+/// server.
 fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let file = |path: &str| absolute_path(path, &cwd);
@@ -378,7 +380,7 @@ fn listener(
     }
 }
 
-/// Tells the listener, who is told once for some hundred versions.
+/// Tells the listener, but only once for some hundred versions.
 fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
     move |progress| {
         if let Some(listener) = &listener {

@@ -16,7 +16,7 @@ use config::Settings;
 use files::looks::{Deadline, Late};
 use settings::{StorePlace, store_place};
 
-/// How many times as long as a call opening may wait.
+/// Opening may wait this many times as long as a call.
 pub(super) const OPENING: u32 = 5;
 
 /// Where a store is.
@@ -62,7 +62,7 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
             _ => store::Store::open,
         };
         let (path, settings) = place(options)?;
-        // Another process may be busy with it for a while, and no call waits for it yet.
+        // Another process may keep it busy for a while, and no call waits for it yet.
         let deadline = Deadline::new("store", settings.deadline() * OPENING);
         let core = deadline.wait_for(Late::Written, move || open(&path))?;
         Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })

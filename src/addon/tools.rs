@@ -1,4 +1,4 @@
-//! The tools for the model: their definitions, and executing a call.
+//! The model's tools: their definitions, and executing a call.
 
 use std::sync::Arc;
 

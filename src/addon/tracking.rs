@@ -19,8 +19,8 @@ use base::error::Error;
 use base::path::absolute_path;
 use source::{IndexedFile, PollReason, TrackingEvent, Watching, canonical_path};
 
-/// Number of batches of events that can wait for the listener. When there are as many, the tracking waits too, and collects events
-/// for the next batch.
+/// Number of batches of events that can wait for the listener. Once it is reached, the tracking
+/// waits too, and collects events for the next batch.
 const WAITING: usize = 8;
 
 /// Default of `timeoutMs` in `settle`, in milliseconds.

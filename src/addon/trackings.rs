@@ -1,4 +1,4 @@
-//! The trackings that run on a store, which end with it.
+//! The trackings that run on a store; they end with it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,8 +40,8 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let trackings = self.take();
-        // The garbage collector drops a store on JavaScript's thread, and a tracking's thread may be waiting for that one to call
-        // the listener.
+        // The garbage collector drops a store on JavaScript's thread, and a tracking's thread may
+        // be waiting for that one to call the listener.
         if !trackings.is_empty() {
             drop(std::thread::Builder::new().spawn(move || drop(trackings)));
         }

@@ -1,4 +1,5 @@
-//! Whether a person trusts what lies in a project: `projectTrust`, `trustProject`, `trustedProjects`. Must not decide it, nor ask anybody.
+//! Whether a person trusts a project's files: `projectTrust`, `trustProject`, `trustedProjects`.
+//! Must not decide it, nor ask anybody.
 
 use std::path::Path;
 
@@ -75,7 +76,7 @@ pub fn trust_project(
         let book = book(places.agent_dir.as_deref())?;
         let real = book.answer(Path::new(&places.project), trusted, system_time())?;
         match tell(&book, &real) {
-            // An answer is taken back of a project that is gone, too.
+            // The answer for a project that is gone can still be removed.
             Err(Error::File { .. }) if trusted.is_none() => {
                 Ok(told(&real, Standing::Unknown, &Brought::default()))
             }
@@ -123,7 +124,8 @@ fn told(real: &Path, standing: Standing, brought: &Brought) -> ProjectTrust {
     }
 }
 
-/// The project of which settings count: `trusted` is what the caller says, and the person's answer counts where it says nothing.
+/// The project whose settings count: `trusted` is the caller's word; without it, the user's answer
+/// counts.
 pub(super) fn counted<'a>(
     agent_dir: Option<&Path>,
     project: Option<&'a Path>,
@@ -134,7 +136,7 @@ pub(super) fn counted<'a>(
         Some(trusted) => trusted,
         None => match settings::look_at_project(&TrustBook::of(agent_dir)?, project) {
             Ok((_, standing, _)) => standing.counts(),
-            // Answers that cannot be read trust nothing; memory says so.
+            // Unreadable answers trust nothing; memory reports the error.
             Err(Error::File { .. } | Error::NotPrivate { .. }) => false,
             Err(error) => return Err(error),
         },

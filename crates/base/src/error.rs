@@ -1,4 +1,4 @@
-//! The one error type, its stable codes and hints. No I/O, no policy.
+//! The project's one error type, with stable codes and hints. No I/O, no policy.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
-    /// A put expected another latest version than the store has.
+    /// A put expected a different latest version than the store has.
     #[error("object `{id}` was changed by another writer (latest is {})", winner_text(*winner))]
     Conflict {
         /// The object.
@@ -76,7 +76,7 @@ pub enum Error {
         /// Existing fields with similar names.
         known: Vec<String>,
     },
-    /// An archive cannot be read. Nothing of it was imported.
+    /// An archive cannot be read. Nothing was imported.
     #[error("line {line} of the archive {problem}")]
     MalformedArchive {
         /// Line, from 1.
@@ -84,14 +84,15 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A compressed archive or session file expands to far more than its size. Nothing of it was taken.
+    /// A compressed archive or session file expands to far more than its size. Nothing was taken
+    /// from it.
     #[error("the {what} expands to more than {limit} bytes in line {line}, far more than its size")]
     ArchiveExpands {
         /// `archive` or `session file`.
         what: &'static str,
         /// Line, from 1.
         line: u64,
-        /// Bytes that are taken of an archive of this size.
+        /// Most bytes accepted from an archive of this size.
         limit: u64,
     },
     /// A file is not a session file of a supported agent.
@@ -140,7 +141,8 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// A `read` starts after the file's last line. The message is Pi's own, because the model sees it.
+    /// A `read` starts after the file's last line. The message has Pi's own words, because the
+    /// model sees it.
     #[error("Offset {offset} is beyond end of file ({total_lines} lines total)")]
     OffsetBeyondEnd {
         /// The offset as the model gave it.
@@ -194,7 +196,7 @@ pub enum Error {
         /// Cause.
         source: BoxError,
     },
-    /// The file does not begin as a database does: it is no store, or little is left of one.
+    /// The file does not begin like a database: it is not a store, or little is left of one.
     #[error("file `{path}` is no store")]
     NotAStore {
         /// The file.
@@ -202,7 +204,7 @@ pub enum Error {
         /// Cause.
         source: BoxError,
     },
-    /// Another file, or none, is where the store was when it was opened.
+    /// The store's file was removed or replaced after it was opened.
     #[error("store `{path}` was {}", if *replaced { "replaced by another file" } else { "moved or deleted" })]
     StoreGone {
         /// The store.
@@ -216,7 +218,7 @@ pub enum Error {
         /// The store.
         path: PathBuf,
     },
-    /// A file of ours, or its folder, is not its user's alone.
+    /// One of our files, or its folder, is not private to its user.
     #[error("`{path}` is not private: {problem}")]
     NotPrivate {
         /// The file or folder.
@@ -240,25 +242,26 @@ pub enum Error {
         /// Cause.
         source: std::io::Error,
     },
-    /// Something in a project's memory is a link: it could lead anywhere, and a clone could have brought it.
+    /// Something in a project's memory is a link. A clone could have brought it, and it could lead
+    /// anywhere.
     #[error("`{}` is a link, or lies behind one: a project's memory is only what stands in its own folder", path.display())]
     OutsideProject {
-        /// The file or folder as it is named.
+        /// The file or folder as named.
         path: PathBuf,
     },
-    /// Another process writes to a memory folder and does not come to an end.
+    /// Another process keeps writing to a memory folder.
     #[error("another process has been writing to the memory in `{}` for too long", folder.display())]
     MemoryBusy {
         /// The folder.
         folder: PathBuf,
     },
-    /// A text for memory looks like it holds a secret. Nothing of it was written.
+    /// A text for memory seems to hold a secret. Nothing was written.
     #[error("the text looks like it holds a secret ({rule}), which memory never keeps")]
     Secret {
         /// The rule that found it.
         rule: String,
     },
-    /// No operation of a memory folder's journal has this ID, or it is settled already.
+    /// A memory folder's journal has no operation with this ID, or it is settled already.
     #[error("no operation `{id}` waits in the journal")]
     NoOperation {
         /// The ID as given.
@@ -290,7 +293,7 @@ pub enum Error {
         /// What is closed.
         what: &'static str,
     },
-    /// What is waited for, a disk or another process, did not answer in time.
+    /// A disk or another process did not answer in time.
     #[error("the {what} did not answer within {seconds} s")]
     NoAnswer {
         /// What did not answer.
@@ -308,7 +311,7 @@ pub enum Error {
         /// Cause.
         source: Option<BoxError>,
     },
-    /// The XTDB server did not let us in, or let us read alone.
+    /// The XTDB server denied access, or allowed only reading.
     #[error("the XTDB server `{url}` refused the request with status {status}: {problem}")]
     XtdbRefused {
         /// The server.
@@ -318,38 +321,38 @@ pub enum Error {
         /// What the server said.
         problem: String,
     },
-    /// What answers is no server of XTDB 1.
+    /// The server that answers is not XTDB 1.
     #[error("what answers at `{url}` is no server of XTDB 1: {found}")]
     XtdbForeign {
         /// The server.
         url: String,
-        /// What was found in its place.
+        /// What was found instead.
         found: String,
     },
-    /// The XTDB server could not do it, and says so.
+    /// The XTDB server reported a failure.
     #[error("the XTDB server `{url}` failed: {problem}")]
     XtdbFailed {
         /// The server.
         url: String,
-        /// Status of its answer. 500 and above: it may work later; anything else will fail again.
+        /// Status of its answer. From 500 on, it may work later; anything else will fail again.
         status: u16,
         /// What it said, in words.
         problem: String,
     },
-    /// An answer of the XTDB server cannot be read.
+    /// An answer from the XTDB server cannot be read.
     #[error("the XTDB server `{url}` gave an answer that {problem}")]
     XtdbAnswer {
         /// The server.
         url: String,
-        /// What is wrong with it: the end of the sentence.
+        /// What is wrong with it, as the end of a sentence.
         problem: String,
     },
-    /// A document of the XTDB database is not what this program writes.
+    /// A document in the XTDB database is not one that this program writes.
     #[error("the document `{id}` of the XTDB database {problem}")]
     XtdbDocument {
         /// Its `xt/id`.
         id: String,
-        /// What is wrong with it: the end of the sentence.
+        /// What is wrong with it, as the end of a sentence.
         problem: String,
     },
     /// A bug in this program.
@@ -492,7 +495,8 @@ impl Error {
         })
     }
 
-    /// Whether something of ours, or what it stands on, does not work: whoever asked can do nothing about it by asking in another way.
+    /// Whether our program, or something it depends on, is broken, so that asking differently would
+    /// not help.
     pub fn is_failure(&self) -> bool {
         matches!(
             self,
@@ -525,7 +529,7 @@ impl Error {
         }
     }
 
-    /// The message in one line, as a model or a person reads it: what it quotes cannot act on either.
+    /// The message in one line for a model or a person. Quoted text in it is made harmless.
     pub fn message(&self) -> String {
         quote::line(&self.to_string()).into_owned()
     }
@@ -557,7 +561,7 @@ impl Error {
     }
 }
 
-/// What is wrong with a file. This is part of the message because the model does not see causes.
+/// What is wrong with a file. Part of the message, because the model does not see causes.
 fn file_problem(source: &std::io::Error) -> String {
     match source.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -570,7 +574,7 @@ fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The rest of the message if there are similar names.
+/// The rest of the message if similar names exist.
 fn near_text(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; near it: {}", quoted(names)) }
 }

@@ -1,6 +1,7 @@
-//! What the harnesses' tools and a shell's commands do: the one place that knows them by name.
+//! What harness tools and shell commands do: the only place that knows them by name.
 //!
-//! Pure words in, facts out. Must not do I/O, read the environment, know a session or the messages of a host.
+//! Words in, facts out. Must not do I/O, read the environment, or know a session or a host's
+//! messages.
 
 mod call;
 mod kind;

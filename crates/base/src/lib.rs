@@ -1,7 +1,9 @@
-//! The words of the project, as plain data: objects, references, hashes and payloads ([`object`]), errors with stable codes ([`error`]),
-//! what Markdown says ([`markdown`]), and what a tool call of a harness does ([`harness`]).
+//! The project's vocabulary as plain data: objects, references, hashes and payloads ([`object`]),
+//! errors with stable codes ([`error`]), the structure of Markdown ([`markdown`]), and what a
+//! harness's tool calls do ([`harness`]).
 //!
-//! Every other crate stands on this one. Must not read or write anything, nor know a store, a session or a host. Read [`object`] first.
+//! Every other crate builds on this one. Must not do I/O or know a store, a session or a host. Read
+//! [`object`] first.
 
 pub mod clock;
 pub mod error;

@@ -1,8 +1,8 @@
-//! Markdown as Obsidian writes it: finds front matter, links, tags, headings and blocks in a text, each with its
-//! place.
+//! Markdown in Obsidian's dialect: finds front matter, links, tags, headings and blocks in a text,
+//! each with its place.
 //!
-//! Pure: must not do I/O, change a text, or know a store, a vault on disk or other documents. The target of a link is
-//! not part of a document: `VaultIndex` resolves it anew for every reading.
+//! Pure: must not do I/O, change a text, or know a store, a vault on disk or other documents. A
+//! link's target file is not part of a document: [`VaultIndex`] resolves it anew for every reading.
 
 mod blocks;
 mod document;
@@ -27,16 +27,19 @@ pub use units::{TextUnit, UnitKind, units};
 use lines::Lines;
 use sections::Sections;
 
-/// Parses a document. Never fails and never panics; takes time linear in the length of `text`, whatever it contains.
+/// Parses a document. Never fails and never panics; takes time linear in the length of `text`,
+/// whatever it contains.
 ///
-/// The dialect is Obsidian's (its help, "Obsidian Flavored Markdown"): CommonMark with tables, footnotes, task lists,
-/// strikethrough and math, plus wikilinks, embeds, tags, block IDs and `%%comments%%`. Code, math, comments, HTML
-/// blocks and HTML tags are skipped.
+/// The dialect is Obsidian's (its help, "Obsidian Flavored Markdown"): CommonMark with tables,
+/// footnotes, task lists, strikethrough and math, plus wikilinks, embeds, tags, block IDs and
+/// `%%comments%%`. Code, math, comments, HTML blocks and HTML tags are skipped.
 ///
-/// - A wikilink stands on one line. `[[a [[b]]` holds the link `[[b]]`; in a table `\|` separates the alias.
-/// - A comment that begins a line reaches to the next `%%`; any other must end in its paragraph. Without an end it is
-///   not a comment.
-/// - Containers (quotes, list items) that begin on one line are read to a depth of 64; deeper markers count as text.
+/// - A wikilink stands on one line. `[[a [[b]]` holds the link `[[b]]`; in a table `\|` separates
+///   the alias.
+/// - A comment that begins a line reaches to the next `%%`; any other must end in its paragraph.
+///   Without an end it is not a comment.
+/// - Containers (quotes, list items) that begin on one line are read to a depth of 64; deeper
+///   markers count as text.
 /// - Links, tags, headings and blocks are listed in the order of the text, front matter first.
 pub fn parse(text: &str) -> Document {
     let lines = Lines::new(text);

@@ -1,4 +1,4 @@
-//! What an object is: envelope and payload, the types, canonical JSON, hashes, names and references.
+//! What an object is: envelope, payload, types, canonical JSON, hashes, names and references.
 //!
 //! Plain data. Must not do I/O, read the clock or know a backend.
 

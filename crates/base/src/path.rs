@@ -1,21 +1,24 @@
-//! The text of paths: absolute ones of any system as names below a root, `~`, `.` and `..`, and the form in which paths are compared.
+//! Paths as text: absolute paths of any system as names below a root, `~`, `.` and `..`, and the
+//! form used to compare paths.
 //!
-//! Must not look at a disk. Paths of Linux and of Windows are read alike on every system: an agent may run in a container of another one.
+//! Must not access a disk. Linux and Windows paths are both read on every system, because an agent
+//! may run in a container of another system.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Makes a path from settings or the command line absolute: expands `~`, resolves against `base`, removes `.` and
-/// `..`. Symlinks stay.
+/// Makes a path from settings or the command line absolute: expands `~`, resolves against `base`,
+/// removes `.` and `..`. Symlinks stay.
 pub fn absolute_path(given: &str, base: &Path) -> PathBuf {
     let home = std::env::home_dir();
     let expanded = home.and_then(|home| expand_tilde(given, &home));
     without_dots(&base.join(expanded.unwrap_or_else(|| PathBuf::from(given))))
 }
 
-/// The form in which paths are compared (Unicode NFC). Do not open files by it: the spelling on disk may differ.
+/// The form used to compare paths (Unicode NFC). Do not open files by it: the spelling on disk may
+/// differ.
 pub fn comparison_key(path: &str) -> Cow<'_, str> {
     match is_nfc_quick(path.chars()) {
         IsNormalized::Yes => Cow::Borrowed(path),
@@ -23,7 +26,7 @@ pub fn comparison_key(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// A path with the home folder in the place of its tilde; `None` if the path does not start with a tilde of its own.
+/// A path with `~` replaced by the home folder; `None` unless `~` alone is its first name.
 pub fn expand_tilde(path: &str, home: &Path) -> Option<PathBuf> {
     let rest = path.strip_prefix('~')?;
     match rest.chars().next() {
@@ -49,7 +52,7 @@ pub fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// An absolute path of any system, without `.`, `..` and doubled or trailing separators.
+/// An absolute path of any system, without `.`, `..`, or doubled or trailing separators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbsolutePath {
     root: Root,
@@ -67,8 +70,8 @@ enum Root {
 }
 
 impl AbsolutePath {
-    /// Reads `/a/b`, `C:\a\b`, `C:/a/b`, `\\server\share\a`, and both of the latter behind `\\?\`. `..` at the root stays there.
-    /// `None` for relative paths, such as `a`, `C:a` and `\a`.
+    /// Reads `/a/b`, `C:\a\b`, `C:/a/b`, `\\server\share\a`, and Windows paths after `\\?\`. `..`
+    /// at the root stays there. `None` for relative paths, such as `a`, `C:a` and `\a`.
     pub fn parse(text: &str) -> Option<Self> {
         let is_separator = |character: char| matches!(character, '/' | '\\');
         let verbatim = text.strip_prefix(r"\\?\");
@@ -162,7 +165,8 @@ impl Root {
         }
     }
 
-    /// Whether two names are the same here: compared in NFC, and under Windows without case.
+    /// Whether two names are the same under this root: compared in NFC, and for Windows without
+    /// case.
     fn same(&self, one: &str, other: &str) -> bool {
         let (one, other) = (comparison_key(one), comparison_key(other));
         one == other || (*self != Self::Slash && one.to_lowercase() == other.to_lowercase())

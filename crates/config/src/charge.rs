@@ -1,7 +1,7 @@
 //! The bill of one request, by a price table. Pure.
 //!
-//! All prices are relative to one uncached input token of the model, so that bills of different models can be compared. Must
-//! not know where a table comes from.
+//! All prices are relative to one uncached input token of the model, so that bills of different
+//! models can be compared. Must not know where a table comes from.
 
 use super::{Prices, Reuse};
 
@@ -12,7 +12,8 @@ pub struct Input {
     pub fixed: u64,
     /// Tokens of the messages.
     pub messages: u64,
-    /// Tokens at the front of the messages that a cache holds besides system prompt and tools; `None` if it holds neither.
+    /// Cached tokens at the front of the messages, besides system prompt and tools; `None` if not
+    /// even those are cached.
     pub cached: Option<u64>,
 }
 
@@ -28,7 +29,7 @@ pub struct Charge {
 }
 
 impl Prices {
-    /// Prices of reading and writing in a request with this many input tokens.
+    /// Prices of cached and other tokens in a request with this many input tokens.
     pub fn at(&self, tokens: u64) -> (f64, f64) {
         let passed = self.tiers.iter().filter(|tier| tokens > tier.above_tokens);
         let highest = passed.max_by_key(|tier| tier.above_tokens);
@@ -43,8 +44,9 @@ impl Prices {
         Charge { cached, written, cost: self.cost(cached, written) }
     }
 
-    /// Tokens of the messages that can be reused of the previous request, if its cache is alive. `shared`: those at the front that
-    /// equal its messages. `grown`: whether it is a prefix of this request.
+    /// Message tokens that can be reused from the previous request, if its cache is alive.
+    /// `shared`: tokens at the front that equal its messages. `grown`: whether the previous request
+    /// is a prefix of this one.
     pub fn reusable(&self, shared: u64, grown: bool) -> u64 {
         match self.reuse {
             Reuse::Breakpoints if !grown => 0,
@@ -59,8 +61,9 @@ impl Prices {
         cached as f64 * read + written as f64 * write
     }
 
-    /// Cost of an input as a provider reports it: uncached tokens, tokens read from the cache, tokens written to it. Uncached
-    /// input costs 1; in a long request it rises by the same factor as writing.
+    /// Cost of an input as a provider reports it: uncached tokens, tokens read from the cache,
+    /// tokens written to it. Uncached input costs 1; in a long request its price rises by the same
+    /// factor as writing.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn cost_reported(&self, input: u64, cache_read: u64, cache_write: u64) -> f64 {
         let (read, write) = self.at(input + cache_read + cache_write);
@@ -68,11 +71,12 @@ impl Prices {
         input as f64 * plain + cache_read as f64 * read + cache_write as f64 * write
     }
 
-    /// [`Self::charge`] in the provider's tokens, on which the prices of long requests depend. `factor`: the provider's count
-    /// divided by ours.
+    /// [`Self::charge`] in the provider's tokens, on which the prices of long requests depend.
+    /// `factor`: the provider's count divided by ours.
     pub fn charge_counted(&self, input: &Input, factor: f64) -> Charge {
         let counted = self.charge(input);
         let cached = scaled(counted.cached, factor);
+        // Scale the sum, not both parts, so that rounding does not change the total.
         let written = scaled(counted.cached + counted.written, factor).saturating_sub(cached);
         Charge { cached, written, cost: self.cost(cached, written) }
     }

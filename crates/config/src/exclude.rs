@@ -1,6 +1,7 @@
-//! The setting `exclude`: files that are known by path and size alone, and whose text is never stored.
+//! The setting `exclude`: files known only by path and size, whose text is never stored.
 //!
-//! Names alone: what a link or a second name of a file leads to is for `source` to see. Globs are `globset`'s.
+//! Looks only at names; `source` checks where links and second names of a file lead. Globs are
+//! those of `globset`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use base::error::{Error, Result};
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
-/// Files that hold secrets: `.env*` and `*.env` except templates, keys, and files in which programs keep passwords.
+/// Files that hold secrets: `.env*` and `*.env` except templates, keys, and files where programs
+/// keep passwords.
 pub const DEFAULT_EXCLUDE: [&str; 36] = [
     ".env*",
     "*.env",
@@ -48,22 +50,22 @@ pub const DEFAULT_EXCLUDE: [&str; 36] = [
     "/etc/gshadow*",
 ];
 
-/// What editors and people put behind the name of a file that they keep.
+/// Suffixes that editors and people add to the name of a backup.
 const BACKUP_ENDS: [&str; 10] =
     ["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".tmp", ".swp", ".swo"];
 
-/// Ordered globs for files whose text is not stored. The last one that matches decides.
+/// Ordered globs for files whose text is not stored. The last matching glob decides.
 ///
-/// As in a `.gitignore`: a glob without a slash is compared with the name, one with a slash with the end of the path,
-/// one that starts with a slash with the whole path. `*` stays within a name, `**` does not, `!` includes files
-/// again. Case does not matter. A backup (`k.pem~`, `k.pem.bak`, `.k.pem.swp`, `#k.pem#`) is what its file is, where no glob
-/// matches it.
+/// As in a `.gitignore`: a glob without a slash matches the name, one with a slash the end of the
+/// path, one that starts with a slash the whole path. `*` stays within a name, `**` does not, and
+/// `!` includes files again. Case does not matter. A backup (`k.pem~`, `k.pem.bak`, `.k.pem.swp`,
+/// `#k.pem#`) that no glob matches is treated like its original.
 #[derive(Debug, Clone, Default)]
 pub struct Exclude {
     globs: GlobSet,
-    /// For each glob: whether it excludes files or includes them again.
+    /// For each glob: whether it excludes files (or includes them again).
     excludes: Vec<bool>,
-    /// Further globs, which exclude files whatever these say.
+    /// Further globs that exclude files whatever the first ones say.
     more: Option<Box<Self>>,
 }
 
@@ -84,7 +86,7 @@ impl Exclude {
         Ok(Self { globs, excludes, more: None })
     }
 
-    /// Excludes what another list excludes too; neither takes anything from the other.
+    /// Also excludes what another list excludes. Neither list can include what the other excludes.
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self { more: Some(Box::new(more)), ..self }
@@ -95,7 +97,7 @@ impl Exclude {
         self.excludes.is_empty() && self.more.as_ref().is_none_or(|more| more.is_empty())
     }
 
-    /// Whether a path is excluded as written; follows no link.
+    /// Whether a path as written is excluded. Follows no links.
     pub fn excludes_name(&self, path: &Path) -> bool {
         let of_original = || originals(path).iter().find_map(|original| self.decision(original));
         let decision = self.decision(path).or_else(of_original);
@@ -103,13 +105,14 @@ impl Exclude {
         decision.unwrap_or(false) || more()
     }
 
-    /// What the last glob says that matches.
+    /// What the last matching glob says.
     fn decision(&self, path: &Path) -> Option<bool> {
         self.globs.matches(path).into_iter().max().map(|last| self.excludes[last])
     }
 }
 
-/// The files of which a name may say that it is a backup: the swap file of `k.pem` is `.k.pem.swp`, that of `.env` is `.env.swp`.
+/// The files that a name may be a backup of: the swap file of `k.pem` is `.k.pem.swp`, that of
+/// `.env` is `.env.swp`.
 fn originals(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return Vec::new() };
     let of_emacs = name.strip_prefix('#').and_then(|rest| rest.strip_suffix('#'));
@@ -124,7 +127,7 @@ fn originals(path: &Path) -> Vec<PathBuf> {
     names.filter(|name| !name.is_empty()).map(|name| path.with_file_name(name)).collect()
 }
 
-/// What matches the paths that a shell's wildcard names; `None` for one that cannot be read.
+/// A matcher for a shell's wildcard; `None` if it cannot be read.
 pub fn wildcard(pattern: &Path) -> Option<GlobMatcher> {
     Some(glob(pattern.to_str()?).ok()?.compile_matcher())
 }

@@ -1,4 +1,4 @@
-//! What the value of a setting must be.
+//! The types of setting values.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub enum SettingType {
     },
     /// A number above 0 and up to 1.
     Share,
-    /// An address of a server, or `null`.
+    /// A server address, or `null`.
     Url,
     /// A list of globs, or `null`.
     Globs,
@@ -36,7 +36,7 @@ pub enum SettingType {
 }
 
 impl SettingType {
-    /// The expected values, in words that follow "must be".
+    /// The expected values, phrased to follow "must be".
     pub fn expectation(self) -> String {
         match self {
             Self::Boolean => "`true` or `false`".to_owned(),
@@ -57,7 +57,8 @@ impl SettingType {
         }
     }
 
-    /// What is wrong with a value, in words that follow the setting's name. `None` if it is of this type.
+    /// What is wrong with a value, phrased to follow the setting's name; `None` if it has this
+    /// type.
     pub(crate) fn problem(self, value: &Value) -> Option<String> {
         let is_fit = match self {
             Self::Boolean => value.is_boolean(),
@@ -86,7 +87,7 @@ impl SettingType {
         format!("must be {}, is `{}`", self.expectation(), shown(value))
     }
 
-    /// The first problem of an entry, named by its place from 1.
+    /// The first problem in a list, with the number of its entry from 1.
     fn problem_of_list(
         self,
         value: &Value,

@@ -1,7 +1,9 @@
-//! What can be set: settings and settings of memory with their defaults, what a value must be, prices, and which files are excluded.
+//! Everything a user can set: settings and memory settings with their defaults, the type of each
+//! value, prices, and excluded files.
 //!
-//! Pure data and text. Must not read a file or the environment: `settings` does. To add a setting, add a field with its default to
-//! [`Settings`] and a row to [`SETTINGS`] in `table.rs`. Validation and the tests of the documentation follow from the row.
+//! Pure data and text. Must not read files or the environment; the crate `settings` does. To add a
+//! setting, add a field with its default to [`Settings`] and a row to [`SETTINGS`] in `table.rs`.
+//! Validation and the documentation tests follow from the row.
 
 mod charge;
 mod exclude;
@@ -31,7 +33,7 @@ pub use shared_store::{XtdbOptions, address_without_secret, server_address, xtdb
 pub use table::{SETTINGS, SettingDoc};
 pub use validation::{ANY_SETTING, PROJECT_SETTING, Rules};
 
-/// Largest file whose text is stored, unless a setting says otherwise: 4 MiB.
+/// Largest file whose text is stored by default: 4 MiB.
 pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;
 
 /// Name of the settings file, in both places.
@@ -46,74 +48,87 @@ pub struct Settings {
     pub enabled: bool,
     /// How the session's sets become messages. Default `log`.
     pub layout: Layout,
-    /// The store's path, or `:memory:`. Default `None`: `<agentDir>/palimpsest/store.sqlite`. Not in project files.
+    /// The store's path, or `:memory:`. Default `None`: `<agentDir>/palimpsest/store.sqlite`. Not
+    /// in project files.
     pub store: Option<String>,
-    /// ID of the filesystem that files belong to. Default `None`: derived from the machine's ID. Not in project files.
+    /// ID of the filesystem that files belong to. Default `None`: derived from the machine's ID.
+    /// Not in project files.
     pub filesystem_id: Option<String>,
-    /// Folders that an agent in a sandbox sees under other paths, see [`source::Namespace`]. Default: none. Not in
-    /// project files.
+    /// Folders that a sandboxed agent sees under other paths, see [`MountMapping`]. Default: none.
+    /// Not in project files.
     pub mounts: Vec<MountMapping>,
-    /// ID or name of the agent's sandbox, to which all files belong that `mounts` does not map. Default `None`: no sandbox, or
-    /// with `mounts` one that belongs to this session alone. Not in project files.
+    /// ID or name of the agent's sandbox, which owns all files that `mounts` does not map. Default
+    /// `None`: no sandbox or, with `mounts`, one that belongs to this session alone. Not in project
+    /// files.
     pub sandbox: Option<String>,
-    /// Layout `log`: number of newest results that always stay in the window. Default 10.
+    /// Layout `log`: number of newest results that always stay in the window. Default 4.
     pub keep_results: u64,
     /// Layout `log`: least number of tokens that a new epoch must free. Default 1,000.
     pub collapse_tokens: u64,
-    /// Layout `log`: how far our bill may exceed the plain host's, as a share of it. Default 0.01.
+    /// Layout `log`: how far our bill may exceed the plain host's, as a share of it. Default 0.03.
     pub extra_share: f64,
-    /// Layout `log`: how far our bill may exceed the plain host's besides, in uncached input tokens. Default 3,000.
+    /// Layout `log`: how far our bill may exceed the plain host's on top of that, in uncached input
+    /// tokens. Default 3,000.
     pub extra_tokens: u64,
-    /// File with the weights of the hazards, written by `palimpsest learn`. A relative path is resolved from the settings
-    /// file or, if a program gives it, from the session's working folder. Default `None`: the built-in weights. Not in project
-    /// files.
+    /// File with the weights of the hazards, written by `palimpsest learn`. A relative path is
+    /// resolved from the settings file or, if a program gives it, from the session's working
+    /// folder. Default `None`: the built-in weights. Not in project files.
     pub hazards: Option<String>,
     /// Outputs with more tokens than this are previewed when first sent; 0: never. Default 1,000.
     pub preview_tokens: u64,
-    /// Whether files that a read tool shows are previewed as well. Default `false`: a model that asks for a file gets it.
+    /// Whether files shown by a read tool are previewed too. Default `false`: a model that asks for
+    /// a file gets it.
     pub preview_reads: bool,
-    /// Layout `pools`: number of newest tool calls of each turn that are active. Default 5.
+    /// Layout `pools`: number of newest tool calls per turn that are active. Default 5.
     pub active_per_turn: u64,
-    /// Layout `pools`: number of newest turns, the current one included, with active tool calls. Default 3.
+    /// Layout `pools`: number of newest turns with active tool calls, including the current one.
+    /// Default 3.
     pub active_turns: u64,
     /// Layout `pools`: token budget of the metadata pool. Default 8,000.
     pub pool_tokens: u64,
     /// Token budget per session for metadata of linked files; 0: links are not followed. Default 0.
     pub linked_tokens: u64,
-    /// Whether the files whose text the model saw are tracked while a session is open. Default `true`.
+    /// Whether to track files whose text the model saw while a session is open. Default `true`.
     pub track: bool,
     /// Files with more bytes than this are stored as metadata only. Default 4 MiB.
     pub max_text_bytes: u64,
-    /// Outputs that the host cut are stored whole up to this many bytes; 0: never. Default 16 MiB.
+    /// Outputs cut by the host are stored whole up to this many bytes; 0: never. Default 16 MiB.
     pub max_output_bytes: u64,
-    /// Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse. What lies
-    /// safely below the size at which the host compacts counts instead where that is less. Default 0.7.
+    /// Share of the model's window that a request may fill before a new epoch starts and `activate`
+    /// and `pin` refuse. If a size safely below the host's compaction threshold is smaller, that
+    /// counts instead. Default 0.7.
     pub high_water: f64,
-    /// Layout `log`, models that read a cache for nothing: longest time to the first token, in seconds, for which an epoch makes
-    /// the model read again what it knows; 0: none does. Default 10.
+    /// Layout `log`, models with free cache reads: longest delay of the first token, in seconds,
+    /// that an epoch may cause by making the model read content again; 0: no such epochs. Default
+    /// 10.
     pub first_token_seconds: u64,
-    /// Tokens of a prompt that such a model reads in a second. Default 500.
+    /// Prompt tokens that such a model reads per second. Default 500.
     pub prompt_tokens_per_second: u64,
-    /// How long a call waits, in seconds, for files, the store and earlier work, before it is given up and the host's own messages go
-    /// out. What it computes does not count. A look at one file may wait a quarter of it. Default 2. Not in project files.
+    /// Seconds that a call waits for files, the store and earlier work before it gives up and the
+    /// host's own messages go out. Computing time does not count. Access to one file may wait a
+    /// quarter of it. Default 2. Not in project files.
     pub deadline_seconds: u64,
-    /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project files.
-    pub prices: PriceSetting,
-    /// Globs of files whose text is never stored, see [`crate::Exclude`]. Default `None`: [`DEFAULT_EXCLUDE`], which the
-    /// user's list replaces.
-    pub exclude: Option<Vec<String>>,
-    /// Globs of further files whose text is never stored, whatever `exclude` says. Default `None`. The list `exclude` of a project
-    /// is put before them. Not in project files.
-    pub exclude_also: Option<Vec<String>>,
-    /// Address of a shared store in XTDB, see [`crate::XtdbOptions`]. Default `None`: nothing is shared. Not in project files.
-    pub xtdb_url: Option<String>,
-    /// File with the token that the server asks for, readable for its user only. A relative path is resolved from the settings file
-    /// or, if a program gives it, from the process's working folder. Default `None`. Not in project files.
-    pub xtdb_token_file: Option<String>,
-    /// File with certificate authorities in PEM form, besides the system's; resolved in the same way. Default `None`. Not in project
+    /// What input tokens cost. Default `auto`: from the host's data about the model. Not in project
     /// files.
+    pub prices: PriceSetting,
+    /// Globs of files whose text is never stored, see [`crate::Exclude`]. Default `None`:
+    /// [`DEFAULT_EXCLUDE`]. The user's list replaces it.
+    pub exclude: Option<Vec<String>>,
+    /// Globs of further files whose text is never stored, whatever `exclude` says. Default `None`.
+    /// A project's `exclude` list goes before them. Not in project files.
+    pub exclude_also: Option<Vec<String>>,
+    /// Address of a shared store in XTDB, see [`crate::XtdbOptions`]. Default `None`: nothing is
+    /// shared. Not in project files.
+    pub xtdb_url: Option<String>,
+    /// File with the server's access token, readable only by its user. A relative path is resolved
+    /// from the settings file or, if a program gives it, from the process's working folder. Default
+    /// `None`. Not in project files.
+    pub xtdb_token_file: Option<String>,
+    /// File with certificate authorities in PEM form, in addition to the system's. Its path is
+    /// resolved in the same way. Default `None`. Not in project files.
     pub xtdb_ca_file: Option<String>,
-    /// Whether sessions are shared too, without what looks like a secret. Default `false`: files alone. Not in project files.
+    /// Whether to share sessions too, with likely secrets removed. Default `false`: only files. Not
+    /// in project files.
     pub share_sessions: bool,
 }
 
@@ -176,17 +191,18 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Most tokens that an epoch may have a model write before its first token, where reading its cache costs nothing.
+    /// Most tokens that an epoch may make a model read again before its first output token, if its
+    /// cache reads are free.
     pub fn first_token_tokens(&self) -> u64 {
         self.first_token_seconds.saturating_mul(self.prompt_tokens_per_second)
     }
 
-    /// How long a call waits for others before it is given up.
+    /// How long a call waits for others before it gives up.
     pub fn deadline(&self) -> Duration {
         Duration::from_secs(self.deadline_seconds)
     }
 
-    /// How long one look at a file may wait.
+    /// How long access to one file may wait.
     pub fn look_deadline(&self) -> Duration {
         self.deadline() / 4
     }

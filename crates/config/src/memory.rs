@@ -1,5 +1,5 @@
-//! Settings of memory: `config.json` in each memory folder, a project's over the user's. They are rows of a table like all others.
-//! Must not decide anything else.
+//! Memory settings: `config.json` in each memory folder, where a project's overrides the user's.
+//! They are rows of a table like all other settings. Must not decide anything else.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use base::error::{Error, Result};
 /// Name of the settings file in a memory folder.
 pub const MEMORY_CONFIG_FILE: &str = "config.json";
 
-/// What a user can set of memory. Keys in the files are the camelCase forms of the fields.
+/// What a user can set about memory. Keys in the files are the camelCase forms of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
@@ -25,17 +25,18 @@ pub struct MemorySettings {
     pub max_inject_lines: u64,
     /// Most bytes of a scope in the system prompt. Default 8,192.
     pub max_inject_bytes: u64,
-    /// Whether pages are chosen and shortened within `max_memory_tokens`; `false`: the first lines of each index as they are. Default
-    /// `true`.
+    /// Whether pages are chosen and shortened to fit `max_memory_tokens`. `false`: the first lines
+    /// of each index, unchanged. Default `true`.
     pub page_table_injection: bool,
     /// Most tokens of all pages in the system prompt. Default 4,096.
     pub max_memory_tokens: u64,
     /// Whether decisions and memory faults are traced. Default `true`.
     pub trace_enabled: bool,
-    /// Whether an entry with a finding is refused, instead of written with a warning. Default `true`.
+    /// Whether an entry with a finding is refused instead of written with a warning. Default
+    /// `true`.
     pub strict_writeback: bool,
-    /// Model that proposes entries at a compaction and at the end of a session, as `provider/id`. Default `None`: nothing is proposed.
-    /// Not in project files.
+    /// Model that proposes entries at compactions and at the end of a session, as `provider/id`.
+    /// Default `None`: nothing is proposed. Not in project files.
     pub capture_model: Option<String>,
 }
 
@@ -54,8 +55,8 @@ impl Default for MemorySettings {
     }
 }
 
-/// Every setting of memory, in the order of the documentation. The upper limits keep a project that somebody cloned from filling the
-/// window.
+/// Every memory setting, in the order of the documentation. The upper limits keep a cloned project
+/// from filling the window.
 pub const MEMORY_SETTINGS: &[SettingDoc] = &[
     setting(
         "enabled",
@@ -124,7 +125,7 @@ impl MemorySettings {
     }
 }
 
-/// `INVALID_SETTINGS` of a file with wrong values; `None` if all are right.
+/// The `INVALID_SETTINGS` error for a file with wrong values; `None` if all are right.
 pub fn refusal_of_memory_settings(
     path: &Path,
     values: &Map<String, Value>,

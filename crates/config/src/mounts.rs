@@ -1,4 +1,5 @@
-//! The setting `mounts`: folders as an agent in a sandbox sees them, and as they are. Must not look at a folder.
+//! The setting `mounts`: maps folders as a sandboxed agent sees them to where they really are. Must
+//! not access a folder.
 
 use std::path::Path;
 
@@ -11,22 +12,23 @@ use serde::{Deserialize, Serialize};
 pub struct MountMapping {
     /// Folder as the agent sees it, absolute.
     pub agent_prefix: String,
-    /// The same folder in its own filesystem, absolute. On the host: the path that an agent on the host sees.
+    /// The same folder in its own filesystem, absolute. For a host folder, the path that an agent
+    /// on the host sees.
     pub canonical_prefix: String,
-    /// The filesystem that holds the folder. Default: the host's, which is this process's unless configured
-    /// otherwise.
+    /// The filesystem that holds the folder. Default: the host's, which is this process's unless
+    /// configured otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem_id: Option<String>,
-    /// Where this process opens the folder. Default: `canonical_prefix`. Differs only if this process runs in the
-    /// container itself.
+    /// Where this process opens the folder. Default: `canonical_prefix`. Differs only if this
+    /// process runs in the container itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_prefix: Option<String>,
 }
 
 impl MountMapping {
-    /// Describes what is wrong with a list of mappings, in words that follow the setting's name: a prefix that is not
-    /// an absolute path, a folder that this machine cannot open by such a path, an empty ID, or one agent folder
-    /// mapped twice.
+    /// What is wrong with a list of mappings, phrased to follow the setting's name: a prefix that
+    /// is not an absolute path, a folder that this machine cannot open by such a path, an empty ID,
+    /// or an agent folder mapped twice.
     pub fn problem(mappings: &[Self]) -> Option<String> {
         if let Some(problem) = mappings.iter().find_map(Self::own_problem) {
             return Some(problem);
@@ -35,7 +37,7 @@ impl MountMapping {
             mappings.iter().filter_map(|one| AbsolutePath::parse(&one.agent_prefix)).collect();
         let repeated = (1..agents.len())
             .find(|at| agents[..*at].iter().any(|other| is_at(other, &agents[*at])))?;
-        // A file there would be two files at once.
+        // A file in there would be two files at once.
         Some(format!("map `{}` twice", agents[repeated]))
     }
 

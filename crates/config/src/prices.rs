@@ -1,6 +1,7 @@
 //! The setting `prices`: the name of a preset, or price tables by model. Plain data.
 //!
-//! `session` works out what a request costs by such a table. Must not know a session or a model's data.
+//! `charge` computes what a request costs by such a table. Must not know a session or a model's
+//! data.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,14 @@ use super::refusal::{reading_problem, shown};
 /// The choice that takes prices from the host's data about the model.
 pub const AUTO: &str = "auto";
 
-/// What a provider can reuse of earlier requests.
+/// What a provider can reuse from earlier requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reuse {
     /// Any common prefix.
     AnyPrefix,
-    /// A whole earlier request if this one continues it, else only system prompt and tools. These are the places at which
-    /// hosts set cache breakpoints: after the tools, and at the end.
+    /// A whole earlier request if this one continues it, else only system prompt and tools: hosts
+    /// set cache breakpoints after the tools and at the end.
     Breakpoints,
 }
 
@@ -38,7 +39,8 @@ pub struct Prices {
     /// Seconds after which the cache expires; `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_seconds: Option<u64>,
-    /// Other prices for long requests, each applying to the whole request. The highest threshold that is exceeded counts.
+    /// Other prices for long requests, each for the whole request. The highest exceeded threshold
+    /// counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
 }
@@ -71,7 +73,8 @@ pub enum PriceTable {
 pub enum PriceSetting {
     /// `auto`, or a preset's name, for every model.
     Named(String),
-    /// By pattern of `provider/model`, in which `*` stands for anything. The longest pattern that matches counts.
+    /// By pattern of `provider/model`, where `*` stands for anything. The longest matching pattern
+    /// counts.
     ByModel(BTreeMap<String, PriceTable>),
 }
 
@@ -143,7 +146,7 @@ impl PriceSetting {
         }
     }
 
-    /// What is wrong with a value of the setting, in words that follow its name. `None` if nothing is.
+    /// What is wrong with a value of the setting, phrased to follow its name; `None` if nothing.
     ///
     /// `value`: a string or an object.
     pub(super) fn problem(value: &Value) -> Option<String> {
@@ -163,7 +166,7 @@ impl PriceSetting {
     }
 }
 
-/// Names the presets where a value is none of them.
+/// A problem that lists the presets if a value is none of them.
 fn unknown_preset(value: &Value) -> Option<String> {
     let mut names = std::iter::once(AUTO).chain(Prices::presets());
     if names.any(|name| value == name) {

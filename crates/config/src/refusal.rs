@@ -1,9 +1,9 @@
-//! Words for values that are refused. Must not know which settings there are.
+//! Words for refused values. Must not know which settings exist.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Why a value is not of a type: the key that is missing or unknown, or what was expected in its place.
+/// Why a value does not have a type: a missing or unknown key, or what was expected instead.
 pub(super) fn reading_problem<T: DeserializeOwned>(value: &Value) -> Option<String> {
     if !value.is_object() {
         return Some("is no object".to_owned());
@@ -15,7 +15,7 @@ pub(super) fn reading_problem<T: DeserializeOwned>(value: &Value) -> Option<Stri
     Some(format!("is refused: {error}"))
 }
 
-/// A value as JSON, cut where it is long.
+/// A value as JSON, shortened if long.
 pub(super) fn shown(value: &Value) -> String {
     /// Most characters shown of a value.
     const LONGEST: usize = 60;

@@ -1,4 +1,4 @@
-//! Where a shared store is, and which addresses can be one. Must not connect to it.
+//! Where a shared store is, and which addresses are valid. Must not connect to it.
 
 use std::path::PathBuf;
 
@@ -7,26 +7,28 @@ use url::Url;
 /// How to reach a shared store.
 #[derive(Debug, Clone, Default)]
 pub struct XtdbOptions {
-    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before it.
+    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before
+    /// it.
     pub url: String,
-    /// A file, readable for its user only, that holds the token to send; `None` for a server without one.
+    /// A file with the token to send, readable only by its user; `None` for a server without one.
     pub token_file: Option<PathBuf>,
-    /// Certificate authorities in PEM form, besides the system's.
+    /// Certificate authorities in PEM form, in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// Whose writes these are: the ID of a store that writes here; `None` for a writer of its own.
+    /// The ID of the store whose writes these are; `None` for a writer of its own.
     pub writer: Option<String>,
 }
 
-/// Why a text is no address of a server, with what may be a secret left out: in words that follow a name of the address.
+/// Why a text is not a server address, without possible secrets, phrased to follow the address's
+/// name.
 pub fn xtdb_url_problem(given: &str) -> Option<String> {
     let problem = server_address(given).err()?;
     Some(format!("is `{}`, which {problem}", address_without_secret(given)))
 }
 
-/// The address below which an XTDB server answers, with `/_xtdb/` at its end.
+/// The base address of an XTDB server, ending in `/_xtdb/`.
 ///
 /// # Errors
-/// What is wrong with it, in words that follow the address.
+/// What is wrong with it, phrased to follow the address.
 pub fn server_address(given: &str) -> Result<Url, String> {
     let mut url =
         Url::parse(given).map_err(|error| format!("is no address of a server: {error}"))?;
@@ -49,7 +51,7 @@ pub fn server_address(given: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// What stands before `@`, and in a query, may be a password.
+/// An address without what may be a password: the part before `@`, and the query.
 pub fn address_without_secret(given: &str) -> String {
     let (scheme, rest) = given.split_once("://").unwrap_or(("", given));
     let host = rest.rfind('@').map_or(rest.to_owned(), |at| format!("…{}", &rest[at..]));

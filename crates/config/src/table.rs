@@ -1,4 +1,5 @@
-//! The table of settings: type, default and description of each, for validation and for docs/settings.md. Holds no rules.
+//! The table of settings: type, default and description of each, for validation and for
+//! docs/settings.md. Holds no rules.
 
 use super::kind::SettingType;
 
@@ -11,10 +12,10 @@ pub struct SettingDoc {
     pub kind: SettingType,
     /// The default, as JSON.
     pub default: &'static str,
-    /// What it does, as the documentation says it.
+    /// What it does, in the documentation's words.
     pub description: &'static str,
-    /// Whether a project file may set it. A cloned repository, trusted or not, must neither redirect the user's store nor
-    /// pass its files off as those of another filesystem.
+    /// Whether a project file may set it. A cloned repository, trusted or not, must neither
+    /// redirect the user's store nor pass its files off as those of another filesystem.
     pub project: bool,
 }
 

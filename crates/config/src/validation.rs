@@ -7,25 +7,26 @@ use super::table::{SETTINGS, SettingDoc};
 /// What a file may set.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// The settings that there are.
+    /// The known settings.
     pub table: &'static [SettingDoc],
-    /// Whether it is a project's file, which a cloned repository brings along: it cannot redirect the user's store.
+    /// Whether it is a project's file. It may come with a cloned repository, so it cannot redirect
+    /// the user's store.
     pub is_project: bool,
 }
 
-/// The user's settings file, and a program: all settings.
+/// For the user's settings file and for programs: all settings.
 pub const ANY_SETTING: Rules = Rules { table: SETTINGS, is_project: false };
 
-/// A project's settings file.
+/// For a project's settings file.
 pub const PROJECT_SETTING: Rules = Rules { table: SETTINGS, is_project: true };
 
 impl Rules {
-    /// All problems with the values of a file, in the file's order.
+    /// All problems with the values of a file, in file order.
     pub fn problems(self, values: &Map<String, Value>) -> Vec<String> {
         values.iter().filter_map(|(key, value)| self.problem(key, value)).collect()
     }
 
-    /// What is wrong with one value of a file. `None` if nothing is.
+    /// What is wrong with one value of a file; `None` if nothing.
     pub fn problem(self, key: &str, value: &Value) -> Option<String> {
         let Some(doc) = self.table.iter().find(|doc| doc.key == key) else {
             return Some(self.unknown(key));
@@ -49,9 +50,9 @@ impl Rules {
     }
 }
 
-/// The setting whose key is most like `key`, if any is close; case and separators do not count.
+/// The setting with the key most similar to `key`, if any is close; ignores case and separators.
 fn nearest(key: &str, docs: impl Iterator<Item = &'static SettingDoc>) -> Option<&'static str> {
-    /// Least similarity of two keys for one to be taken as a misspelling of the other.
+    /// Least similarity at which one key counts as a misspelling of another.
     const CLOSE: f32 = 0.6;
 
     let plain = |key: &str| key.to_lowercase().replace(['_', '-', ' '], "");

@@ -1,4 +1,4 @@
-//! Settings that a program or the environment gives. Must not read a file.
+//! Settings given by a program or the environment. Must not read files.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::validation::ANY_SETTING;
 use base::error::{Error, Result};
 
 impl Settings {
-    /// Reads settings that a program gives; missing ones have their defaults.
+    /// Reads settings given by a program; missing ones get their defaults.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`, which names each wrong key and what was expected.
@@ -24,8 +24,9 @@ impl Settings {
         }
     }
 
-    /// Overrides what belongs to one session by the environment: `mounts` by `PALIMPSEST_MOUNTS` (the setting as JSON), `sandbox` by
-    /// `PALIMPSEST_SANDBOX`, and `xtdbUrl` by `PALIMPSEST_XTDB_URL`, which is empty to share nothing.
+    /// Lets the environment override what belongs to one session: `mounts` by `PALIMPSEST_MOUNTS`
+    /// (the setting as JSON), `sandbox` by `PALIMPSEST_SANDBOX`, and `xtdbUrl` by
+    /// `PALIMPSEST_XTDB_URL` (empty: share nothing).
     ///
     /// `variable`: the value of an environment variable.
     ///
@@ -59,7 +60,7 @@ impl Settings {
         Ok(self)
     }
 
-    /// Settings of values that were checked by the rules.
+    /// Settings from values that the rules have checked.
     ///
     /// # Errors
     /// `INTERNAL` if they were not.

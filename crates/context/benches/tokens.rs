@@ -1,12 +1,14 @@
-//! Token counts: the time per byte must not grow with the length of any text (`cargo bench --bench tokens`).
+//! Token counts: time per byte must not grow with text length, whatever the text
+//! (`cargo bench --bench tokens`).
 
 use std::hint::black_box;
 
 use context::tokens;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-/// Texts that are hard on a byte pair encoder or on its splitting pattern: one endless word, runs whose ends decide how
-/// they split, letters without case among letters with one, and ordinary code for comparison.
+/// Texts that are hard for a byte pair encoder or its splitting pattern: one endless word, runs
+/// that split depending on their ends, letters with and without case, and ordinary code for
+/// comparison.
 const UNITS: [(&str, &str); 5] = [
     ("word", "a"),
     ("spaces", " "),

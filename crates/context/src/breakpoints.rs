@@ -1,9 +1,10 @@
-//! Finds the place for one more cache breakpoint in a provider's request. Pure: it depends on the request alone, so that a host
-//! that repeats the request to keep the cache warm gets the same breakpoint.
+//! Finds the place for one more cache breakpoint in a provider's request. Pure: it depends only on
+//! the request, so a host that repeats it to keep the cache warm gets the same breakpoint.
 //!
-//! The host's own breakpoints are at the end of system prompt and tools and at the newest message. A new epoch changes what lies
-//! between, and the cache falls back to system prompt and tools. Ours is on the person's words before the first tool result,
-//! which never change. Must not touch anything else in the request.
+//! The host sets breakpoints after system prompt and tools and at the newest message. A new epoch
+//! changes what lies between, so the cache would fall back to system prompt and tools. Ours goes on
+//! the person's words before the first tool result, which never change. Must not touch anything
+//! else in the request.
 
 mod target;
 
@@ -12,15 +13,15 @@ use serde_json::{Value, json};
 use self::target::{Target, chars_before, target};
 use super::patch::Patch;
 
-/// Most breakpoints that a request may have, at every provider that takes them.
+/// Most breakpoints per request, at every provider that takes them.
 const MAX_BREAKPOINTS: usize = 4;
 
-/// Least number of characters before a breakpoint: the least that Anthropic caches, which is 1,024 tokens of about four
-/// characters.
+/// Least number of characters before a breakpoint. Anthropic caches no less than 1,024 tokens of
+/// about four characters.
 const LEAST_CHARS: usize = 4 * 1_024;
 
-/// First system block of a request made with an OAuth token. Its breakpoint is useless if the next block has one too, and ours takes its
-/// place.
+/// First system block of a request made with an OAuth token. Its breakpoint is useless if the next
+/// block has one too, so ours replaces it.
 const IDENTITY: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
 
 /// How the two families of formats write a breakpoint.
@@ -41,12 +42,12 @@ impl Style {
     }
 }
 
-/// The changes, in order, that add one more breakpoint to a request. None is added if the request has four already, has one in
-/// that place, or has too little text before it. What stands before the messages is the same in all requests of a session, since a
-/// message thread goes on only if it is.
+/// The changes, in order, that add one more breakpoint to a request. Adds none if the request has
+/// four already, has one in that place, or has too little text before it. What precedes the
+/// messages is the same in all requests of a session, because a message thread continues only then.
 ///
-/// Requests without any breakpoint are left alone: the provider takes none, or the user wants none. The new breakpoint is a copy
-/// of the host's last one, with its lifetime.
+/// Leaves requests without any breakpoint alone: the provider takes none, or the user wants none.
+/// The new breakpoint copies the host's last one, including its lifetime.
 pub fn breakpoint(request: &Value) -> Vec<Patch> {
     let Some(messages) = request.get("messages").and_then(Value::as_array) else {
         return Vec::new();
@@ -85,7 +86,7 @@ fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether the target has a breakpoint already.
+/// Whether the target already has a breakpoint.
 fn is_marked(message: &Value, target: &Target, style: Style) -> bool {
     let blocks = message.get("content").and_then(Value::as_array);
     let Some((blocks, block)) = blocks.zip(target.block) else { return false };
@@ -115,7 +116,8 @@ fn put_on(message: &Value, target: &Target, style: Style, mark: Value) -> Option
     })
 }
 
-/// Whether the first system block is the identity block of an OAuth request, with a breakpoint that the next block makes useless.
+/// Whether the first system block is an OAuth identity block whose breakpoint the next block makes
+/// useless.
 fn has_identity(request: &Value) -> bool {
     let marked =
         |at: &str| request.pointer(at).is_some_and(|block| block.get("cache_control").is_some());

@@ -1,12 +1,13 @@
-//! The content of a message in every shape that hosts give it: a string, no content at all, or blocks of text, images and types
-//! that are not known, with keys that are not known. Pure.
+//! The content of a message in every shape that hosts use: a string, nothing, or blocks of text,
+//! images and unknown types, possibly with unknown keys. Pure.
 //!
-//! The text of a content is the string, or the texts of its text blocks joined by line feeds; a text block is one with `type`
-//! `"text"` and a string as `text`, whatever other keys it has. Line numbers of an output count in this text. What takes the place
-//! of the text goes out as one text block. Images, which are blocks with `type` `"image"`, stay where they are, byte for byte, or
-//! leave with the text where they can be brought back. All other blocks stay.
+//! The text of a content is the string, or the texts of its text blocks joined by line feeds. A
+//! text block has `type` `"text"` and a string as `text`, whatever other keys it has. Line numbers
+//! of an output refer to this text. Whatever replaces the text goes out as one text block. Images
+//! (blocks with `type` `"image"`) stay in place, byte for byte, or leave with the text if they can
+//! be brought back. All other blocks stay.
 //!
-//! The only place that knows shapes. Must not know tools or treatments.
+//! The only module that knows these shapes. Must not know tools or treatments.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use serde_json::value::RawValue;
 
 use base::error::Result;
 
-/// The text of a block; `None` if it is no text block.
+/// The text of a block; `None` if it is not a text block.
 pub fn block_text(block: &Value) -> Option<&str> {
     let is_text = block.get("type").is_some_and(|kind| kind == "text");
     block.get("text").filter(|_| is_text)?.as_str()
@@ -33,17 +34,17 @@ pub fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
 }
 
-/// Whether the images of a content stay when a line takes the place of its text.
+/// Whether images stay when a line replaces the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Images {
-    /// They stay where they are.
+    /// They stay in place.
     Stay,
     /// They leave with the text.
     Leave,
 }
 
-/// The JSON of a content in which `text` takes the place of its texts: one text block where the first text stood, between the
-/// blocks that stay.
+/// The JSON of a content with its texts replaced by `text`: one text block where the first text
+/// stood, among the blocks that stay.
 pub fn with_text(content: Option<&str>, text: &str, images: Images) -> String {
     let mut blocks = Vec::new();
     let mut place = None;
@@ -72,8 +73,9 @@ pub enum LeftOutContent {
     Images,
 }
 
-/// The frame of a content: its JSON with the number of its lines in the place of each text that is left out, and with its number,
-/// from 1, in the place of each image. With text and images, [`fill`] gives the content again.
+/// The frame of a content: its JSON with each omitted text replaced by its line count, and each
+/// omitted image by its number, from 1. [`fill`] restores the content from the frame, text and
+/// images.
 pub fn frame(content: &str, left_out: LeftOutContent) -> String {
     let lines_of = |text: &str| {
         let text: String = serde_json::from_str(text).unwrap_or_default();
@@ -94,8 +96,8 @@ pub fn frame(content: &str, left_out: LeftOutContent) -> String {
     replaced(content, places)
 }
 
-/// The content with this frame, this text and these images; `image` gives the JSON of one by its number. The last text gets the
-/// rest of the lines.
+/// Restores the content from a frame, the text and the images. `image` gives the JSON of an image
+/// by its number. The last text gets the rest of the lines.
 ///
 /// # Errors
 /// Those of `image`.
@@ -121,19 +123,19 @@ pub fn fill(
     Ok(replaced(frame, places_filled.into_iter()))
 }
 
-/// What stands at a place of a content, or is left out there.
+/// What stands, or was left out, at a place in a content.
 enum Place {
     Text,
     Image,
 }
 
-/// The first lines of a text, and what follows the line feed behind them.
+/// The first lines of a text, and what follows the line feed after them.
 fn split_lines(text: &str, lines: usize) -> (&str, Option<&str>) {
     let end = text.match_indices('\n').nth(lines.saturating_sub(1));
     end.map_or((text, None), |(end, _)| (&text[..end], Some(&text[end + 1..])))
 }
 
-/// A content with something else at these places, which are in order.
+/// A content with these places, given in order, replaced.
 fn replaced(content: &str, places: impl Iterator<Item = (Range<usize>, String)>) -> String {
     let mut written = String::with_capacity(content.len());
     let mut end = 0;
@@ -146,8 +148,8 @@ fn replaced(content: &str, places: impl Iterator<Item = (Range<usize>, String)>)
     written
 }
 
-/// The texts and images of a content, or of a frame, in order. `is_text` tells by its first character whether a value is a text,
-/// `is_image` whether a block is an image.
+/// The texts and images of a content or frame, in order. `is_text` tells by the first character
+/// whether a value is a text, `is_image` whether a block is an image.
 fn places(
     content: &str,
     is_text: fn(&str) -> bool,
@@ -173,7 +175,7 @@ fn blocks_of(content: &str) -> Vec<&str> {
     blocks.into_iter().map(RawValue::get).collect()
 }
 
-/// Byte range of the text of a block; `None` if it is no text block.
+/// Byte range of the text in a block; `None` if it is not a text block.
 fn text_span(block: &str, is_text: fn(&str) -> bool) -> Option<Range<usize>> {
     let fields: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(block).ok()?;
     let text = fields.get("text")?.get();

@@ -1,6 +1,7 @@
-//! Says in a few words what calls did: of one call when it arrives, of folded steps in the line that replaces them.
+//! Says in a few words what calls did: one call when it arrives, and folded steps in the line that
+//! replaces them.
 //!
-//! Pure. Must not look at outputs: a line is made from what the session knows.
+//! Pure. Must not look at outputs; lines are made from what the session knows.
 
 use serde_json::Value;
 
@@ -10,8 +11,8 @@ use base::harness::{Call, ToolKind};
 use base::object::{Handle, ObjectId, quote};
 use session::{LineMap, ResultFact, Session, Shows, Subject};
 
-/// Longest one-line argument that appears verbatim, in characters, because models repeat paths, patterns and commands
-/// word for word. Longer commands are cut.
+/// Longest one-line argument shown verbatim, in characters: models repeat paths, patterns and
+/// commands word for word. Longer commands are cut.
 const SHORT_CHARS: usize = 200;
 /// Most files or words in one deed, and most deeds in a line.
 const MAX_ABOUT: usize = 64;
@@ -19,8 +20,8 @@ const MAX_DEEDS: usize = 256;
 /// Prefix of a command's brief.
 const COMMAND: &str = "$ ";
 
-/// What a call asked for: for a command its first line behind `$ `, cut to 200 characters; else its short arguments
-/// verbatim.
+/// What a call asked for: for a command, its first line after `$ `, cut to 200 characters;
+/// otherwise its short arguments verbatim.
 pub fn brief(tool: &str, args: &Value) -> String {
     match Call::new(tool, args).command() {
         Some(line) => format!("{COMMAND}{}", beginning(&line)),
@@ -28,7 +29,8 @@ pub fn brief(tool: &str, args: &Value) -> String {
     }
 }
 
-/// What the calls asked for that a tool made itself, each once: `read a.txt, cargo test`; in about 200 characters, the others counted.
+/// What a tool's own inner calls asked for, each once: `read a.txt, cargo test`. About 200
+/// characters; the rest are counted.
 pub fn brief_of_inner(calls: &[HostCall]) -> String {
     let mut named: Vec<String> = Vec::new();
     let mut chars = 0;
@@ -53,7 +55,7 @@ pub fn brief_of_inner(calls: &[HostCall]) -> String {
     named.join(", ")
 }
 
-/// The arguments of a call that no line about it shows.
+/// The arguments of a call that its lines do not show.
 pub fn left_out(args: &Value) -> String {
     texts(args).filter(|text| !is_short(text)).collect::<Vec<_>>().join("\n")
 }
@@ -73,10 +75,10 @@ fn beginning(text: &str) -> String {
     line.trim().chars().take(SHORT_CHARS).collect()
 }
 
-/// What a call changed in a file: lines added and removed, or for a call that wrote the whole file its number of
-/// lines. Empty if unknown.
+/// What a call changed in a file: lines added and removed, or the number of lines if it wrote the
+/// whole file. Empty if unknown.
 ///
-/// `diff`: the host's diff of the file, if it gives one.
+/// `diff`: the host's diff of the file, if any.
 pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
     let call = Call::new(tool, args);
     if call.kind() == ToolKind::Write {
@@ -94,7 +96,7 @@ pub fn shown_brief(brief: &str) -> &str {
     brief.strip_prefix(COMMAND).unwrap_or(brief)
 }
 
-/// The deeds of steps, from the facts of their results, in the order in which each kind came first.
+/// The deeds of steps, from the facts of their results, ordered by the first deed of each kind.
 pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>) -> Vec<String> {
     let mut deeds: Vec<Deed<'_>> = Vec::new();
     for deed in facts.filter_map(|fact| Deed::of(session, fact)) {
@@ -103,7 +105,7 @@ pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>)
             None => deeds.push(deed),
         }
     }
-    // Changes of files say most; of the rest, the newest do.
+    // File changes say most; among the rest, the newest do.
     let more = deeds.len().saturating_sub(MAX_DEEDS);
     let mut left_out = 0;
     deeds.retain(|deed| {
@@ -198,7 +200,8 @@ impl<'a> Deed<'a> {
         }
     }
 
-    /// The words for a line. `named`: files that the line has named already; each file's path appears once.
+    /// The words for a line. `named`: files already named in the line, because each path appears
+    /// only once.
     fn words(&self, session: &Session, named: &mut Vec<Handle>) -> String {
         let mut name = |object: &ObjectId| name(session, object, named);
         match self {

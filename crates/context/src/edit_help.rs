@@ -1,7 +1,9 @@
-//! Helps a model whose `edit` failed: shows the current lines that its old text resembles, or the places where it occurs several
-//! times. Pure text. The file's lines are shown unchanged, so that the model can copy them.
+//! Helps a model whose `edit` failed: shows the current lines most similar to its old text, or the
+//! places of a text that occurs several times. Pure text. The file's lines are shown unchanged so
+//! that the model can copy them.
 //!
-//! Knows no session and no disk. Takes time in proportion to the sum of the texts, not to their product.
+//! Knows no session and no disk. Takes time proportional to the sum of the text lengths, not to
+//! their product.
 
 mod near;
 mod places;
@@ -18,12 +20,13 @@ const HELP_LINES: u64 = 40;
 const HELP_TOKENS: u64 = 1_000;
 /// Most edits of one call that are examined.
 const MAX_EDITS: usize = 20;
-/// Most texts of one call for which the nearest lines are searched.
+/// Most texts of one call for which to search the nearest lines.
 const MAX_SEARCHES: u64 = 5;
-/// Most places that are shown if a text occurs several times, and lines around each, enough to tell them apart.
+/// Most places shown if a text occurs several times, and lines around each: enough to tell them
+/// apart.
 const SHOWN_PLACES: u64 = 3;
 const PLACE_CONTEXT: u64 = 2;
-/// Most characters of a line that are shown, as in a preview.
+/// Most characters shown of a line, as in a preview.
 const LINE_CHARS: usize = 400;
 
 /// The file that an edit was meant for, as it is now.
@@ -37,26 +40,28 @@ pub struct EditTarget<'a> {
     pub text: &'a str,
 }
 
-/// What is left of the limits.
+/// The remaining limits.
 struct Room {
     lines: u64,
     tokens: u64,
     searches: u64,
 }
 
-/// The help for a failed edit; `None` if every text occurs exactly once or nothing in the file is like them.
+/// The help for a failed edit; `None` if every text occurs exactly once or nothing in the file is
+/// similar.
 ///
-/// `old_texts`: the texts to be replaced, in the order of the call. Texts match as in Pi's tool: line endings, white space at
-/// line ends, and typographic quotes, dashes and spaces make no difference. At most 20 texts are examined, and the nearest lines
-/// are searched for at most five that do not occur. At most 40 lines and 1,000 tokens of the file are shown; lines of more than
-/// 400 characters are cut around the part that matches best.
+/// `old_texts`: the texts to replace, in call order. Texts match as in Pi's tool: line endings,
+/// white space at line ends, and typographic quotes, dashes and spaces make no difference. Examines
+/// at most 20 texts and searches the nearest lines for at most five that do not occur. Shows at
+/// most 40 lines and 1,000 tokens of the file; lines of more than 400 characters are cut around the
+/// best match.
 pub fn help(target: &EditTarget<'_>, old_texts: &[&str]) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
     let mut places: Vec<Place> =
         old_texts.iter().map(|old| place(&loose, &loosened(old))).collect();
     if places.iter().all(|place| *place == Place::Once) {
-        // Another host may require the exact characters.
+        // Other hosts may require the exact characters.
         let exact = unix_lines(target.text);
         places = old_texts.iter().map(|old| place(&exact, &unix_lines(old))).collect();
     }
@@ -93,7 +98,7 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// Places, in order, with some lines around each. A line near two of them is in one range.
+/// Places in order, with some lines around each. A line near two places is in one range only.
 fn around_all(places: &[LineRange], last_line: u64) -> Vec<LineRange> {
     let mut ranges: Vec<LineRange> = Vec::new();
     for range in places.iter().map(|place| around(*place, last_line)) {
@@ -142,7 +147,7 @@ fn shown(
 /// Numbered lines.
 type Numbered = Vec<(u64, String)>;
 
-/// The first and the last lines of a range for which there is room. If all fit, all are first lines.
+/// The first and last lines of a range that fit. If all fit, all count as first lines.
 fn fitting(
     range: LineRange,
     room: &mut Room,
@@ -171,7 +176,7 @@ fn fitting(
     (first, last)
 }
 
-/// A line; if it is long, only the part that is most like the wanted text.
+/// A line; if long, only the part most similar to the wanted text.
 fn cut_line(line: &str, number: u64, handle: Handle, wanted: &Grams) -> String {
     if line.len() <= LINE_CHARS {
         return line.to_owned();

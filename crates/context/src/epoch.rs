@@ -1,15 +1,16 @@
-//! Decides when a new epoch starts and what it leaves standing (`log`). Pure.
+//! Decides when a new epoch starts and what leaves the window with it (layout `log`). Pure.
 //!
-//! Providers charge a fraction of the price for a cached prefix, so a message stays as it was sent until removing it pays. A
-//! new epoch starts
+//! Providers charge a fraction of the price for a cached prefix, so a message stays as it was sent
+//! until removing it pays. A new epoch starts when:
 //!
-//! - when the items that would leave have cost as much as rewriting costs, and the bill stays within its bound;
-//! - where no cache holds what stood, since rewriting that is free;
-//! - with a model that reads a cache for nothing, when rewriting the end does not keep its first token waiting;
-//! - when the window is nearly full;
-//! - when the host rewrote its list.
+//! - keeping some items has cost as much as a rewrite without them, and the bill stays within its
+//!   bound;
+//! - no cache holds the old messages, so rewriting them is free;
+//! - the model reads its cache for free, and rewriting the end does not delay its first token;
+//! - the window is nearly full;
+//! - the host rewrote its list.
 //!
-//! docs/policy.md has the figures.
+//! docs/policy.md has the figures behind these rules.
 
 mod economics;
 mod items;
@@ -32,13 +33,16 @@ use super::window::Marks;
 use config::Prices;
 use session::{Fold, MessageKind, Rewrite, Session, Treatment};
 
-/// Size of the request after an epoch that relieves the window, in percent of the size at which the window is under pressure.
+/// Target size after an epoch under window pressure, in percent of the size at which pressure
+/// begins. Well below it, so that the next calls do not need relief again.
 const LOW_WATER_PERCENT: u64 = 40;
 
-/// Within this number of calls relief that the bound does not allow has to pay: a window that stays full costs more with each.
+/// Relief that the bound does not allow must pay for itself within this number of calls. A session
+/// above its bound would otherwise keep paying for a full window (docs/policy.md, "The bound").
 const RELIEF_CALLS: f64 = 12.0;
 
-/// What relieves the window frees at least one part in this number of what a request may have.
+/// Relief must free at least 1/30 of the largest request. If less can go, the next call would need
+/// relief again.
 const LEAST_RELIEF: u64 = 30;
 
 /// What the decision depends on besides the session.
@@ -48,30 +52,32 @@ pub struct EpochTerms<'a> {
     pub keep_results: u64,
     /// Least number of tokens that an epoch frees.
     pub collapse_tokens: u64,
-    /// The marks of the model's window, for the messages; `None` if the window is unknown.
+    /// How full the messages may make the model's window; `None` if the window is unknown.
     pub marks: Option<Marks>,
-    /// Set if the host rewrote its list: how, and the window index from which the list differs.
+    /// How the host rewrote its list, and the first window index that differs; `None` if it did
+    /// not.
     pub rewrite: Option<(Rewrite, usize)>,
-    /// Index in the window of the first message that the previous request did not have.
+    /// Window index of the first message that the previous request did not have.
     pub first_new: usize,
-    /// Index in the window of the first message that no cache holds as it stands: `first_new` if the previous request's is alive,
-    /// 0 if none is.
+    /// Window index of the first message that no cache holds in its present form: `first_new` if
+    /// the previous request's cache is alive, 0 if no cache is.
     pub cold_from: usize,
-    /// Index in the window from which the host sends the messages itself: nothing of them changes.
+    /// Window index from which the host sends the messages itself; these cannot change.
     pub kept_from: usize,
     /// Prices of this call.
     pub prices: &'a Prices,
-    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
+    /// Whether a cache is alive for this model, system prompt and tools.
     pub warm: bool,
     /// Tokens of system prompt and tools.
     pub fixed_tokens: u64,
     /// The bill so far.
     pub bound: Bound,
-    /// Where reading a cache costs nothing: most tokens that may be written before the model's first one.
+    /// Most tokens to write before the model's first output token; `None` unless cache reads are
+    /// free.
     pub first_token_tokens: Option<u64>,
-    /// What the model requires of changes.
+    /// What the model demands of changes to earlier messages.
     pub rules: ModelRules,
-    /// The chances that outputs and steps are needed again.
+    /// How likely outputs and steps are needed again.
     pub hazards: &'a dyn Chances,
 }
 
@@ -88,17 +94,17 @@ pub struct NewEpoch {
     pub collapsed: u64,
     /// Tokens freed by collapses and folds.
     pub freed_tokens: u64,
-    /// Notes of messages before this position stay: caches hold these messages.
+    /// Messages before this position keep their notes, because caches hold them.
     pub notes_before: u64,
 }
 
 /// Why an epoch starts, and what leaves the window with it.
 struct Cause {
     reason: String,
-    /// If the bill must stay within its bound: the cost to reserve besides that of the rewrite.
+    /// Cost to reserve on top of the rewrite; `None` if the epoch may exceed the bound.
     reserve: Option<f64>,
     leaving: Vec<Item<Leaving>>,
-    /// Index in the window of the first message that may change: caches hold those before.
+    /// Window index of the first message that may change. Caches hold everything before it.
     from: usize,
 }
 
@@ -110,7 +116,7 @@ pub fn decide(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Optio
     may_start.then(|| decide_in_full(session, shown, terms)).flatten()
 }
 
-/// Decides without the quick check.
+/// The decision without the quick check.
 fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Option<NewEpoch> {
     let mut standing = Standing::new(session, shown, terms);
     let cause = pressed(&mut standing, terms)
@@ -120,7 +126,8 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> O
         .or_else(|| soon(&standing, terms))?;
     let reserve = cause.reserve;
     let new = epoch(session, &standing, cause, &working_set::kept(session, terms));
-    // Text before what leaves may be shown differently too; the rewrite then begins there.
+    // An epoch may also change text before the first item that leaves. The rewrite then starts
+    // there and costs more, so the bound is checked again.
     let is_borne = reserve.is_none_or(|reserve| {
         let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
         terms.bound.affords(cost + reserve)
@@ -128,7 +135,7 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> O
     is_borne.then_some(new)
 }
 
-/// The host rewrote its list. What no cache holds of the new one is decided afresh.
+/// The host rewrote its list: decide afresh about everything that no cache holds.
 fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let (how, _) = terms.rewrite?;
     let from = terms.cold_from;
@@ -137,8 +144,9 @@ fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     Some(Cause { reason, reserve: None, leaving, from })
 }
 
-/// The window is under pressure, and either the bill can afford the rewrite, or it is free, or it pays soon, or the next step may
-/// make the host compact. Nothing happens if that would free little of the window: the next call would need relief again.
+/// The window is under pressure, and one of these holds: the bill can afford the rewrite, the
+/// rewrite is free, it pays soon, or the next step may make the host compact. Does nothing if too
+/// little can leave.
 fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
     let total = standing.total();
@@ -151,7 +159,7 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
         && !terms.bound.affords(cost)
         && !pays_soon(cost, gain, terms)
     {
-        // The host does not compact yet, so the bill need not exceed its bound.
+        // The host will not compact yet, so there is no need to exceed the bound.
         return None;
     }
     let reason = format!("window pressure: {total} tokens, {gain} of them can go");
@@ -163,14 +171,15 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
     })
 }
 
-/// Whether what leaves saves the cost of the rewrite within few calls.
+/// Whether the saving pays for the rewrite within [`RELIEF_CALLS`].
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn pays_soon(cost: f64, gain: u64, terms: &EpochTerms<'_>) -> bool {
     cost <= RELIEF_CALLS * terms.prices.read * gain as f64
 }
 
-/// What leaves under pressure: the outputs outside the working set, then the oldest steps down to the low-water mark, then
-/// the working set, newest last. Only if the window is still under pressure, steps go that otherwise never fold.
+/// What leaves under pressure: all outputs outside the working set; then, until the low-water mark
+/// is reached, steps from the oldest on and the working set, newest last. Recent steps, which
+/// otherwise never fold, go only if the window is still under pressure after that.
 fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
     let low = marks.high * LOW_WATER_PERCENT / 100;
     let mut left = standing.total();
@@ -186,7 +195,7 @@ fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
     leaving
 }
 
-/// Takes items in their order while more than `low` tokens are left.
+/// Takes items in order while more than `low` tokens are left.
 fn take_until(
     low: u64,
     left: &mut u64,
@@ -202,7 +211,8 @@ fn take_until(
     }
 }
 
-/// No cache holds what stood from some message on. That is written again anyway, so everything leaves that is not worth writing.
+/// No cache holds the messages from some index on. They must be written again anyway, so whatever
+/// is not worth writing leaves.
 fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     if terms.cold_from >= terms.first_new {
         return None;
@@ -215,7 +225,8 @@ fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     may.then_some(Cause { reason, reserve: None, leaving, from })
 }
 
-/// The items of a suffix have cost as much as rewriting the suffix costs, and the bill can afford that.
+/// Keeping the items of a suffix has cost as much as rewriting it without them, and the bill can
+/// afford the rewrite.
 fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     if !terms.warm || (is_bound && !standing.begins_turn()) {
@@ -225,7 +236,8 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let suffix = standing.suffix_tokens();
     let rewrite = |index: usize, gain: u64| standing.rewrite_cost(&suffix, index, gain);
     let best = batch(&items, &rewrite)?;
-    // If the bill cannot afford the best batch, try smaller ones, nearer to the end.
+    // If the bill cannot afford the best batch, try smaller ones nearer to the end: a shorter
+    // suffix is cheaper to rewrite.
     let counts =
         std::iter::successors(Some(best), |count| Some(count / 2).filter(|half| *half > 0));
     counts.map(|count| &items[..count]).find_map(|leaving| {
@@ -242,8 +254,9 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     })
 }
 
-/// Reading the cache costs nothing, so that nothing is saved by what leaves but room and what a lost cache would cost. The end of
-/// the request is rewritten for that as long as the first token comes soon, and as less is written again than leaves.
+/// Cache reads are free, so removing content saves only room and the cost of a lost cache. That is
+/// worth rewriting the end of the request if the first token still comes soon and less is written
+/// again than leaves.
 fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let most = terms.first_token_tokens?;
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
@@ -274,7 +287,7 @@ fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
 }
 
-/// `kept`: the positions of messages that the host sends itself.
+/// Builds the epoch. `kept`: positions of the messages that the host sends itself.
 fn epoch(
     session: &Session,
     standing: &Standing<'_>,
@@ -298,7 +311,7 @@ fn epoch(
     NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens, notes_before }
 }
 
-/// Index in the window of the first message that an epoch changes.
+/// Window index of the first message that an epoch changes.
 fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let window = session.chat().window();
     let newest = session.newest_said().map(|(at, _)| at);
@@ -308,7 +321,8 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }
 
-/// Whether the newest message begins a turn: a person typed it, or an extension of the host had something to say after an answer.
+/// Whether the newest message begins a turn: a person typed it, or a host extension spoke after an
+/// answer.
 fn begins_turn(session: &Session) -> bool {
     let last = session.chat().window().last().copied();
     session.newest_said().is_some_and(|(at, message)| match message.kind {

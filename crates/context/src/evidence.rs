@@ -1,14 +1,14 @@
-//! Finds what the model needed of earlier outputs: lines that it writes and that come from one of them.
+//! Finds what the model needed from earlier outputs: lines it writes that come from one of them.
 //!
-//! Derived only from the texts of the window and kept in memory. Needs are recorded as events, so that a restart has the same
-//! ones. Must not decide anything.
+//! Derived only from the texts of the window and kept in memory. Needs are recorded as events, so
+//! they survive a restart. Must not decide anything.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::host::HostMessage;
 
-/// Lines with fewer characters do not show where they come from.
+/// Shorter lines do not show where they come from.
 const MIN_LINE_CHARS: usize = 30;
 
 /// Which lines occurred where.
@@ -38,14 +38,15 @@ impl Evidence {
         self.taken == 0
     }
 
-    /// Skips the next message of the window, which needs nothing.
+    /// Skips the next message of the window, which has no needs.
     pub fn pass(&mut self) -> Vec<(u64, u32)> {
         self.taken += 1;
         Vec::new()
     }
 
-    /// Handles the next message of the window. For an answer of the model, returns the positions of the outputs from which it
-    /// repeats lines that nobody had written before, each with the number of such lines, in order of position.
+    /// Handles the next message of the window. For a model's answer, returns the outputs whose
+    /// lines it repeats although nobody had written them before: their positions in order, each
+    /// with the number of such lines.
     pub fn take(&mut self, at: u64, message: &HostMessage) -> Vec<(u64, u32)> {
         self.taken += 1;
         if message.withheld.is_some() {
@@ -76,7 +77,8 @@ impl Evidence {
     }
 }
 
-/// The hash of a line; `None` if the line is too short. A collision would only attribute a need to the wrong line.
+/// The hash of a line; `None` if the line is too short. A collision would only attribute a need to
+/// a wrong line.
 fn key(line: &str) -> Option<u64> {
     let line = line.trim();
     if line.len() < MIN_LINE_CHARS || line.chars().nth(MIN_LINE_CHARS - 1).is_none() {

@@ -1,4 +1,4 @@
-//! Renders an output that is shown in part, from its pieces. Pure text.
+//! Renders a partly shown output from its pieces. Pure text.
 
 use super::forms;
 use super::tokens::Counter;
@@ -6,16 +6,16 @@ use base::error::{Error, Result};
 use base::object::Handle;
 use session::{LineRange, Numbering, Piece};
 
-/// Makes the line that says where lines stand, from the position of the message, the lines of the object that it shows, and the
-/// line to quote, if one is. `None` if that message shows no lines.
+/// Makes the line that says where lines stand. Arguments: position of the message, lines of the
+/// object that it shows, and the line to quote, if any. `None` if that message shows no lines.
 pub type StandingLine<'a> = &'a dyn Fn(u64, LineRange, Option<&str>) -> Option<String>;
 
-/// What the lines that are not shown are called.
+/// How the omitted lines are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedLines {
-    /// The handle of the output, or of the file that it shows.
+    /// Handle of the output, or of the file that it shows.
     pub handle: Handle,
-    /// Their numbers in what has the handle.
+    /// Their line numbers in the object with that handle.
     pub numbering: Numbering,
 }
 
@@ -57,7 +57,8 @@ pub fn render(
     Ok(rendered.join("\n"))
 }
 
-/// Approximate tokens of the pieces of an output as rendered, for deciding on them: handles and places differ in length.
+/// Approximate tokens of an output's rendered pieces, for decisions. Approximate because handles
+/// and places differ in length.
 pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
     let Some(handle) = Handle::parse("t1000") else { return u64::MAX };
     let line = |_: u64, there: LineRange, quote: Option<&str>| {

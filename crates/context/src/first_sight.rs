@@ -1,6 +1,7 @@
 //! Decides how a tool result is shown when the model first sees it (`log`). Pure.
 //!
-//! A message stays as it was sent until the epoch ends, so this is the moment to leave out what stands in the window already.
+//! A message stays as it was sent until the epoch ends, so this is the moment to leave out what the
+//! window already shows.
 
 use serde_json::Value;
 
@@ -12,8 +13,8 @@ use base::harness::{Call, ToolKind};
 use base::object::{Hash, ObjectId};
 use session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
 
-/// Least number of lines in one piece, about a screen, that are left out of what the model asked for because they stand already.
-/// Fewer save less than the model loses by reading a text in two places.
+/// Least number of adjacent lines, about a screen, left out of what the model asked for because
+/// they stand already. Fewer would save less than the model loses by reading a text in two places.
 const MIN_LINES_ASKED_FOR: usize = 20;
 
 /// A tool result that the model has not seen yet.
@@ -31,7 +32,7 @@ pub struct FirstOutput<'a> {
     pub counter: Counter,
     /// Arguments of its call.
     pub args: &'a Value,
-    /// What the model wrote in the message that made the call, arguments included.
+    /// What the model wrote in the message with the call, including arguments.
     pub said: &'a str,
 }
 
@@ -40,13 +41,13 @@ pub struct FirstOutput<'a> {
 pub struct Previews {
     /// Those with more tokens than this; 0: none.
     pub tokens: u64,
-    /// Whether files that a read tool shows are among them.
+    /// Whether they include files shown by a read tool.
     pub reads: bool,
 }
 
 /// Decides how a tool result is shown.
 ///
-/// `standing`: its blocks that stand in the window already, see [`block_lines`].
+/// `standing`: its blocks that the window already shows, see [`block_lines`].
 pub fn decide(
     session: &Session,
     output: &FirstOutput<'_>,
@@ -72,8 +73,8 @@ pub fn decide(
     }
 }
 
-/// The least number of lines of a block that can be left out because it stands already. `None` if the whole text must be shown,
-/// or if the result does not show its own text.
+/// Least number of lines in a block that can be left out because it stands already. `None` if the
+/// whole text must be shown, or if the result does not show its own text.
 pub fn block_lines(session: &Session, output: &FirstOutput<'_>) -> Option<usize> {
     let fact = output.fact;
     if fact.shows != Shows::Own
@@ -86,14 +87,15 @@ pub fn block_lines(session: &Session, output: &FirstOutput<'_>) -> Option<usize>
     let call = Call::new(&fact.tool, output.args);
     let kind = call.kind();
     if kind == ToolKind::Edit && !fact.ok {
-        // The lines that help after a failed edit are meant to be copied.
+        // Help after a failed edit is meant to be copied.
         return None;
     }
     let asked_for = call.picks_lines() || preview::is_asked_for(kind);
     Some(if asked_for { MIN_LINES_ASKED_FOR } else { MIN_BLOCK_LINES })
 }
 
-/// The blocks of a result that can be left out, of those that stand already: what a run says of a failure is shown each time.
+/// The standing blocks of a result without what a run says about failures, which is shown each
+/// time.
 pub fn without_failures(
     output: &FirstOutput<'_>,
     min_lines: usize,
@@ -110,7 +112,7 @@ pub fn without_failures(
     blocks.iter().flat_map(left).collect()
 }
 
-/// Leaves out the lines that stand elsewhere, and previews the others if there are too many.
+/// Leaves out the lines that stand elsewhere, and previews the rest if there are too many.
 fn in_part(output: &FirstOutput<'_>, standing: &[LineBlock], previews: Previews) -> Treatment {
     match preview_pieces(output, standing, previews) {
         Some(pieces) => Treatment::Excerpt { pieces },
@@ -122,7 +124,8 @@ fn in_part(output: &FirstOutput<'_>, standing: &[LineBlock], previews: Previews)
     }
 }
 
-/// Previews the lines `range` of a file. A notice may stand behind them, which is no line of the file and is always shown.
+/// Previews the lines `range` of a file. A notice may follow them; it is not a line of the file and
+/// is always shown.
 fn file_in_part(output: &FirstOutput<'_>, range: LineRange, previews: Previews) -> Treatment {
     let is_of_file = |piece: &Piece| {
         matches!(piece, Piece::Shown { chars: None, .. }) || piece.lines().last <= range.len()
@@ -133,7 +136,8 @@ fn file_in_part(output: &FirstOutput<'_>, range: LineRange, previews: Previews) 
     }
 }
 
-/// The pieces of a preview. `None` if the model asked for these lines, or if there are too few to leave some out.
+/// The pieces of a preview. `None` if the model asked for these lines, or if there are too few to
+/// leave some out.
 fn preview_pieces(
     output: &FirstOutput<'_>,
     standing: &[LineBlock],
@@ -141,7 +145,7 @@ fn preview_pieces(
 ) -> Option<Vec<Piece>> {
     let call = Call::new(&output.fact.tool, output.args);
     let kind = call.kind();
-    // Another agent's report is a summary already: what it left out, nobody has.
+    // Another agent's report is already a summary; nobody has what it left out.
     let is_asked_for = call.picks_lines()
         || matches!(kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delegate)
         || (kind == ToolKind::Read && !previews.reads);
@@ -156,8 +160,9 @@ fn preview_pieces(
     (rendered_tokens(text, &pieces, output.counter) * 4 <= whole * 3).then_some(pieces)
 }
 
-/// Splits the lines of a read into those that stand above, according to `standing`, and those to show. Where some are shown, only
-/// a screen of lines or more in one piece counts as standing: a statement is not torn apart for less.
+/// Splits the lines of a read into those that stand above, according to `standing`, and those to
+/// show. If some are shown, only a screen or more of adjacent lines counts as standing; a statement
+/// is not torn apart for less.
 pub fn split_read<'a>(
     (object, version, range): (&ObjectId, &Hash, LineRange),
     standing: impl Iterator<Item = &'a Showing>,
@@ -179,7 +184,8 @@ pub fn split_read<'a>(
     parts
 }
 
-/// The longest piece of missing lines that stands at one place, and the place; the first of several as long.
+/// The longest run of missing lines that stands at one place, and the place; the first if several
+/// are equally long.
 fn longest_piece(places: &[(u64, LineRange)], missing: &[LineRange]) -> Option<(u64, LineRange)> {
     let found = places.iter().flat_map(|(at, shown)| {
         missing.iter().filter_map(|range| Some((*at, range.intersect(*shown)?)))
@@ -195,9 +201,10 @@ pub fn as_parts(parts: Vec<Part>) -> Treatment {
     Treatment::Reread { parts }
 }
 
-/// Whether the same request was made in this step or the previous one. It then gets its content again: the model insists.
+/// Whether the same request was made in this step or the previous one. The model insists, so it
+/// gets the content again.
 fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
-    // A result that the host shows itself is decided on before its message comes in.
+    // The treatment of a result that the host shows itself is decided before its message arrives.
     let known = session.chat().get(at).or_else(|| session.chat().messages().last());
     let Some(step) = known.map(|message| message.step) else { return false };
     session.window().rev().take_while(|(_, message)| message.step + 1 >= step).any(|(other, _)| {

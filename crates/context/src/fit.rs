@@ -1,6 +1,7 @@
-//! Shortens what the model has not answered yet where a request would leave it no room to answer. Pure.
+//! Shortens unanswered results if a request would leave the model no room to answer. Pure.
 //!
-//! The results are new, so no cache holds them and shortening them costs nothing. Must not touch what the model has seen.
+//! These results are new, so no cache holds them and shortening them costs nothing. Must not touch
+//! what the model has seen.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +10,15 @@ use super::preview;
 use crate::tokens::Counter;
 use session::{LineRange, Piece, ResultFact, Session, Shows, Treatment};
 
-/// Least tokens to which a result is shortened: some lines, and the line that counts the others.
+/// Least size of a shortened result, in tokens: some lines, and the line that counts the rest.
 const LEAST_TOKENS: u64 = 200;
 
-/// The results to shorten, as indexes in the window, and the tokens that each may have: the largest ones get the same, and those
-/// that name lines of a shortened one, which may stand there no longer, keep what they have. Empty if the request is small enough.
+/// The results to shorten, as window indexes, and the tokens that each may have. The largest ones
+/// get the same limit. Results that name lines of a shortened one, which may no longer stand there,
+/// keep their size. Empty if the request is small enough.
 ///
-/// `shown`: tokens of each message of the window, in order. `most`: those that the request may have.
+/// `shown`: tokens of each message of the window, in order. `most`: tokens that the request may
+/// have.
 pub fn too_long(session: &Session, shown: &[u64], most: u64) -> Vec<(usize, u64)> {
     let excess = shown.iter().sum::<u64>().saturating_sub(most);
     if excess == 0 {
@@ -33,7 +36,7 @@ pub fn too_long(session: &Session, shown: &[u64], most: u64) -> Vec<(usize, u64)
         .filter(|one| one.tokens > cap)
         .map(|one| (one.at, (one.index, cap)))
         .collect();
-    // A result stands behind those whose lines it names: one pass in order finds all.
+    // A result comes after those whose lines it names, so one pass in order finds all.
     for one in unanswered.iter().rev() {
         if !long.contains_key(&one.at) && names_lines_of(session, one.at, &long) {
             long.insert(one.at, (one.index, one.tokens));
@@ -48,17 +51,18 @@ struct Unanswered {
     at: u64,
     /// Its index in the window.
     index: usize,
-    /// Tokens that are shown of it.
+    /// Its tokens as shown.
     tokens: u64,
 }
 
-/// Whether a result says that lines of it stand in one of these.
+/// Whether a result says that some of its lines stand in one of these.
 fn names_lines_of(session: &Session, at: u64, long: &BTreeMap<u64, (usize, u64)>) -> bool {
     let Treatment::Excerpt { pieces } = session.treatment(at) else { return false };
     pieces.iter().any(|piece| matches!(piece, Piece::Standing { at, .. } if long.contains_key(at)))
 }
 
-/// The size to which the largest of these are cut so that they lose `excess` in all; at least [`LEAST_TOKENS`].
+/// The size to which to cut the largest of these to save `excess` in all; at least
+/// [`LEAST_TOKENS`].
 pub(super) fn common_cap(mut sizes: Vec<u64>, excess: u64) -> u64 {
     sizes.sort_unstable_by(|one, other| other.cmp(one));
     let mut above = 0;
@@ -66,7 +70,7 @@ pub(super) fn common_cap(mut sizes: Vec<u64>, excess: u64) -> u64 {
         above += size;
         let count = place as u64 + 1;
         let next = sizes.get(place + 1).copied().unwrap_or(0);
-        // Cutting these to the size of the next one is enough.
+        // Cutting these down to the next size already saves enough.
         if above - next * count >= excess {
             return (above.saturating_sub(excess) / count).max(LEAST_TOKENS);
         }
@@ -74,7 +78,8 @@ pub(super) fn common_cap(mut sizes: Vec<u64>, excess: u64) -> u64 {
     LEAST_TOKENS
 }
 
-/// Whether lines of the result can be left out and named: it is an output or shows a file, and what it shows has a handle.
+/// Whether lines of the result can be left out and named: it is an output or shows a file, and its
+/// object has a handle.
 fn can_shorten(session: &Session, at: u64) -> bool {
     let has_text = |fact: &&ResultFact| fact.lines > 1 || !fact.last.is_empty();
     let fact = session.result(at).filter(|fact| fact.is_output).filter(has_text);
@@ -88,7 +93,7 @@ fn can_shorten(session: &Session, at: u64) -> bool {
         && object.is_some_and(|object| session.handle(object).is_some())
 }
 
-/// The treatment that shows about this many tokens of an output, at most.
+/// The treatment that shows at most about this many tokens of an output.
 pub fn shortened(
     output: &preview::PreviewedOutput<'_>,
     counter: Counter,

@@ -1,7 +1,7 @@
-//! Which steps can fold, and the lines that replace them. Pure.
+//! Which steps can fold, and which lines replace them. Pure.
 //!
-//! Must not decide when steps fold; an epoch does. After a fold, roles still alternate and every call has its result, because
-//! providers refuse requests otherwise.
+//! Must not decide when steps fold; an epoch does. After a fold, roles still alternate and every
+//! call still has its result, because providers refuse other requests.
 
 use std::ops::RangeInclusive;
 
@@ -15,9 +15,11 @@ use session::{ChatMessage, Fold, MessageKind, ResultFact, Session, Shows, Subjec
 pub struct FoldTerms<'a> {
     /// Number of newest steps that stay.
     pub keep_steps: u64,
-    /// Whether the steps after the newest user message stay, because the model's thinking in them is bound to its place.
+    /// Whether the steps after the newest user message stay, because the model's thinking is bound
+    /// to its place.
     pub keep_turn: bool,
-    /// Whether the output at a position of the chat keeps its step from folding. The second argument is its tokens as shown.
+    /// Whether the output at a position keeps its step from folding. The second argument is its
+    /// tokens as shown.
     pub stands: &'a dyn Fn(u64, u64) -> bool,
 }
 
@@ -32,7 +34,8 @@ pub struct FoldStep {
     pub index: usize,
     /// Tokens of its messages as shown now.
     pub tokens: u64,
-    /// Approximate tokens that it adds to a fold line; exact counts would take longer than the decision.
+    /// Approximate tokens that it adds to a fold line. Exact counts would take longer than the
+    /// decision.
     pub line_tokens: u64,
 }
 
@@ -43,11 +46,12 @@ impl FoldStep {
     }
 }
 
-/// The steps that can fold, in the order of the window.
+/// The steps that can fold, in window order.
 ///
-/// A step can fold if all its calls are answered, an answer of the model follows it, and a user message before it can carry its
-/// line. It stays if it is among the newest, is folded already, or holds an image, something pinned or an output that keeps it.
-/// It also stays if one of its messages is withheld, changes on every call, or is neither a call nor a result.
+/// A step can fold if all its calls are answered, an answer of the model follows it, and a user
+/// message before it can carry its line. It stays if it is among the newest, is folded already, or
+/// holds an image, something pinned or an output that keeps it. It also stays if one of its
+/// messages is withheld, changes on every call, or is neither a call nor a result.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub fn foldable_steps(session: &Session, shown: &[u64], terms: &FoldTerms<'_>) -> Vec<FoldStep> {
@@ -91,8 +95,8 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &FoldTerms<'_>) -
     steps
 }
 
-/// The folds of these steps, which are in the order of the window. Adjacent steps share one line, also with steps that are
-/// folded already. A line names each file and each command once.
+/// The folds of these steps, which are in window order. Adjacent steps share one line, including
+/// steps already folded. A line names each file and each command once.
 pub fn folds_of(session: &Session, steps: &[FoldStep]) -> Vec<Fold> {
     let mut ranges: Vec<(RangeInclusive<u64>, bool)> =
         session.folds().all().map(|fold| (fold.first..=fold.last, false)).collect();
@@ -116,7 +120,7 @@ pub fn folds_of(session: &Session, steps: &[FoldStep]) -> Vec<Fold> {
     let mut next = session.index().next_segment();
     let mut folds = Vec::new();
     for (range, _) in joined.into_iter().filter(|(_, is_new)| *is_new) {
-        // What is folded gets a segment, in this order, unless one was asked for before.
+        // Folded steps get segments in this order, unless one exists already.
         let known = session.index().segment(*range.start(), *range.end());
         let segment = known.map_or(next, |entry| entry.handle);
         let Some(fold) = fold(session, range, segment) else { continue };
@@ -144,7 +148,7 @@ fn handle(session: &Session, fact: &ResultFact) -> Option<Handle> {
     fact.object.as_ref().and_then(|object| session.handle(object))
 }
 
-/// A step whose end is not reached yet.
+/// A step whose end is not yet reached.
 struct Open<'a> {
     step: FoldStep,
     /// Calls without a result.
@@ -163,7 +167,8 @@ impl<'a> Open<'a> {
         Self { step, calls, is_named: false }
     }
 
-    /// The step with one more result; `None` if the result answers no call of the step, or if the step ends and has no handle.
+    /// The step with one more result; `None` if the result answers none of its calls, or if the
+    /// step ends without a handle.
     fn with(
         mut self,
         session: &Session,
@@ -184,7 +189,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Approximate tokens of a deed: of its words, or of a handle and a path.
+/// Approximate tokens of a deed: its words, or a handle and a path.
 fn deed_tokens(session: &Session, fact: &ResultFact) -> u64 {
     let object = match &fact.shows {
         Shows::File { object, .. } | Shows::Change { object } => session.index().get(object),
@@ -202,7 +207,7 @@ fn may_fold(session: &Session, at: u64, message: &ChatMessage) -> bool {
     !session.is_hidden(at) && !message.withheld && !message.is_volatile()
 }
 
-/// Whether something pinned stands at a result.
+/// Whether a result shows something pinned.
 fn holds_pinned(session: &Session, at: u64, fact: &ResultFact) -> bool {
     let sets = session.sets();
     if sets.pinned().is_empty() {
@@ -219,7 +224,8 @@ mod tests {
     use base::object::{Hash, ObjectId};
     use session::{Event, MessageKey};
 
-    /// A message: `u` of a person, `a` an answer, `c` an answer with a call, `d` one with two, `r` a result, `o` any other.
+    /// A message: `u` of a person, `a` an answer, `c` an answer with a call, `d` one with two, `r`
+    /// a result, `o` any other.
     fn message(session: &mut Session, role: char, open: &mut Vec<String>) {
         let at = session.chat().len();
         let mut calls: Vec<String> = Vec::new();
@@ -281,16 +287,16 @@ mod tests {
         for (roles, expected) in [
             ("ucrcra", vec![(1, 2), (3, 4)]),
             ("ucrdrra", vec![(1, 2), (3, 5)]),
-            // The newest step has no answer behind it.
+            // The newest step has no answer after it.
             ("ucrcr", vec![(1, 2)]),
-            // The person wrote right behind the step.
+            // The person wrote right after the step.
             ("ucrcruca", vec![(1, 2)]),
-            // A final answer is no step.
+            // A final answer is not a step.
             ("uauaucra", vec![(5, 6)]),
-            // Nobody carries the line.
+            // No message can carry the line.
             ("crcra", vec![]),
             ("ocrcra", vec![]),
-            // Something stands inside of the step, or right behind it.
+            // Something stands inside the step or right after it.
             ("udrorcra", vec![(5, 6)]),
             ("ucrocra", vec![(4, 5)]),
             ("uocrcra", vec![(2, 3), (4, 5)]),

@@ -1,22 +1,22 @@
 //! The lines that replace content. Golden files hold them, because models learn these forms.
 //!
-//! Pure text. No line reads like an error or like an invitation to repeat a call. What a line quotes comes in as it is and is
-//! [`quote`]d here, but for what is said to be ours.
+//! Pure text. No line reads like an error or an invitation to repeat a call. Quoted parts come in
+//! raw and are [`quote`]d here, unless stated to be our own words.
 
 use serde_json::Value;
 
 use base::object::{Handle, Nickname, TxId, VersionSelector, quote};
 use session::{LineRange, ResultFact};
 
-/// Fields of an object that its reference line has, and the characters of each.
+/// Most fields of an object in its reference line, and most characters of each.
 const LABEL_FIELDS: usize = 6;
 const LABEL_CHARS: usize = 120;
 
-/// Characters of a line that is quoted so that it is found.
+/// Characters quoted from a line so that it can be found.
 const QUOTED_CHARS: usize = 60;
 
-/// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`, and one with an image:
-/// `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`.
+/// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`, and
+/// one with an image: `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`.
 pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
     let state = match (fact.exit, fact.ok) {
         (Some(code), _) => format!("exit {code}"),
@@ -52,8 +52,8 @@ pub fn showing_line(
     format!("{head} · {}", lines_phrase(ranges))
 }
 
-/// What a reference line says of its object besides: ` · named entry · short_summary: "parses arguments" · tags: ["a"]`. `fields` are
-/// those that the object's view names.
+/// The label of a reference line: ` · named entry · short_summary: "parses arguments" · tags:
+/// ["a"]`. `fields`: those that the object's view names.
 pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String {
     let named = |name: &Nickname| format!(" · named {}", quote::name(name.as_str()));
     let mut label = nickname.map_or_else(String::new, named);
@@ -70,7 +70,8 @@ pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String 
     label
 }
 
-/// Lines of a read that stand above: `f3 unchanged; lines 1-210 stand in the read result above (t12).`
+/// Lines of a read that stand above: `f3 unchanged; lines 1-210 stand in the read result above
+/// (t12).`
 pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<Handle>) -> String {
     let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
     let lines = if range.len() == 1 {
@@ -87,10 +88,11 @@ pub fn between_line(handle: Handle, range: LineRange) -> String {
     format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
 }
 
-/// Lines of an output that stand in another one, or in the showing of a file. Their numbers are not printed there, so the first
-/// of them that says something is quoted: `… 31 lines as in t12:40-70, from "running 31 tests" …`,
-/// `… 31 lines as in f3:40-70 (t12), from "fn main() {" …`. Without a quote, as earlier releases had it:
-/// `… 31 lines as in t12:40-70 …`
+/// Lines of an output that stand in another one or in the showing of a file. Line numbers are not
+/// printed there, so the first line that says something is quoted:
+/// `… 31 lines as in t12:40-70, from "running 31 tests" …`,
+/// `… 31 lines as in f3:40-70 (t12), from "fn main() {" …`. Without a quote, as in earlier
+/// releases: `… 31 lines as in t12:40-70 …`
 pub fn as_in_line(
     subject: Handle,
     range: LineRange,
@@ -102,7 +104,7 @@ pub fn as_in_line(
     format!("… {} as in {subject}:{range}{place}{from} …", count(range.len(), "line"))
 }
 
-/// The beginning of a line, by which it is found.
+/// The beginning of a line, by which it can be found.
 fn beginning(line: &str) -> String {
     quote::line(&shortened(line, QUOTED_CHARS)).into_owned()
 }
@@ -114,13 +116,14 @@ fn shortened(text: &str, characters: usize) -> String {
     }
 }
 
-/// Characters that are cut from a long line: `… 3,100 characters between (t17:5) …`
+/// Characters cut from a long line: `… 3,100 characters between (t17:5) …`
 pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
     format!("… {} between ({handle}:{line}) …", count(characters, "character"))
 }
 
-/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`. If another session of the same store edited or
-/// wrote the file: `[f3] src/main.rs changed on disk after t12, by another session (+4 -1):`
+/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`. If another session
+/// of the same store edited or wrote the file: `[f3] src/main.rs changed on disk after t12, by
+/// another session (+4 -1):`
 pub fn changed_line(
     file: Handle,
     path: &str,
@@ -133,14 +136,16 @@ pub fn changed_line(
     format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed}):")
 }
 
-/// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.`
+/// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept
+/// as f3.`
 pub fn gone_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
     format!("[{file}] {path} is no longer on disk; its text{of} is kept as {file}.")
 }
 
-/// A note on a file that has no text any more: `[f3] a.bin changed on disk and holds no text now; its text of t12 is kept as f3.`
+/// A note on a file that no longer has text: `[f3] a.bin changed on disk and holds no text now; its
+/// text of t12 is kept as f3.`
 pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
@@ -168,7 +173,8 @@ pub fn moved_line(file: Handle, before: &str, now: &str, over: Option<Handle>) -
     format!("[{file}] {} is now {}{over}", quote::name(before), quote::name(now))
 }
 
-/// First line of a note on a file that was moved and changed: `[f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):`
+/// First line of a note on a file that was moved and changed: `[f3] src/a.rs is now src/b.rs, and
+/// changed after t12 (+4 -1):`
 pub fn moved_changed_line(
     file: Handle,
     (before, now, over): (&str, &str, Option<Handle>),
@@ -180,26 +186,29 @@ pub fn moved_changed_line(
     format!("{moved}, and changed{after} (+{added} -{removed}):")
 }
 
-/// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.`
+/// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its
+/// text of t12 is kept as f3.`
 pub fn out_of_reach_line(file: Handle, path: &str, after: Option<Handle>) -> String {
     let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
     format!("[{file}] {path} is out of reach for now; its text{of} is kept as {file}.")
 }
 
-/// A note on a file that can be read again: `[f3] src/main.rs is within reach again, as it was in t12.`
+/// A note on a file that can be read again:
+/// `[f3] src/main.rs is within reach again, as it was in t12.`
 pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     let path = quote::name(path);
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
     format!("[{file}] {path} is within reach again, as it was {seen}.")
 }
 
-/// The rest of a diff that is too long for a note: `… 31 more changed lines in f3 …`
+/// The rest of a diff too long for a note: `… 31 more changed lines in f3 …`
 pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
 }
 
-/// Heading of the lines that a failed `edit` may have meant: `[f3] src/main.rs · lines 35-49, nearest to oldText:`
+/// Heading of the lines that a failed `edit` may have meant:
+/// `[f3] src/main.rs · lines 35-49, nearest to oldText:`
 pub fn nearest_line(file: Handle, path: &str, range: LineRange, text: &str) -> String {
     format!("[{file}] {} · {}, nearest to {text}:", quote::name(path), lines_phrase(&[range]))
 }
@@ -218,8 +227,9 @@ pub fn places_line(
     format!("[{file}] {path} · {text} stands {total} times: {}{rest}", lines_phrase(first))
 }
 
-/// Folded steps, with their first and last call and the segment that holds their words:
-/// `[t31-t44] s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment. The deeds are in our words.
+/// Folded steps, with their first and last call and the segment that holds their words: `[t31-t44]
+/// s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment.
+/// The deeds are in our words.
 pub fn fold_line(
     (first, last): (Handle, Handle),
     segment: Handle,
@@ -278,7 +288,7 @@ pub fn segment_line(segment: Handle, turns: (u32, u32), ranges: &[LineRange]) ->
     format!("[{segment}] {} · {}", turns_phrase(turns), lines_phrase(ranges))
 }
 
-/// In a segment, the line above what somebody said: `user, turn 3:`, `assistant:`, `thinking:`.
+/// In a segment, the line above somebody's words: `user, turn 3:`, `assistant:`, `thinking:`.
 pub fn speaker_line(speaker: &str, turn: Option<u32>) -> String {
     let speaker = quote::name(speaker);
     turn.map_or_else(|| format!("{speaker}:"), |turn| format!("{speaker}, turn {turn}:"))
@@ -290,7 +300,7 @@ pub fn call_line(call: Option<Handle>, tool: &str) -> String {
     call.map_or_else(|| tool.to_string(), |call| format!("[{call}] {tool}"))
 }
 
-/// First line of the list of what a long segment holds: `[s2] turns 1-4 · 9,412 lines:`
+/// First line of a long segment's outline: `[s2] turns 1-4 · 9,412 lines:`
 pub fn outline_line(segment: Handle, turns: (u32, u32), lines: u64) -> String {
     format!("[{segment}] {} · {}:", turns_phrase(turns), count(lines, "line"))
 }
@@ -304,26 +314,27 @@ pub fn outline_part(range: LineRange, what: &str, begins: &str) -> String {
     format!("{} · {what}{begins}", lines_phrase(&[range]))
 }
 
-/// First line of an activated object: `[t17] bash · lines 1-40 of 412`. `name`: in our words, with what they quote quoted.
+/// First line of an activated object: `[t17] bash · lines 1-40 of 412`. `name`: our own words, with
+/// quotes already [`quote`]d.
 pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
 }
 
-/// What a heading adds to the name of an object whose latest version another store wrote.
+/// What a heading adds to the name if another store wrote the object's latest version.
 pub fn from_elsewhere(store: &str) -> String {
     let store: String = store.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
     format!(" · from another store, {store}")
 }
 
-/// What a heading adds to the name where another file was moved over the one that had this handle. `last`: the transaction that
-/// holds its last text.
+/// What a heading adds to the name if another file was moved over the one with this handle. `last`:
+/// the transaction with its last text.
 pub fn overwritten(handle: Handle, shown: Handle, last: Option<TxId>) -> String {
     let kept =
         last.map_or_else(String::new, |tx_id| format!("; {handle}@{tx_id} is what {handle} was"));
     format!(" (now {shown}, which was moved over {handle}{kept})")
 }
 
-/// What a heading adds to the name where it shows another version than the latest.
+/// What a heading adds to the name if it shows a version other than the latest.
 pub fn earlier_version(version: VersionSelector) -> String {
     let which = match version {
         VersionSelector::Latest => return String::new(),

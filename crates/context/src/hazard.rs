@@ -1,8 +1,8 @@
-//! The hazard of an output or a step: how likely a call needs it. Two small log-linear models of what is known at the call;
-//! their weights are data.
+//! The hazard of an output or step: how likely a call needs it. Two small log-linear models over
+//! features known at the call; their weights are data.
 //!
-//! Pure. The same numbers give the same hazard on every machine, because powers and logarithms are computed in software. Must
-//! not decide anything. docs/policy.md explains the choice of features.
+//! Pure. The same inputs give the same hazard on every machine, because powers and logarithms are
+//! computed in software. Must not decide anything. docs/policy.md explains the choice of features.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,18 +13,20 @@ use serde::{Deserialize, Serialize};
 use base::error::{Error, Result};
 use session::{OutputClass, Session};
 
-/// The built-in weights: learned from recorded sessions with `palimpsest learn`, and made more cautious (docs/policy.md).
+/// The built-in weights, learned from recorded sessions with `palimpsest learn` and made more
+/// cautious (docs/policy.md).
 const SHIPPED: &str = include_str!("hazards.json");
 
 /// Version of the format.
 const VERSION: u32 = 2;
 
-/// What says how likely outputs and steps are needed again. [`Hazards`] does in live use; a replay may know it.
+/// Says how likely outputs and steps are needed again. In live use these are [`Hazards`]; a replay
+/// may know the future.
 pub trait Chances: fmt::Debug + Send + Sync {
-    /// Chance that this call needs the output at a position of the chat; `None` if there is no tool result.
+    /// Chance that this call needs the output at a position; `None` if no tool result is there.
     fn of_output(&self, session: &Session, at: u64) -> Option<f64>;
 
-    /// Chance that this call needs the model's own words of the step at these positions of the chat.
+    /// Chance that this call needs the model's own words in the step at these positions.
     fn of_step(&self, session: &Session, range: RangeInclusive<u64>) -> Option<f64>;
 
     /// How much more a fault weighs than its price.
@@ -45,13 +47,13 @@ pub struct Hazards {
     pub steps: StepWeights,
 }
 
-/// Factors by which a fault weighs more than its price, since missing content costs more than tokens.
+/// How much more a fault weighs than its price, because missing content costs more than tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Caution {
-    /// For a fault on an output: the model reads or runs something again.
+    /// For a fault on an output: the model must read or run something again.
     pub outputs: f64,
-    /// For a fault on a step: what the model itself wrote is gone, and it may not notice.
+    /// For a fault on a step: the model's own words are gone, and it may not notice.
     pub steps: f64,
 }
 
@@ -67,9 +69,9 @@ pub struct OutputWeights {
     pub listing: f64,
     /// Logarithm of the session's late needs, see [`Session::late_needs`].
     pub late_needs: f64,
-    /// Logarithm of 1 + the number of turns since then.
+    /// Logarithm of 1 + the number of turns since it came.
     pub turns_since: f64,
-    /// Logarithm of 1 + the number of steps since then.
+    /// Logarithm of 1 + the number of steps since it came.
     pub steps_since: f64,
     /// Logarithm of 1 + its tokens.
     pub tokens: f64,
@@ -81,11 +83,11 @@ pub struct OutputWeights {
 pub struct StepWeights {
     /// Constant term.
     pub base: f64,
-    /// Whether its arguments hold more than its fold line would show.
+    /// Whether its arguments hold more than the fold line would show.
     pub long_arguments: f64,
     /// Logarithm of 1 + the number of tokens of such arguments.
     pub argument_tokens: f64,
-    /// Logarithm of 1 + the number of steps since then.
+    /// Logarithm of 1 + the number of steps since it came.
     pub steps_since: f64,
 }
 
@@ -109,7 +111,7 @@ pub struct OutputFeatures {
 pub struct StepFeatures {
     /// Tokens of its arguments that its fold line would not show.
     pub argument_tokens: u64,
-    /// Number of steps since then.
+    /// Number of steps since it came.
     pub steps_since: u32,
 }
 
@@ -117,7 +119,7 @@ impl Hazards {
     /// The built-in weights.
     pub fn shipped() -> &'static Self {
         static PARSED: LazyLock<Hazards> = LazyLock::new(|| {
-            // A test makes sure that they can be parsed. If not, everything stays in the window.
+            // A test ensures that they parse. If they did not, everything would stay in the window.
             Hazards::parse(SHIPPED).unwrap_or(Hazards::ALWAYS)
         });
         &PARSED
@@ -165,7 +167,7 @@ impl Hazards {
         chance(self.outputs.log_rate(features))
     }
 
-    /// Chance that a call needs the model's own words of a step: above 0, at most 1.
+    /// Chance that a call needs the model's own words in a step: above 0, at most 1.
     pub fn of_step(&self, features: &StepFeatures) -> f64 {
         chance(self.steps.log_rate(features))
     }
@@ -251,7 +253,7 @@ impl StepWeights {
     }
 }
 
-/// The features of the output at a position of the chat; `None` if there is no tool result.
+/// The features of the output at a position; `None` if no tool result is there.
 pub fn output_features(session: &Session, at: u64) -> Option<OutputFeatures> {
     let fact = session.result(at)?;
     let (chat, message) = (session.chat(), session.chat().get(at)?);
@@ -264,7 +266,7 @@ pub fn output_features(session: &Session, at: u64) -> Option<OutputFeatures> {
     })
 }
 
-/// The features of the step at these positions of the chat.
+/// The features of the step at these positions.
 pub fn step_features(session: &Session, range: RangeInclusive<u64>) -> Option<StepFeatures> {
     let steps_since = steps_since(session, *range.start())?;
     let results = range.filter_map(|at| session.result(at));
@@ -272,7 +274,7 @@ pub fn step_features(session: &Session, range: RangeInclusive<u64>) -> Option<St
     Some(StepFeatures { argument_tokens, steps_since })
 }
 
-/// Number of steps since the message at a position of the chat.
+/// Number of steps since the message at a position.
 pub fn steps_since(session: &Session, at: u64) -> Option<u32> {
     let step = session.chat().get(at)?.step;
     Some(session.chat().step().saturating_sub(step))

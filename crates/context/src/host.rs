@@ -1,7 +1,9 @@
-//! A host's message, parsed from its JSON: what the session needs of it, and its exact text around the content.
+//! A host's message, parsed from its JSON: what the session needs from it, and its exact text
+//! around the content.
 //!
-//! Expects the shapes of pi-ai's messages, but is lenient: a message without a role, or of an unknown role or shape, passes
-//! through. What shapes a content has is `content`'s. Must not interpret tools or decide anything.
+//! Expects the shapes of pi-ai's messages, but is lenient: a message without a role, or with an
+//! unknown role or shape, passes through. `content` knows the shapes of contents. Must not
+//! interpret tools or decide anything.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,14 +19,15 @@ use base::error::{Error, Result};
 use base::object::Hash;
 use session::{MessageKey, Withheld};
 
-/// Tokens of a message besides its content, if the tokenizer counts: the role is one token. Otherwise the role counts as text.
+/// Tokens of a message besides its content, if the tokenizer counts: the role is one token. If
+/// characters are counted, the role counts as text.
 pub const MESSAGE_TOKENS: u64 = 1;
 
-/// Tokens counted for an image, whatever its size, as Pi estimates it; the real price depends on provider and size. If characters
-/// are counted, images count nothing.
+/// Tokens counted per image of any size, as Pi estimates; the real price depends on provider and
+/// size. If characters are counted, images count nothing.
 const IMAGE_TOKENS: u64 = 1_200;
 
-/// Members that hold text beside the content.
+/// Members that hold text besides the content.
 const BESIDE: [&str; 3] = ["command", "output", "summary"];
 
 /// A tool call in an assistant message.
@@ -41,7 +44,7 @@ pub struct HostCall {
 /// A host's message.
 #[derive(Debug, Clone)]
 pub struct HostMessage {
-    /// Its JSON, as the host's `JSON.stringify` gives it.
+    /// Its JSON as written by the host's `JSON.stringify`.
     pub raw: String,
     /// Byte range of the value of `content` in `raw`.
     pub content_span: Option<Range<usize>>,
@@ -49,7 +52,7 @@ pub struct HostMessage {
     pub key: MessageKey,
     /// Calls that it makes.
     pub calls: Vec<HostCall>,
-    /// Name of the tool that it answers for.
+    /// Name of the tool that it is a result of.
     pub tool: Option<String>,
     /// Whether the tool failed.
     pub is_error: bool,
@@ -65,11 +68,12 @@ pub struct HostMessage {
     pub images: u64,
     /// Whether it has blocks that are neither text nor images.
     pub has_other_blocks: bool,
-    /// Texts beside the content: of a command that the person ran, of a summary.
+    /// Texts besides the content: a command that the person ran, a summary.
     beside: Vec<String>,
     /// How its tokens are counted.
     pub counter: Counter,
-    /// Counting them takes longer than all else that is done with a message: only where they are asked for.
+    /// Counted only on request, because counting takes longer than everything else done with a
+    /// message.
     tokens: OnceLock<u64>,
     digest: OnceLock<Hash>,
     /// Set if `raw` is a placeholder; the host's own message goes out.
@@ -135,7 +139,7 @@ impl HostMessage {
         message
     }
 
-    /// A `!!` message. Its output must not be stored, only that there was one.
+    /// A `!!` message. Its output must not be stored, only the fact that there was one.
     fn without_output(timestamp: Option<i64>, counter: Counter) -> Self {
         let role = "bashExecution".to_owned();
         let raw =
@@ -198,9 +202,9 @@ impl HostMessage {
         })
     }
 
-    /// Takes its tokens from one who counted them before.
+    /// Takes a token count made earlier.
     pub fn know_tokens(&self, tokens: u64) {
-        // Counted already, they are the same.
+        // If already set, the count is the same.
         let _ = self.tokens.set(tokens);
     }
 
@@ -221,7 +225,8 @@ impl HostMessage {
         self.content_span.clone().map(|span| &self.raw[span])
     }
 
-    /// The message's JSON with another content. One without content gets it as its last member.
+    /// The message's JSON with another content. If it had none, the content becomes its last
+    /// member.
     pub fn with_content(&self, content: &str) -> String {
         if let Some(span) = &self.content_span {
             return format!("{}{content}{}", &self.raw[..span.start], &self.raw[span.end..]);
@@ -241,7 +246,8 @@ impl HostMessage {
         Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens()
     }
 
-    /// The content as JSON blocks without the surrounding brackets. `content`, if given, replaces the message's own.
+    /// The content as JSON blocks without the surrounding brackets. `content`, if given, replaces
+    /// the message's own.
     pub fn blocks<'a>(&'a self, content: Option<&'a str>) -> Cow<'a, str> {
         let content = content.or_else(|| self.content()).unwrap_or("[]");
         match content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -276,7 +282,7 @@ impl HostMessage {
         self.tokens().saturating_sub(MESSAGE_TOKENS + self.tokens_beside_text())
     }
 
-    /// Tokens of its blocks that are no text.
+    /// Tokens of its blocks that are not text.
     pub fn tokens_beside_text(&self) -> u64 {
         self.image_tokens() + self.other_tokens().unwrap_or(0)
     }
@@ -286,7 +292,8 @@ impl HostMessage {
         self.counter.tokens(self.images * image_units(self.counter))
     }
 
-    /// All words of the message: its texts, its thinking, and every string in the arguments of its calls.
+    /// All words of the message: its texts, its thinking, and every string in the arguments of its
+    /// calls.
     pub fn said(&self) -> Vec<&str> {
         let mut said: Vec<&str> = self.texts.iter().map(String::as_str).collect();
         said.extend(self.thinking.iter().map(String::as_str));
@@ -319,7 +326,7 @@ impl HostMessage {
         }
     }
 
-    /// Reads a block that is no text. One of a type that is not known counts nothing.
+    /// Reads a block that is not text. Blocks of unknown types count nothing.
     fn read_other_block(&mut self, block: &Value) {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
@@ -350,7 +357,7 @@ pub fn image_units(counter: Counter) -> u64 {
     }
 }
 
-/// The texts of the sections that a change of the system prompt has.
+/// The texts of the sections in a change of the system prompt.
 fn sections(value: &Value) -> Vec<String> {
     let all = value.as_object().into_iter().flatten();
     all.filter_map(|(_, text)| text.as_str().map(str::to_owned)).collect()

@@ -1,20 +1,22 @@
-//! How a host that wants to compact is answered. Pure.
+//! Answers a host that wants to compact. Pure.
 //!
-//! A host judges by its own list, or by what the newest request used. What counts is the next request as it would go out.
+//! A host judges by its own list or by the newest request's usage. What counts is the next request
+//! as it would go out.
 
 use super::ledger::RESERVED_TOKENS;
 use base::object::quote;
 
-/// At how many calls one after another a host is told not to compact that hears of no request below its threshold.
+/// How many calls in a row a host is told not to compact while it sees no request below its
+/// threshold.
 const MOST_IN_VAIN: u32 = 3;
 
-/// How many characters of what the person wrote a summary repeats, and how many of one message.
+/// Most characters of the person's words in a summary, and most characters of one message.
 const SAID_CHARS: usize = 16_000;
 const MESSAGE_CHARS: usize = 4_000;
-/// How many characters of deeds it lists.
+/// Most characters of deeds in a summary.
 const DEEDS_CHARS: usize = 4_000;
 
-/// How each summary of ours begins.
+/// The beginning of each of our summaries.
 const OPENING: &str = "Earlier messages left this conversation's list, because it was too long. \
     All of them are kept word for word:";
 const WAYS: &str = "`activate` with one of these handles lists what was said; `activate` with turns, as `turns 1-2`, \
@@ -31,7 +33,7 @@ pub enum Reason {
     Overflow,
 }
 
-/// What a host says of the compaction that it is about to make.
+/// What a host says about the compaction that it is about to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostCompaction {
     /// Why.
@@ -40,18 +42,18 @@ pub struct HostCompaction {
     pub retries: bool,
     /// Index in its list of the first message that would stay.
     pub kept_from: usize,
-    /// Tokens of the window that it keeps free; `None` if it does not say.
+    /// Tokens of the window that it keeps free; `None` if unstated.
     pub reserved: Option<u64>,
 }
 
-/// What the host shall do.
+/// What the host should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactionAnswer {
     /// Compact as it would without us.
     Host,
     /// Not compact: the next request leaves the model room to answer.
     Cancel,
-    /// Compact with this summary in the place of its own.
+    /// Compact with this summary instead of its own.
     Summary(String),
 }
 
@@ -65,7 +67,8 @@ pub struct WindowRoom {
 }
 
 impl WindowRoom {
-    /// Of a window of which the host keeps this much free; of a small one it cannot keep more than a part.
+    /// The room in a window of which the host keeps this much free. In a small window it can keep
+    /// only a part free, as in `Marks::of`.
     pub fn of(window: u64, reserved: Option<u64>) -> Self {
         let reserved = reserved.unwrap_or(RESERVED_TOKENS);
         Self {
@@ -75,23 +78,24 @@ impl WindowRoom {
     }
 }
 
-/// The compactions that were cancelled one after another.
+/// The compactions cancelled in a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cancelled {
-    /// Number of the newest call when the last one was.
+    /// Number of the newest call at the last cancellation.
     call: u64,
-    /// Calls that providers had reported on by then.
+    /// Calls with a provider's report by then.
     reports: u64,
-    /// Calls since the host last heard of a request that was small enough.
+    /// Calls since the host last saw a request that was small enough.
     in_vain: u32,
 }
 
 impl Cancelled {
-    /// These with one more, or `None` if that would not help: calls went out after earlier ones, and either no provider said how long
-    /// they were, or they were above the host's threshold all the same, so that it would ask at every call.
+    /// Adds one more cancellation; `None` if that would not help. Cancelling does not help if calls
+    /// went out after earlier cancellations and either no provider reported their size, or they
+    /// still exceeded the host's threshold: the host would then ask at every call.
     ///
-    /// `call`: number of the newest call. `reports`: calls that providers reported on. `is_small`: whether the newest request is
-    /// below the threshold.
+    /// `call`: number of the newest call. `reports`: calls with a provider's report. `is_small`:
+    /// whether the newest request is below the threshold.
     #[must_use]
     pub fn with(self, call: u64, reports: u64, is_small: bool) -> Option<Self> {
         let has_heard = reports > self.reports && is_small;
@@ -104,7 +108,7 @@ impl Cancelled {
     }
 }
 
-/// What left the list, for a summary.
+/// What left the list, as material for a summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leaves {
     /// A line for each segment, with its handle.
@@ -113,9 +117,9 @@ pub struct Leaves {
     pub deeds: Vec<String>,
     /// What the person wrote, oldest first, each with its turn.
     pub said: Vec<(u32, String)>,
-    /// The newest summary of the host's that left with it.
+    /// The host's newest summary among what left.
     pub summary: Option<String>,
-    /// The model's last words, if the next message is to answer them.
+    /// The model's last words, if the next message answers them.
     pub answer: Option<String>,
 }
 
@@ -124,14 +128,16 @@ pub fn is_ours(summary: &str) -> bool {
     summary.starts_with(OPENING)
 }
 
-/// A summary that no model wrote: where what left is, what was done, and what the person wrote, the newest of it.
+/// A summary that no model wrote: where to find what left, what was done, and the newest of what
+/// the person wrote.
 ///
-/// `window`: tokens of the model's window; the summary of a small one is short.
+/// `window`: tokens of the model's window. A small window gets a short summary.
 pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
     told(OPENING, leaves, window)
 }
 
-/// What a session says first that goes on with what another one left: as a summary. `harness`: where that one was.
+/// The first message of a session that continues another one, as a summary. `harness`: where the
+/// other session ran.
 pub fn continuation(harness: &str, leaves: &Leaves, window: Option<u64>) -> String {
     let opening = format!(
         "This conversation began in another program ({}). All of it is kept word for word:",
@@ -161,7 +167,7 @@ fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
     parts.join("\n\n")
 }
 
-/// As many of the newest messages as have room, in order.
+/// As many of the newest messages as fit, in order.
 fn newest_said(said: &[(u32, String)], most: usize) -> Vec<String> {
     let mut left = most;
     let mut shown: Vec<String> = Vec::new();
@@ -178,7 +184,7 @@ fn newest_said(said: &[(u32, String)], most: usize) -> Vec<String> {
     shown
 }
 
-/// The first characters of a text, as a summary of ours quotes them.
+/// The beginning of a text, quoted for a summary.
 fn beginning(text: &str, most: usize) -> String {
     let mut characters = text.trim().chars();
     let mut shown: String = characters.by_ref().take(most).collect();

@@ -1,5 +1,6 @@
-//! The calls that a tool made itself, such as those of a script. They have no messages: the host notes them on the tool's result, Pi
-//! since 1.5 as `nestedCalls`. Reads that note; must not judge it.
+//! Calls that a tool made itself, such as those of a script. They have no messages of their own;
+//! the host notes them on the tool's result, Pi since 1.5 as `nestedCalls`. Reads that note; must
+//! not judge it.
 
 use serde_json::Value;
 
@@ -8,16 +9,16 @@ use super::host::{HostCall, HostMessage};
 /// The calls that a tool made.
 #[derive(Debug, Default, PartialEq)]
 pub struct InnerCalls {
-    /// Those that are known with their arguments.
+    /// The calls whose arguments are known.
     pub calls: Vec<HostCall>,
-    /// Whether there were others: the host bounds the note.
+    /// Whether there were more. The host limits the note.
     pub has_more: bool,
 }
 
 impl HostMessage {
-    /// The calls that the tool made itself which this message is the result of.
+    /// The calls that this result's tool made itself.
     pub fn inner_calls(&self) -> InnerCalls {
-        // Few messages have any, and all are asked.
+        // Every message is asked, but few have any, so a text search comes before parsing.
         if self.key.role != "toolResult" || !self.raw.contains("\"nestedCalls\"") {
             return InnerCalls::default();
         }

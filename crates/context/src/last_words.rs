@@ -1,6 +1,6 @@
-//! The last line of an output that says something, for the line that stands for it. Pure.
+//! The last meaningful line of an output, quoted in its reference line. Pure.
 
-/// What hosts write below an output, before the number: how the command ended.
+/// What hosts write below an output about how the command ended, up to the number.
 const ENDINGS: [&str; 5] = [
     "command exited with code",
     "process exited with code",
@@ -8,7 +8,7 @@ const ENDINGS: [&str; 5] = [
     "exit code",
     "exit status",
 ];
-/// What hosts write about the part of an output that they show.
+/// What hosts write about which part of an output they show.
 const NOTICES: [&str; 6] = [
     "[showing lines ",
     "[output truncated",
@@ -18,8 +18,9 @@ const NOTICES: [&str; 6] = [
     "wall time",
 ];
 
-/// The last line that says something: not how the host says the command ended, nor what it shows of the output, nor a
-/// shell's prompt. Of lines without a letter or digit the last one only if there is no other. Empty if there is none.
+/// The last meaningful line. Skips the host's notes on how the command ended and what it shows, and
+/// shell prompts. A line without letters or digits counts only if there is no other. Empty if there
+/// is none.
 pub fn last_words(text: &str) -> &str {
     let lines = || text.lines().rev().map(str::trim).filter(|line| says_something(line));
     let with_words = lines().find(|line| line.chars().any(char::is_alphanumeric));

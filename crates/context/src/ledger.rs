@@ -1,7 +1,9 @@
-//! Estimates, before a call goes out, what it costs us and what it would have cost the plain host. Pure.
+//! Estimates, before a call goes out, what it costs us and what it would have cost the plain host.
+//! Pure.
 //!
-//! What does not follow from the previous calls becomes part of the call's record; `session` adds it up. Whether a cache is alive
-//! is judged by the time stamps of messages, never by the clock, so that a replay gives the same result.
+//! What does not follow from earlier calls becomes part of the call's record; `session` adds it up.
+//! Message time stamps decide whether a cache is alive, never the clock, so that a replay gives the
+//! same result.
 
 use super::window::Marks;
 use base::object::Hash;
@@ -11,15 +13,16 @@ use session::{
     PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit, plain_tokens,
 };
 
-/// Pi compacts when less than this many tokens of the window would be free.
+/// Pi compacts when fewer than this many tokens of the window would be free.
 pub const RESERVED_TOKENS: u64 = 16_384;
 /// Tokens that Pi keeps when it compacts.
 pub const KEPT_TOKENS: u64 = 20_000;
 
-/// Tokens of a call that brings missing content back, and of its answer.
+/// Tokens of the call that brings missing content back, with its answer.
 const FAULT_TOKENS: u64 = 60;
 
-/// What is known of a call before its request is: its model, its prices, its fixed part, and whether a cache is alive.
+/// What is known about a call before its request exists: model, prices, fixed part, and whether a
+/// cache is alive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coming {
     /// Provider and model.
@@ -34,11 +37,11 @@ pub struct Coming {
     pub overhead: u64,
     /// Tokens of the model's window, if the host stated it.
     pub window: Option<u64>,
-    /// When it is made, by the newest message.
+    /// When it is made, according to the newest message.
     pub now: CallTime,
-    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
+    /// Whether a cache is alive for this model, system prompt and tools.
     pub warm: bool,
-    /// Whether that is so for the previous request.
+    /// Whether the previous request's cache is alive.
     pub follows: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
@@ -62,18 +65,19 @@ pub struct Sending {
     pub shape: Shape,
     /// Tokens of its messages that a cache holds, if one is alive.
     pub cached: u64,
-    /// If an epoch began: tokens that the previous request's messages have now, and of these (where it is another number) those
-    /// that a cache held.
+    /// If an epoch began: the present tokens of the previous request's messages, and how many of
+    /// these a cache held if not all.
     pub kept: Option<(u64, Option<u64>)>,
 }
 
-/// When a call is made whose messages the session holds, and how long its cache lives. The time is that of the newest message.
+/// When a call with the session's messages is made, and how long its cache lives. The time is that
+/// of the newest message.
 pub fn call_time(session: &Session, prices: &Prices) -> CallTime {
     CallTime { time: session.newest_time(), lifetime_seconds: prices.lifetime_seconds }
 }
 
 impl Coming {
-    /// What its cache belongs to.
+    /// Identifies its cache.
     pub fn key(&self) -> CacheKey<'_> {
         CacheKey { model: self.model.as_deref(), prompt: self.prompt.as_ref() }
     }
@@ -85,27 +89,31 @@ impl Coming {
         caches.held(self.key(), self.now, reuse, request).unwrap_or(0)
     }
 
-    /// Number of slots at the front of our request that a cache holds. `edits`: how its slots differ from those sent last.
+    /// Number of slots at the front of our request that a cache holds. `edits`: how its slots
+    /// differ from those sent last.
     pub fn held_slots(&self, session: &Session, edits: &[SlotEdit]) -> usize {
         let mut slots: SentSlots = session.requests().slots().clone();
         slots.apply(edits, session.chat());
         self.held(session, slots.prefixes())
     }
 
-    /// The marks of the model's window for the messages of this call; `None` if the window is unknown.
+    /// How full the messages of this call may make the model's window; `None` if the window is
+    /// unknown.
     ///
-    /// `share`: of the window that a request may fill. `step`: tokens of the largest of the newest steps, in our count.
+    /// `share`: share of the window that a request may fill. `step`: tokens of the largest of the
+    /// newest steps, in our count.
     pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
         Some(marks(self.window?, self.factor, share, step).without(self.fixed))
     }
 
-    /// Where reading a cache costs nothing: most tokens of ours that may be written before the model's first one.
+    /// Most tokens to write before the model's first output token, in our count; `None` unless
+    /// cache reads are free.
     pub fn first_token_tokens(&self, settings: &Settings) -> Option<u64> {
         let is_free = self.prices.prices.read <= 0.0;
         is_free.then(|| scaled(settings.first_token_tokens(), 1.0 / self.factor))
     }
 
-    /// Tokens that can be reused of the previous request, if its cache is alive.
+    /// Tokens that can be reused from the previous request, if its cache is alive.
     pub fn reusable(&self, shape: &Shape) -> u64 {
         self.prices.prices.reusable(shape.shared, shape.grown)
     }
@@ -119,20 +127,21 @@ impl Coming {
     }
 }
 
-/// The marks of a window, in our count. `factor`: the provider's token count divided by ours; for the rest see [`Marks::of`].
+/// The marks of a window, in our count. `factor`: the provider's token count divided by ours. For
+/// the rest see [`Marks::of`].
 pub fn marks(window: u64, factor: f64, share: f64, step: u64) -> Marks {
     let ours = |tokens: u64| scaled(tokens, 1.0 / factor);
     Marks::of(ours(window), ours(RESERVED_TOKENS), share, step)
 }
 
-/// The plain host's request beside ours.
+/// The plain host's request, for comparison with ours.
 struct PlainCall {
     front: Front,
     compacted: Option<PlainCompaction>,
 }
 
-/// What the plain host's request shares with its previous one, what a cache would hold of it, and the compaction that it makes
-/// for this call.
+/// What the plain host's request shares with its previous one, what a cache would hold, and the
+/// compaction made for this call.
 fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> PlainCall {
     let compaction = session.bill().compaction();
     let messages = plain_tokens(plain_window(session), compaction);
@@ -167,7 +176,7 @@ fn plain_cached(session: &Session, coming: &Coming, compaction: Option<PlainComp
     list.tokens(session.chat(), held.unwrap_or(0))
 }
 
-/// The same if only the previous request counted, as the ledger has it where a record says nothing.
+/// The same if only the previous request counted. The ledger assumes this if a record says nothing.
 fn by_previous(session: &Session, coming: &Coming, shared: Option<u64>) -> u64 {
     let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
     coming.terms().cached(Front { shared, cached: None }, before)
@@ -214,20 +223,22 @@ fn plain_window(session: &Session) -> u64 {
     session.chat().window_tokens().saturating_sub(session.own_tokens())
 }
 
-/// Cost of the faults since the previous call: the request once more, and the content that is shown again.
+/// Cost of the faults since the previous call: the request sent once more, and the content shown
+/// again.
 fn faults_cost(session: &Session) -> f64 {
     let (faults, bill) = (session.faults(), session.bill());
     let (Some(last), Some(prices)) = (bill.last(), bill.prices()) else { return 0.0 };
     if faults.things == 0 {
         return 0.0;
     }
+    // The repeated request is read from the cache; the content that it shows again is new.
     let sent = last.bill.ours.total();
     let again = scaled(FAULT_TOKENS * faults.things + faults.tokens, last.bill.factor);
     prices.prices.cost(sent, 0) + prices.prices.cost(0, again)
 }
 
-/// The plain host's compaction: it keeps the newest [`KEPT_TOKENS`], and never begins with a tool result. `None` if nothing would
-/// be dropped.
+/// The plain host's compaction: keeps the newest [`KEPT_TOKENS`] and never starts with a tool
+/// result. `None` if nothing would be dropped.
 fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCompaction> {
     let window: Vec<_> = session.window().collect();
     let mut kept = 0;
@@ -241,7 +252,7 @@ fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCo
     let start = start.or_else(|| (0..index).rev().find(|index| !is_result(index)))?;
     let from = window[start].0;
     let dropped: u64 = window[..start].iter().map(|(_, message)| message.tokens).sum();
-    // Dropping less than a summary takes is not worth it.
+    // Dropping less than the size of a summary is not worth it.
     let goes = dropped > before.map_or(0, |before| before.dropped) + SUMMARY_TOKENS;
     goes.then_some(PlainCompaction { from, dropped })
 }

@@ -1,8 +1,10 @@
-//! From host messages to what the model sees: events, treatments, layouts, epochs, tokens, prices, ledger, call records.
+//! Turns host messages into what the model sees: events, treatments, layouts, epochs, tokens,
+//! prices, ledger, call records.
 //!
-//! Decisions are pure functions of (state, event, settings). Must not read or write anything, look at a clock or make an ID:
-//! the crate `live` does, and hands over what a decision needs. Read `log_layout` first: how the state becomes messages; then `epoch`: when
-//! the request may change.
+//! Decisions are pure functions of (state, event, settings). Must not do I/O, look at a clock or
+//! make an ID; the crate `live` does, and passes in what a decision needs. Start with
+//! [`log_layout`] (how the state becomes messages), then read [`epoch`] (when the request may
+//! change).
 
 pub mod breakpoints;
 pub mod content;

@@ -1,7 +1,9 @@
-//! An index of the lines that stand in the window: finds blocks of a new output that stand there verbatim already.
+//! An index of the lines in the window: finds blocks of a new output that already stand there
+//! verbatim.
 //!
-//! Derived from what stands. The live session keeps it in memory, and rebuilds it whenever anything changes before the end of the
-//! window, so that it is the same after a restart. Hashes propose matches; comparing the bytes confirms them.
+//! Derived from the window. The live session keeps it in memory and rebuilds it whenever anything
+//! changes before the end of the window, so it is the same after a restart. Hashes propose matches;
+//! comparing bytes confirms them.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher};
@@ -10,11 +12,11 @@ use std::sync::Arc;
 use super::tokens::Counter;
 use session::LineRange;
 
-/// Least number of lines of a block: fewer are often alike by chance.
+/// Least number of lines in a block. Fewer are often equal by chance.
 pub const MIN_BLOCK_LINES: usize = 5;
-/// Least number of tokens of a block: the line that replaces it takes about half of this.
+/// Least number of tokens in a block. The line that replaces it takes about half of this.
 const MIN_BLOCK_TOKENS: u64 = 60;
-/// Number of newest places of a block that are compared.
+/// Number of a block's newest places to compare.
 const MAX_PLACES: usize = 8;
 
 /// Lines of an output that stand elsewhere.
@@ -22,19 +24,19 @@ const MAX_PLACES: usize = 8;
 pub struct LineBlock {
     /// The lines of the output.
     pub lines: LineRange,
-    /// Position of the message in which they stand.
+    /// Position of the message where they stand.
     pub at: u64,
-    /// Number of the first of them there.
+    /// Line number of the first of them there.
     pub first: u64,
     /// Their tokens.
     pub tokens: u64,
 }
 
 impl LineBlock {
-    /// What is left of the block without some lines of its text: runs of at least `min_lines` lines that are worth a line in their
-    /// place.
+    /// What remains of the block without some of its lines: runs of at least `min_lines` lines that
+    /// are worth replacing by a line.
     ///
-    /// `lines`: those of the text. `stays`: whether a line is shown all the same, by its index.
+    /// `lines`: the lines of the text. `stays`: whether a line, by its index, is shown anyway.
     pub fn without(
         &self,
         lines: &[&str],
@@ -61,7 +63,7 @@ impl LineBlock {
     }
 }
 
-/// Whether a line in the place of a block takes less than the block, and can quote something by which it is found.
+/// Whether a replacement line would take less than the block and can quote something to find it by.
 fn is_worth_a_line(text: &str, tokens: u64) -> bool {
     tokens >= MIN_BLOCK_TOKENS && text.chars().any(char::is_alphanumeric)
 }
@@ -70,7 +72,8 @@ fn is_worth_a_line(text: &str, tokens: u64) -> bool {
 #[derive(Debug, Default)]
 pub struct LinesIndex {
     runs: Vec<Run>,
-    /// Places of each sequence of five lines, by its hash: run, and index of the first line in it, in order of entry.
+    /// Places of each sequence of five lines, by its hash: the run, and the index of the first line
+    /// in it; in order of entry.
     places: HashMap<u64, Vec<(u32, u32)>>,
 }
 
@@ -101,10 +104,10 @@ impl LinesIndex {
         }
     }
 
-    /// The blocks of a text that stand already, in order, without overlaps.
+    /// The blocks of a text that already stand, in order, without overlaps.
     ///
-    /// `min_lines`: least number of lines of a block, at least [`MIN_BLOCK_LINES`]. Takes time linear in the text, except for
-    /// lines that stand in many places.
+    /// `min_lines`: least number of lines of a block, at least [`MIN_BLOCK_LINES`]. Takes time
+    /// linear in the text, except for lines that stand in many places.
     pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<LineBlock> {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
@@ -135,7 +138,8 @@ impl LinesIndex {
         found
     }
 
-    /// The longest match for a beginning of these lines, the newest if there are several: run, index of its first line, length.
+    /// The longest match for a prefix of these lines, the newest if there are several: run, index
+    /// of its first line, length.
     fn longest(&self, lines: &[(usize, &str)], hashes: &[u64]) -> Option<((&Run, usize), usize)> {
         let places = self.places.get(&shingle(hashes.get(..MIN_BLOCK_LINES)?))?;
         let mut best: Option<((&Run, usize), usize)> = None;
@@ -158,7 +162,7 @@ impl LinesIndex {
         let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
         for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
             let places = self.places.entry(shingle(hashes)).or_default();
-            // If lines repeat within a run, only their first place there counts.
+            // If lines repeat within a run, only the first place counts.
             if places.last().is_none_or(|(known, _)| *known != number) {
                 places.push((number, line));
             }

@@ -1,7 +1,8 @@
-//! The layout `log`: every message stays where it appeared, with the content that its treatment says.
+//! The layout `log`: every message stays where it appeared, with the content that its treatment
+//! prescribes.
 //!
-//! Pure: texts come in through [`Texts`]. Changes only tool results, except that a user message can get a note at its head and
-//! the lines of folded steps at its end.
+//! Pure: texts come in through [`Texts`]. Changes only tool results, except that a user message can
+//! get notes at its head and lines of folded steps at its end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,21 +18,21 @@ use session::{
     Treatment, counted,
 };
 
-/// The host's own text for a result that consists of images only.
+/// The host's own text for a result of images only.
 const IMAGE_PLACEHOLDER: &str = "(see attached image)";
 
-/// Where the texts of object versions come from.
+/// Supplies the texts of object versions.
 pub trait Texts {
-    /// Text of the version of an object with this `content_hash`; of a call whose output the host cut, also the whole, by its
-    /// SHA-256.
+    /// Text of an object's version with this `content_hash`. For a call whose output the host cut,
+    /// also the whole output by its SHA-256.
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
 
-    /// JSON of an image of the version of a toolcall, by its number, from 1.
+    /// JSON of an image in a toolcall's version, by its number, from 1.
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String>;
 }
 
-/// Renders the content of the message at a position of the chat. `None` if it goes out as the host gave it; a message that must
-/// not be stored always does.
+/// Renders the content of the message at a position. `None` if it goes out as the host gave it,
+/// which a message that must not be stored always does.
 pub fn render(
     session: &Session,
     at: u64,
@@ -46,20 +47,20 @@ pub fn render(
         None => None,
     };
     let notes = session.notes(at);
-    // Those of a message that the host sent itself stand before it.
+    // Notes of a message that the host sent itself stand before it.
     if notes.is_empty() || session.is_kept(at) {
         return Ok(treated);
     }
     Ok(Some(with_notes(treated.as_deref(), notes, message)))
 }
 
-/// The lines of folded steps that are appended to the message at a position, as its last block.
+/// The lines of folded steps appended to the message at a position as its last block.
 pub fn fold_lines(session: &Session, at: u64) -> Option<String> {
     let is_user = session.chat().get(at).is_some_and(|m| matches!(m.kind, MessageKind::User));
     if is_user { session.folds().lines(at) } else { None }
 }
 
-/// The reference line of a tool result, without what its label says.
+/// The reference line of a tool result, without its label.
 pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
     let result = fact.object.as_ref().and_then(|id| session.handle(id));
     match &fact.shows {
@@ -82,7 +83,8 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
     }
 }
 
-/// Lines of a text, and the number of all, as people count them; with `are_counted` false, as earlier releases did.
+/// Lines of a text and their total as people count them, or as earlier releases did if
+/// `are_counted` is false.
 pub fn counted_of(text: &str, ranges: &[LineRange], are_counted: bool) -> (Vec<LineRange>, u64) {
     let lines = text.split('\n').count() as u64;
     let ends_line = are_counted && text.ends_with('\n');
@@ -90,14 +92,14 @@ pub fn counted_of(text: &str, ranges: &[LineRange], are_counted: bool) -> (Vec<L
     (counted(ranges, ends_line && is_last), lines - u64::from(ends_line))
 }
 
-/// Lines of a text, joined by line feeds. Lines beyond its end are left out.
+/// Lines of a text, joined by line feeds. Lines beyond its end are omitted.
 pub fn lines_of(text: &str, range: LineRange) -> String {
     let skip = usize::try_from(range.first.saturating_sub(1)).unwrap_or(usize::MAX);
     let take = usize::try_from(range.len()).unwrap_or(usize::MAX);
     text.split('\n').skip(skip).take(take).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines of a text under a heading. Between ranges, the omitted lines are counted.
+/// Lines of a text under a heading. Omitted lines between ranges are counted.
 pub fn headed_lines(heading: &str, text: &str, ranges: &[LineRange]) -> String {
     let mut shown = vec![heading.to_owned()];
     let mut next = None;
@@ -132,7 +134,7 @@ fn render_result(
             let host = if *after_host { Some(message.text()) } else { None };
             match texts.text(object, version) {
                 Ok(text) => render_current(session, object, &text, ranges, (host, *counted))?,
-                // The text is gone for good; the reference line says what stood here.
+                // The text is gone for good; the reference line says what was here.
                 Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
                     Some(line) => line,
                     None => return Ok(None),
@@ -146,7 +148,7 @@ fn render_result(
     Ok(Some(with_text(message.content(), &text, images)))
 }
 
-/// The text of a result in part.
+/// The text of a partly shown result.
 ///
 /// # Errors
 /// `INTERNAL` if the object of the result has no handle.
@@ -166,8 +168,8 @@ pub fn excerpt_text(
     excerpt::render(text, pieces, named, &line)
 }
 
-/// What the lines of a result that shows a file, or a part of an output, are called: by their place in the file, or in the whole.
-/// `None` if it shows all of its own text.
+/// How to name the lines of a result that shows a file or a part of an output: by their place in
+/// the file or the whole output. `None` if it shows all of its own text.
 fn named_lines(session: &Session, fact: &ResultFact) -> Option<NamedLines> {
     if let Some(cut) = &fact.cut {
         let handle = session.handle(fact.object.as_ref()?)?;
@@ -180,7 +182,8 @@ fn named_lines(session: &Session, fact: &ResultFact) -> Option<NamedLines> {
     })
 }
 
-/// The line that says where lines of an excerpt stand: in the file that a message shows, or in its output.
+/// The line that says where lines of an excerpt stand: in the file that a message shows, or in its
+/// output.
 fn standing_line(
     session: &Session,
     at: u64,

@@ -1,32 +1,34 @@
-//! What models and protocols require of changes to earlier messages, as a table. Pure. Names are those of Pi's model data
-//! (0.87.1). Must not decide when an epoch starts.
+//! A table of what models and protocols demand of changes to earlier messages. Pure. Names are
+//! those of Pi's model data (0.87.1). Must not decide when an epoch starts.
 
-/// Claude families whose thinking is bound to the text before it, each with the first version. Pi sends
-/// `block_binding: drop_block` to these (`supportsMidConvoEffort` in its data). The models behave alike at other providers.
+/// Claude families whose thinking is bound to the preceding text, with the first such version. Pi
+/// sends `block_binding: drop_block` to these (`supportsMidConvoEffort` in its data). The models
+/// behave alike at other providers.
 const BOUND_SINCE: [(&str, (u32, u32)); 2] = [("opus", (5, 0)), ("fable", (5, 1))];
 
-/// APIs whose converter names an assistant's text by its index (`msg_pi_<index>`) if the provider gave it no ID.
+/// APIs whose converter names an assistant's text by its index (`msg_pi_<index>`) if the provider
+/// gave no ID.
 const POSITIONAL_APIS: [&str; 3] =
     ["openai-responses", "azure-openai-responses", "openai-codex-responses"];
 
-/// Providers that offer only such an API, for hosts that do not state the API.
+/// Providers that offer only such APIs, for hosts that do not state the API.
 const POSITIONAL_PROVIDERS: [&str; 5] =
     ["openai", "azure-openai-responses", "openai-codex", "xai", "meta"];
 
-/// What changes of earlier messages break with a model, besides the cache.
+/// What changes to earlier messages break with a model, besides the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelRules {
-    /// The model's thinking is valid only after exactly the text that preceded it. Changing that text in the middle of a turn
-    /// drops the reasoning that the model still works with.
+    /// The model's thinking is valid only after exactly the text that preceded it. Changing that
+    /// text in mid-turn drops the reasoning that the model still works with.
     pub bound_thinking: bool,
-    /// Messages are named by their index, so that inserting or removing one renames all that follow.
+    /// Messages are named by index, so inserting or removing one renames all that follow.
     pub positional_ids: bool,
 }
 
 /// The rules for a model.
 ///
-/// `model`: `provider/id`; the ID may contain slashes. `api`: the host's name of the protocol, if stated. An unknown model has
-/// no rules.
+/// `model`: `provider/id`; the ID may contain slashes. `api`: the host's name of the protocol, if
+/// stated. An unknown model has no rules.
 pub fn rules(model: &str, api: Option<&str>) -> ModelRules {
     let provider = model.split('/').next().unwrap_or_default();
     ModelRules {

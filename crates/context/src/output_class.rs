@@ -1,6 +1,7 @@
-//! What kind of text the output of a call is, as far as its chance to be needed again goes.
+//! Classifies the output of a call by how likely it is needed again.
 //!
-//! Names of tools and commands are read in `harness`; the classes are those that the weights in `hazards.json` know.
+//! `harness` interprets the names of tools and commands; the classes are those of the weights in
+//! `hazards.json`.
 
 use serde_json::Value;
 
@@ -15,7 +16,8 @@ pub fn output_class(tool: &str, args: &Value) -> OutputClass {
         ToolKind::List | ToolKind::Find | ToolKind::Shell(ShellKind::Listing) => {
             OutputClass::Listing
         }
-        // Lines of a file are read; lines of what another command printed are not.
+        // Lines picked from a file count as read; lines picked from another command's output do
+        // not.
         ToolKind::Shell(ShellKind::Pick)
             if call.command().is_some_and(|line| shows_file(&line)) =>
         {

@@ -1,9 +1,9 @@
-//! Changes of a JSON value, in the form of JSON Patch (RFC 6902), as far as breakpoints need it.
+//! Changes to a JSON value as JSON Patch (RFC 6902), as far as breakpoints need it.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// A change of a request, as in JSON Patch (RFC 6902): `path` is a JSON pointer.
+/// A change to a request, as in JSON Patch (RFC 6902): `path` is a JSON pointer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub enum Patch {
@@ -14,7 +14,7 @@ pub enum Patch {
         /// What.
         value: Value,
     },
-    /// Puts a value in the place of another.
+    /// Replaces a value.
     Replace {
         /// Where.
         path: String,

@@ -1,9 +1,10 @@
-//! Checks whether a provider's request holds the texts that we gave the host. If not, another extension changed the list after
-//! us. Pure, and lenient about formats: the texts of persons and tools are compared in order, without white space and without
-//! phrases that Pi's converters insert. Must not decide what is recorded.
+//! Checks whether a provider's request holds the texts we gave the host. If not, another extension
+//! changed the list after us. Pure, and lenient about formats: compares the texts of persons and
+//! tools in order, ignoring white space and phrases that Pi's converters insert. Must not decide
+//! what is recorded.
 //!
-//! Understands the messages of Anthropic, `OpenAI` (completions and responses), Gemini, Bedrock, Mistral and Pi itself. Other
-//! requests are not compared.
+//! Understands the messages of Anthropic, `OpenAI` (completions and responses), Gemini, Bedrock,
+//! Mistral and Pi itself. Other requests are not compared.
 
 use serde_json::Value;
 
@@ -13,8 +14,8 @@ use base::object::Hash;
 /// JSON pointers to the list of messages in each format.
 const LISTS: [&str; 4] = ["/messages", "/input", "/contents", "/context/messages"];
 
-/// Phrases that Pi's converters (0.87.1) insert for images and for missing or empty results, and what Mistral's puts before a
-/// failed result. Without white space.
+/// Phrases that Pi's converters (0.87.1) insert for images and for missing or empty results, and
+/// what the one for Mistral puts before a failed result. Without white space.
 const PHRASES: [&str; 12] = [
     "(imageomitted:modeldoesnotsupportimages)",
     "(toolimageomitted:modeldoesnotsupportimages)",
@@ -30,21 +31,22 @@ const PHRASES: [&str; 12] = [
     "\u{fffd}",
 ];
 
-/// The text of a message of a request, for comparison.
+/// The text of a request's message, for comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Said {
     /// Text in the user role.
     User(Hash),
     /// Text of a tool.
     Tool(Hash),
-    /// Unknown text in the user role, such as the host's own. It may also be left out.
+    /// Unknown text in the user role, such as the host's own. It may also be missing.
     UnknownUser,
     /// Unknown text of a tool.
     UnknownTool,
 }
 
 impl Said {
-    /// The text of a host's message. `content`, if given, replaces its own. `None` if the message is not compared.
+    /// The text of a host's message; `None` if it is not compared. `content`, if given, replaces
+    /// its own.
     pub fn of_message(message: &HostMessage, content: Option<&str>) -> Option<Self> {
         let is_tool = match message.key.role.as_str() {
             "assistant" | "system" => return None,
@@ -88,7 +90,7 @@ pub fn messages(request: &Value) -> Option<&Vec<Value>> {
     LISTS.iter().find_map(|place| request.pointer(place)?.as_array())
 }
 
-/// The texts of a message of a request, in order: each tool result on its own, the rest of the message together.
+/// The texts of a request's message, in order: each tool result separately, the rest together.
 pub fn said_in(message: &Value) -> Vec<Said> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
     let kind = message.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -117,10 +119,11 @@ pub fn said_in(message: &Value) -> Vec<Said> {
     }
 }
 
-/// Whether two lists say the same. An unknown text in one matches any one text of its kind in the other, or none.
+/// Whether two lists say the same. An unknown text matches any one text of its kind in the other
+/// list, or none.
 pub fn says_the_same(ours: &[Said], theirs: &[Said]) -> bool {
     let mut rest = theirs.iter().filter(|said| said.is_known());
-    // Number of texts that may be skipped, in the user role and of tools.
+    // Number of texts that may be skipped: user texts, and tool texts.
     let mut unknown = [0_usize; 2];
     for said in theirs.iter().filter(|said| !said.is_known()) {
         unknown[usize::from(said.is_tool())] += 1;

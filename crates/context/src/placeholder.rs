@@ -1,5 +1,5 @@
-//! The placeholder that is stored for a message whose text must not be stored: its identity, its calls, and a line with its hash
-//! and length. Pure; `live` decides which messages these are.
+//! The placeholder stored instead of a message whose text must not be stored: its identity, its
+//! calls, and a line with its hash and length. Pure; `live` decides which messages these are.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use session::{Withheld, WithheldReason};
 const MARK_START: &str = "[withheld: ";
 
 impl HostMessage {
-    /// Replaces the text of the message by a placeholder. `calls`: its calls, without their text.
+    /// Replaces the message's text with a placeholder. `calls`: its calls, without their text.
     #[must_use]
     pub fn withhold(&self, reason: WithheldReason, calls: Vec<HostCall>) -> Self {
         let withheld = Withheld {
@@ -51,7 +51,8 @@ impl HostMessage {
     }
 }
 
-/// Arguments of a call without text: strings are replaced by their length and hash, except those that `stays` allows.
+/// Arguments of a call without text: strings become their length and hash, except those that
+/// `stays` allows.
 pub fn without_text(args: &Value, stays: &dyn Fn(&str) -> bool) -> Value {
     match args {
         Value::String(text) if !stays(text) => json!(mark(text)),
@@ -63,9 +64,10 @@ pub fn without_text(args: &Value, stays: &dyn Fn(&str) -> bool) -> Value {
     }
 }
 
-/// A shell command with only the words that cannot hold text of a file: programs that take paths alone, short options,
-/// numbers, and words that `stays` allows. `…` and the command's hash replace the rest; a command without a rest stays as
-/// it is. Splits at white space, so that words stay as they were written.
+/// A shell command reduced to words that cannot hold text of a file: programs that take only paths,
+/// short options, numbers, and words that `stays` allows. `…` and the command's hash replace the
+/// rest; if there is no rest, the command stays as it is. Splits at white space so that words stay
+/// as written.
 pub fn command_without_text(command: &str, stays: &dyn Fn(&str) -> bool) -> String {
     let is_safe = |word: &&str| {
         let is_option = word.len() <= 3 && word.starts_with('-');
@@ -81,12 +83,12 @@ pub fn command_without_text(command: &str, stays: &dyn Fn(&str) -> bool) -> Stri
     format!("{} … {}", kept.join(" "), mark(command))
 }
 
-/// What stands for a text in arguments.
+/// The mark that replaces a text in arguments.
 fn mark(text: &str) -> String {
     format!("{MARK_START}{} bytes, SHA-256 {}]", text.len(), Hash::of(text))
 }
 
-/// Whether text was taken out of arguments by [`without_text`] or [`command_without_text`].
+/// Whether [`without_text`] or [`command_without_text`] removed text from these arguments.
 pub fn lacks_text(args: &Value) -> bool {
     match args {
         Value::String(text) => text.contains(MARK_START),
@@ -96,7 +98,8 @@ pub fn lacks_text(args: &Value) -> bool {
     }
 }
 
-/// The paths of the files whose text Pi put into a message (`@path` on its command line): `<file name="path">`.
+/// Paths of the files that Pi pasted into a message (`@path` on its command line):
+/// `<file name="path">`.
 pub fn attached_files(text: &str) -> impl Iterator<Item = &str> {
     text.split("<file name=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }

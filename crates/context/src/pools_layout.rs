@@ -1,4 +1,5 @@
-//! The layout `pools`: first the metadata pool, then the chat, then all active content. Pure; texts come in through [`Texts`].
+//! The layout `pools`: the metadata pool, then the chat, then all active content. Pure; texts come
+//! in through [`Texts`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ impl PoolLine {
 pub struct PoolLimits {
     /// Number of tool calls per turn that stay active.
     pub per_turn: u64,
-    /// Number of turns whose tool calls stay active, the current one included.
+    /// Number of turns whose tool calls stay active, including the current one.
     pub turns: u64,
     /// Token budget of the metadata pool.
     pub pool_tokens: u64,
@@ -45,7 +46,7 @@ pub struct PoolLimits {
     pub counter: Counter,
 }
 
-/// The slot of the message at an index of the window, `at` its position in the chat.
+/// The slot of the message at an index of the window. `at`: its position in the chat.
 pub fn chat_slot(session: &Session, index: usize, at: u64, message: &HostMessage) -> Slot {
     match session.chat().get(at) {
         Some(known) if known.is_volatile() => Slot::of_volatile(index, message),
@@ -53,10 +54,11 @@ pub fn chat_slot(session: &Session, index: usize, at: u64, message: &HostMessage
     }
 }
 
-/// Renders the whole request, except the system prompt, which is the host's.
+/// Renders the whole request except the system prompt, which belongs to the host.
 ///
-/// `chat`: the slots of the window, in order, see [`chat_slot`]. `before`: the request of the call before: content that stands in
-/// it is not counted again. `metadata`: gives the metadata line of an object's latest version, if any.
+/// `chat`: the slots of the window, in order, see [`chat_slot`]. `before`: the previous call's
+/// request; tokens of content in it are not counted again. `metadata`: gives the metadata line of
+/// an object's latest version, if any.
 pub fn render(
     session: &Session,
     chat: Vec<Slot>,
@@ -102,7 +104,7 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// `None` for an object without a text: a deleted file, say, or one that was forgotten.
+    /// `None` for an object without text, such as a deleted or forgotten file.
     fn of(session: &Session, active: &'a Active, texts: &dyn Texts) -> Result<Option<Self>> {
         let Some(version) = version_of(session, &active.id) else { return Ok(None) };
         match texts.text(&active.id, &version) {
@@ -112,7 +114,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The lines that are active; none if all are.
+    /// The active lines; empty if all are active.
     fn ranges(&self) -> Vec<LineRange> {
         match &self.active.view {
             ActiveView::Whole => Vec::new(),
@@ -123,7 +125,7 @@ impl<'a> Block<'a> {
 
 /// Makes the slots of active content.
 struct BlockMaker<'a> {
-    /// Those of the request before, by object, version and lines.
+    /// Those of the previous request, by object, version and lines.
     before: HashMap<(&'a ObjectId, &'a Hash, &'a [LineRange]), &'a Slot>,
     time: i64,
     counter: Counter,
@@ -152,7 +154,7 @@ impl<'a> BlockMaker<'a> {
         }
     }
 
-    /// As many of the first active lines as fit; `None` if not even one does.
+    /// As many of the first active lines as fit; `None` if not even one fits.
     fn within(&self, block: &Block<'_>, most: u64) -> Option<Slot> {
         let mut ranges = block.ranges();
         if ranges.is_empty() {
@@ -186,7 +188,7 @@ fn shares(
     pools_window::shares(session, &active, spent, marks)
 }
 
-/// The first lines of ranges, this many in all.
+/// The first `lines` lines of some ranges.
 fn first_lines(ranges: &[LineRange], mut lines: u64) -> Vec<LineRange> {
     let mut first = Vec::new();
     for range in ranges {
@@ -199,7 +201,8 @@ fn first_lines(ranges: &[LineRange], mut lines: u64) -> Vec<LineRange> {
     first
 }
 
-/// `ACTIVE_CONTENT id={id}` and the content. If only some lines are active, they are named (`lines=1-40,60-70`).
+/// `ACTIVE_CONTENT id={id}` and the content. If only some lines are active, they are named
+/// (`lines=1-40,60-70`).
 pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     let id = quote::name(id.as_str());
     if ranges.is_empty() {
@@ -210,8 +213,9 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     format!("ACTIVE_CONTENT id={id} lines={}\n{}", names.join(","), shown.join("\n"))
 }
 
-/// The content of a tool result, with `toolcall_ref id={id} tool={tool} status={status}` in the place of its text. Images beside it
-/// stay; a result of images alone stays as the host gave it.
+/// The content of a tool result with its text replaced by
+/// `toolcall_ref id={id} tool={tool} status={status}`. Images next to the text stay; a result of
+/// images alone stays as the host gave it.
 fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<String> {
     let fact = session.result(at).filter(|fact| fact.is_output)?;
     let id = fact.object.as_ref()?;
@@ -220,8 +224,9 @@ fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<S
     Some(content::with_text(message.content(), &line, Images::Stay))
 }
 
-/// One line per object of the metadata pool, in order of entry, within the budget. Objects that are neither pinned nor active
-/// are dropped first; among them those that were never activated, and among these those not met for longest.
+/// One line per object of the metadata pool, in order of entry, within the budget. Objects neither
+/// pinned nor active are dropped first: those never activated before others, then those not met for
+/// longest.
 fn pool_lines(
     session: &Session,
     budget: u64,
@@ -262,7 +267,7 @@ fn all_lines<'a>(
     })
 }
 
-/// Tokens that the pool can take before anything has to leave it.
+/// Tokens that the pool can take before anything must leave it.
 pub fn room(
     session: &Session,
     budget: u64,
@@ -272,7 +277,7 @@ pub fn room(
     budget.saturating_sub(held)
 }
 
-/// The objects whose metadata lines fit, in order. `room`: tokens that are left, reduced by what is taken.
+/// The objects whose metadata lines fit, in order. `room`: tokens left, reduced by what is taken.
 pub fn fitting<T>(lines: Vec<(T, PoolLine)>, room: &mut u64) -> Vec<T> {
     let mut fit = Vec::new();
     for (object, line) in lines {

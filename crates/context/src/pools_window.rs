@@ -1,6 +1,7 @@
-//! Which active content the layout `pools` shows in a model's window. Pure.
+//! Decides which active content the layout `pools` shows in a model's window. Pure.
 //!
-//! The sets stay as they are: what is not shown for lack of room stands there again once there is room. Must not touch the chat.
+//! The sets stay unchanged: what is hidden for lack of room appears again once there is room. Must
+//! not touch the chat.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +13,7 @@ use session::{Active, Session};
 /// How much of an active object is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// What is active of it.
+    /// All its active content.
     All,
     /// Its first lines, of this many tokens at most.
     Tokens(u64),
@@ -20,12 +21,13 @@ pub enum Share {
     None,
 }
 
-/// What of each active object is shown, in order.
+/// How much of each active object is shown, in order.
 ///
-/// `active`: the objects, each with the tokens that it would take. `spent`: tokens of the messages before them.
+/// `active`: the objects, each with the tokens it would take. `spent`: tokens of the messages
+/// before them.
 ///
-/// Results that the model has not answered yet may fill the request up to `marks.most`; the longest of them are cut to one size.
-/// Then come pinned objects, then those last met, as long as the request stays below `marks.high`.
+/// Unanswered results may fill the request up to `marks.most`; the longest of them are cut to one
+/// size. Then come pinned objects, then those met last, while the request stays below `marks.high`.
 pub fn shares(
     session: &Session,
     active: &[(&Active, u64)],

@@ -1,7 +1,8 @@
-//! Plans which lines of a long output are shown when it is first sent, by the kind of tool.
+//! Plans which lines of a long output to show when it is first sent, by the kind of tool.
 //!
-//! Of what a run reports, every failure is shown, whatever that takes; what went as it should is shown only where the model's words
-//! name it. `reports` tells them apart. Pure; knows no session. Decides only which lines are shown; all others are counted.
+//! A run's failures are all shown, whatever their size; its successes only if the model's words
+//! name them. `reports` tells them apart. Pure; knows no session. Decides only which lines are
+//! shown; all others are counted.
 
 mod marks;
 mod plan;
@@ -15,13 +16,13 @@ use super::lines_index::LineBlock;
 use base::harness::{ShellKind, ToolKind};
 use session::{LineRange, Piece, join_pieces};
 
-/// Characters of a token, about.
+/// Approximate characters per token.
 const CHARS_PER_TOKEN: usize = 4;
-/// Longest line that a preview shows whole, in characters, in texts with lines of a usual length.
+/// Longest line that a preview shows whole, in characters, if the text has lines of usual length.
 const LINE_CHARS: usize = 400;
-/// A text with more characters per line than this on average is data without line breaks.
+/// A text with a longer average line than this, in characters, is data without line breaks.
 const DATA_LINE_CHARS: usize = 2_000;
-/// Factor on the preview limit for files shown whole and for search results.
+/// Factor on the preview limit for whole files and search results.
 const ASKED_FOR: u64 = 4;
 /// An output that may be previewed.
 #[derive(Debug, Clone, Copy)]
@@ -32,17 +33,17 @@ pub struct PreviewedOutput<'a> {
     pub tokens: u64,
     /// The kind of call that produced it.
     pub kind: ToolKind,
-    /// What the model wrote in the message with the call, arguments included.
+    /// What the model wrote in the message with the call, including arguments.
     pub said: &'a str,
-    /// Blocks of lines that the window already shows elsewhere; they are not part of the preview.
+    /// Blocks of lines that the window already shows elsewhere. They are not part of the preview.
     pub standing: &'a [LineBlock],
 }
 
 /// Chooses the lines of an output to show; `None` if it is short enough to show whole.
 ///
-/// `limit_tokens`: longest output that is shown whole, in tokens; four times that for files and search results. A
-/// preview shows about half of it, and all failures beside that. 0 turns previews off. The pieces include the lines that stand
-/// elsewhere.
+/// `limit_tokens`: longest output shown whole, in tokens; four times that for files and search
+/// results. 0 turns previews off. A preview shows about half of the limit, and all failures in
+/// addition. The pieces include lines that stand elsewhere.
 pub fn plan(output: &PreviewedOutput<'_>, limit_tokens: u64) -> Option<Vec<Piece>> {
     let limit = limit_tokens.saturating_mul(if is_asked_for(output.kind) { ASKED_FOR } else { 1 });
     let standing: u64 = output.standing.iter().map(|block| block.tokens).sum();
@@ -53,8 +54,8 @@ pub fn plan(output: &PreviewedOutput<'_>, limit_tokens: u64) -> Option<Vec<Piece
     Some(plan_in(output, Room { failures: usize::MAX, all, others: all / 4 }))
 }
 
-/// Chooses the lines of an output that fit into about this many tokens, failures first. The pieces include the lines that stand
-/// elsewhere.
+/// Chooses the lines of an output that fit into about this many tokens, failures first. The pieces
+/// include lines that stand elsewhere.
 pub fn plan_within(output: &PreviewedOutput<'_>, tokens: u64) -> Vec<Piece> {
     let all = chars(tokens);
     plan_in(output, Room { failures: all, all, others: 0 })
@@ -79,7 +80,7 @@ fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
     plan.pieces(output.standing)
 }
 
-/// The pieces of an output that is shown except for what stands elsewhere.
+/// The pieces of an output shown in full except for what stands elsewhere.
 pub fn without_standing(total: u64, standing: &[LineBlock]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 1;
@@ -97,7 +98,7 @@ fn piece_of(block: &LineBlock) -> Piece {
     Piece::Standing { standing: block.lines, at: block.at, first: block.first, quoted: true }
 }
 
-/// Whether calls of a kind ask for what they show: files, and lines that match.
+/// Whether calls of this kind ask for exactly what they show: files and matching lines.
 pub fn is_asked_for(kind: ToolKind) -> bool {
     matches!(
         kind,
@@ -107,7 +108,7 @@ pub fn is_asked_for(kind: ToolKind) -> bool {
     )
 }
 
-/// Whether an output of this kind reports how something ran. That of a tool that is not known may.
+/// Whether an output of this kind reports how something ran. An unknown tool's output may.
 fn is_run(kind: ToolKind) -> bool {
     matches!(
         kind,
@@ -149,7 +150,7 @@ mod tests {
         pieces.iter().filter(shown).any(|piece| indexes(piece.lines()).contains(&at))
     }
 
-    /// Passing tests that a preview shows although the line that counts them takes less.
+    /// Passing tests that a preview shows although a line counting them would be shorter.
     fn shown_without_need(pieces: &[Piece], run: &runs::Output) -> Option<String> {
         let is_one = |at: usize| run.lines[at].0 == About::Pass && is_shown(pieces, at);
         let places: Vec<usize> = (0..run.lines.len()).filter(|at| is_one(*at)).collect();
@@ -281,7 +282,7 @@ mod tests {
             let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind, said: "", standing: &[] };
             let Some(pieces) = plan(&output, 60) else { return Ok(()) };
             for (at, (about, line)) in run.lines.iter().enumerate() {
-                // Of equal calls of a stack the first is shown.
+                // Among equal stack frames, the first is shown.
                 let is_call = line.trim_start().starts_with("at ") || line.contains("File \"");
                 let first = run.lines.iter().position(|(_, other)| other == line).unwrap();
                 let at = if is_call { first } else { at };
@@ -322,7 +323,7 @@ mod tests {
             let shown: usize = pieces.iter().filter(|piece| matches!(piece, Piece::Shown { .. }))
                 .map(|piece| lines[indexes(piece.lines())].iter().map(|line| line.len() + 1).sum::<usize>())
                 .sum();
-            // What lies between two shown lines is shown too where counting it costs as much.
+            // A gap between shown lines is shown too if counting it costs as much.
             let limit = if is_asked_for(kind) { 800 } else { 200 };
             prop_assert!(shown <= limit * 2 * 3, "{shown}");
         }

@@ -1,28 +1,31 @@
-//! Chooses the prices of a model: the user's setting, else the host's data, else a preset for its place or its wire format. Pure.
+//! Chooses a model's prices: the user's setting, else the host's data, else a preset for its
+//! location or wire format. Pure.
 //!
-//! Must not read settings files or know a session. `config` works out what a request costs by a table.
+//! Must not read settings files or know a session. `config` computes what a request costs by a
+//! price table.
 
 mod address;
 
 use self::address::is_private;
 use config::{PriceSetting, PriceTable, Prices, Reuse, Tier};
 
-/// What the host knows about a model's prices, in the shapes of pi-ai's models. All prices are in the same currency.
+/// What the host knows about a model's prices, in the shape of pi-ai's models. All prices are in
+/// the same currency.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelData {
     /// Wire format: `anthropic-messages`, `openai-completions`, ...
     pub api: String,
-    /// Where it is served; empty if unknown.
+    /// Base URL of the server; empty if unknown.
     pub base_url: String,
     /// Prices of tokens; all 0 if unknown.
     pub rates: Rates,
-    /// Prices of long requests, each for requests with more input tokens than the threshold.
+    /// Prices of long requests, each for requests with more input tokens than its threshold.
     pub tiers: Vec<(u64, Rates)>,
     /// How long the host asks the provider to keep the cache.
     pub retention: Retention,
     /// Lifetime of the cache in seconds, if the host knows.
     pub lifetime_seconds: Option<u64>,
-    /// Whether a format other than Anthropic's takes cache breakpoints as Anthropic's does.
+    /// Whether a format other than Anthropic's takes cache breakpoints in the same way.
     pub breakpoints: bool,
 }
 
@@ -40,7 +43,7 @@ pub struct Rates {
 /// How long a host asks a provider to keep the cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Retention {
-    /// Not at all: it asks for no cache.
+    /// It asks for no cache.
     None,
     /// The provider's default.
     #[default]
@@ -55,9 +58,9 @@ const LONG_WRITE: f64 = 2.0;
 const SHORT_SECONDS: u64 = 300;
 const LONG_SECONDS: u64 = 3_600;
 
-/// The prices of a model, and where they come from: the name of a preset, `own` for the user's table, or `model` for the host's
-/// data. If the setting is `auto` and the host knows no prices, a model served from this machine or a private network has those
-/// of `local`; for any other the wire format selects a preset.
+/// The prices of a model and their origin: a preset's name, `own` for the user's table, or `model`
+/// for the host's data. If the setting is `auto` and the host knows no prices, a model on this
+/// machine or a private network gets `local`; for any other, the wire format selects a preset.
 ///
 /// `model`: `provider/model`; empty if unknown.
 pub fn prices_of(
@@ -84,7 +87,8 @@ fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
     let is_long = data.retention == Retention::Long && reuse == Reuse::Breakpoints;
     let is_priced = data.rates.input > 0.0;
     match data.retention {
-        // Some hosted models have no prices either. And who pays for tokens reaches them through a proxy of their own.
+        // A private address alone is not enough: people who pay for tokens may use their own proxy.
+        // Missing prices alone are not either, because some hosted models have none.
         _ if !is_priced && is_private(&data.base_url) => preset("local"),
         Retention::None => preset("none"),
         _ if is_priced && data.rates.read <= 0.0 => preset("none"),
@@ -97,8 +101,8 @@ fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
 }
 
 impl ModelData {
-    /// What can be reused. Anthropic's format has breakpoints, and so do Claude models behind other formats if cache writes are
-    /// billed.
+    /// What can be reused. Anthropic's format has breakpoints; so do Claude models behind other
+    /// formats if cache writes are billed.
     fn reuse(&self, model: &str) -> Reuse {
         let is_claude = model.to_lowercase().contains("claude")
             && (self.api.starts_with("bedrock") || self.rates.write > self.rates.input);
@@ -133,7 +137,7 @@ impl ModelData {
     }
 }
 
-/// A price divided by another one, rounded to a millionth: 0.3 by 3 is 0.1.
+/// A price relative to another, rounded to a millionth, so that 0.3 / 3 is exactly 0.1.
 fn relative(price: f64, unit: f64) -> f64 {
     (price / unit * 1e6).round() / 1e6
 }

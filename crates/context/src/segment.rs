@@ -1,7 +1,8 @@
-//! The words of a run of the chat's messages as one text: what the person and the model said, with arguments of calls, and one
-//! line for each tool result, whose output is an object of its own.
+//! A run of chat messages as one text: what the person and the model said, with arguments of calls,
+//! and one line per tool result, whose output is a separate object.
 //!
-//! Pure. The text follows from the messages and what the session knew of them then, so that it reads the same at any later time.
+//! Pure. The text follows from the messages and what the session knew about them then, so it never
+//! changes later.
 
 use std::ops::Range;
 
@@ -14,9 +15,9 @@ use base::harness::Call;
 use base::object::{Handle, ObjectId};
 use session::{LineRange, MessageKind, Session, Shows};
 
-/// Most parts that an outline lists; of a longer segment several turns or steps make one part.
+/// Most parts that an outline lists. In longer segments, several turns or steps share one part.
 const MAX_PARTS: usize = 40;
-/// Characters that an outline quotes of the beginning of a part.
+/// Characters that an outline quotes from the beginning of a part.
 const BEGINNING_CHARS: usize = 60;
 
 /// The words of a segment.
@@ -24,25 +25,26 @@ const BEGINNING_CHARS: usize = 60;
 pub struct Words {
     /// What was said, line by line.
     pub text: String,
-    /// The images of the messages, each as the JSON of its block; those of tool results are the toolcalls'.
+    /// The images of the messages, each as the JSON of its block. Images of tool results belong to
+    /// the toolcalls.
     pub images: Vec<String>,
     parts: Vec<Part>,
 }
 
-/// What one message makes of the text.
+/// What one message contributes to the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     /// Its first line, from 1.
     line: u64,
     turn: u32,
-    /// `None` of what the model did not say.
+    /// `None` for what the model did not say.
     step: Option<u32>,
     begins: String,
 }
 
 impl Words {
-    /// The words of the chat's messages from position `first` on, as far as `messages` reach. Of tool results, only what the
-    /// session knows counts, so that their contents may be left out.
+    /// The words of the chat's messages from position `first` on, as far as `messages` reach. Tool
+    /// results contribute only what the session knows, so their contents may be omitted.
     pub fn of(session: &Session, first: u64, messages: &[HostMessage]) -> Self {
         let mut words = Self::default();
         let mut lines: Vec<String> = Vec::new();
@@ -59,7 +61,8 @@ impl Words {
                     lines.extend(message.texts.iter().flat_map(|text| lines_of(text)));
                 }
                 MessageKind::Assistant => {
-                    // Results behind the end may come in later, and the words stay the same.
+                    // Stop at the end: later results may still come in, and the words must not
+                    // change.
                     let end = first + messages.len() as u64;
                     answer(message, answered(session, at + 1..end), session, &mut lines);
                 }
@@ -81,7 +84,7 @@ impl Words {
         words
     }
 
-    /// A list of what a long text holds: its turns, or if it is part of one turn, its steps.
+    /// An outline of a long text: its turns or, within a single turn, its steps.
     pub fn outline(&self, segment: Handle, turns: (u32, u32)) -> String {
         let by_turn = turns.0.max(1) < turns.1;
         let number = |part: &Part| if by_turn { Some(part.turn) } else { part.step };
@@ -110,7 +113,7 @@ impl Words {
     }
 }
 
-/// The line of a tool result; `None` if it is that of a tool of ours which showed nothing.
+/// The line of a tool result; `None` for our own tools if they showed nothing.
 fn result_line(session: &Session, at: u64) -> Option<String> {
     let fact = session.result(at)?;
     let handle = match (&fact.object, &fact.shows) {
@@ -125,7 +128,7 @@ fn result_line(session: &Session, at: u64) -> Option<String> {
 
 /// What the model thought, said and called.
 ///
-/// `objects`: of the calls that have results, in order, each with its ID.
+/// `objects`: the objects of calls with results, in order, each with the call's ID.
 fn answer(
     message: &HostMessage,
     mut objects: Vec<(&str, Option<&ObjectId>)>,
@@ -148,7 +151,7 @@ fn answer(
     }
 }
 
-/// The calls that the results right behind an answer belong to, in order, each with its object.
+/// The calls answered by the results right after an answer, in order, each with its object.
 fn answered(session: &Session, behind: Range<u64>) -> Vec<(&str, Option<&ObjectId>)> {
     let messages = behind.map_while(|at| session.chat().get(at));
     let of_step = messages
@@ -162,7 +165,8 @@ fn answered(session: &Session, behind: Range<u64>) -> Vec<(&str, Option<&ObjectI
     results.collect()
 }
 
-/// Arguments, one to a line: `command: cargo test`. A text of several lines follows its name, as it is.
+/// Arguments, one per line: `command: cargo test`. A text of several lines follows its name
+/// unchanged.
 fn arguments(value: &Value, name: &str, lines: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -186,7 +190,7 @@ fn arguments(value: &Value, name: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// A message of another kind: a command that the person ran, a summary, a message of an extension.
+/// A message of another kind: a person's command, a summary, an extension's message.
 fn other(message: &HostMessage, lines: &mut Vec<String>) {
     let value: Value = serde_json::from_str(&message.raw).unwrap_or_default();
     let named =
@@ -198,7 +202,7 @@ fn other(message: &HostMessage, lines: &mut Vec<String>) {
     }
 }
 
-/// How what a message says begins.
+/// The beginning of what a message says.
 fn beginning(message: &HostMessage) -> String {
     let call = || {
         let call = message.calls.first()?;

@@ -1,5 +1,5 @@
-//! Which lines stand at which message, and how references to them are repaired when an epoch changes that message. Pure. Must not
-//! choose what collapses.
+//! Which lines stand at which message, and how to repair references to them when an epoch changes
+//! that message. Pure. Must not choose what collapses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,13 @@ use session::{
     uncut_lines,
 };
 
-/// The lines that stand at a message under a treatment: of the file or object that it shows, else of its own text. `None` if
-/// there is no line to which another message may refer; lines that are shown cut do not count.
+/// The lines that stand at a message under a treatment: lines of the file or object that it shows,
+/// else of its own text. `None` if no other message may refer to any line there; lines shown cut do
+/// not count.
 pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Showing> {
     let message = session.chat().get(at)?;
     let MessageKind::Result(fact) = &message.kind else { return None };
-    // A text that changed once may change again at any time.
+    // A text that changed once may change again at any time, so nothing may refer to it.
     if message.withheld || message.changes > 0 {
         return None;
     }
@@ -36,10 +37,10 @@ pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Sho
     (!ranges.is_empty()).then(|| Showing { at, object, version, now: ranges.clone(), ranges })
 }
 
-/// Repairs the messages that refer to lines in a message which an epoch changes. If such a message is one of `stays`, it shows the
-/// lines itself or says where they stand now; otherwise it collapses too.
+/// Repairs the messages that refer to lines in a message changed by an epoch. If such a message is
+/// in `stays`, it shows the lines itself or says where they stand now; otherwise it collapses too.
 ///
-/// `changes`: the epoch's treatments, by position in the chat. The repairs are added.
+/// `changes`: the epoch's treatments, by position in the chat. Repairs are added to it.
 pub fn repair_references(
     session: &Session,
     stays: &BTreeSet<u64>,
@@ -82,7 +83,7 @@ pub fn repair_references(
     }
 }
 
-/// Whether a part of a read is shown itself, or still stands in the message it refers to.
+/// Whether a part of a read is shown here, or still stands in the message it refers to.
 fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing]) -> bool {
     let Some(place) = part.stands_at else { return true };
     above.iter().any(|showing| {
@@ -93,7 +94,7 @@ fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing
     })
 }
 
-/// What stands in the messages before the current one once the epoch has begun.
+/// What stands before the current message once the epoch has begun.
 #[derive(Default)]
 struct Above {
     /// Lines of files and activated objects, in order.
@@ -104,7 +105,7 @@ struct Above {
     moved: Vec<Moved>,
 }
 
-/// Lines that an excerpt shows itself because they are gone where they stood.
+/// Lines that an excerpt shows itself because they are gone from where they stood.
 struct Moved {
     from: u64,
     lines: LineRange,
@@ -113,13 +114,13 @@ struct Moved {
 }
 
 impl Above {
-    /// Whether all lines that an excerpt refers to still stand there.
+    /// Whether all lines that an excerpt refers to still stand.
     fn hold_all(&self, session: &Session, pieces: &[Piece]) -> bool {
         let mut places = pieces.iter().filter_map(Piece::stands_at);
         places.all(|(place, there)| self.holds(session, place, there))
     }
 
-    /// Repairs an excerpt that refers to lines which are gone.
+    /// Repairs an excerpt that refers to missing lines.
     fn repaired(&mut self, session: &Session, at: u64, pieces: &[Piece]) -> Treatment {
         let mut repaired = Vec::with_capacity(pieces.len());
         let mut moved = Vec::new();
@@ -146,7 +147,7 @@ impl Above {
         if is_whole { Treatment::Given } else { Treatment::Excerpt { pieces: repaired } }
     }
 
-    /// Whether lines of what a message showed before the epoch still stand there.
+    /// Whether lines that a message showed before the epoch still stand there.
     fn holds(&self, session: &Session, place: u64, there: LineRange) -> bool {
         let before = standing(session, place, session.treatment(place));
         before.zip(self.all.get(&place)).is_some_and(|(before, now)| {
@@ -156,7 +157,8 @@ impl Above {
         })
     }
 
-    /// Pieces for lines that stood as lines `there` of message `place`: where they stand now, else the lines themselves.
+    /// Pieces for the lines that stood as `there` at message `place`: where they stand now, else
+    /// the lines themselves.
     fn elsewhere(
         &self,
         session: &Session,
@@ -191,8 +193,8 @@ impl Above {
         pieces
     }
 
-    /// Where lines of what a message showed before the epoch stand now, in messages before `at`: position of the message, the
-    /// lines, and the number of the first of them there.
+    /// Where lines that a message showed before the epoch stand now, in messages before `at`:
+    /// position of the message, the lines, and the number of the first of them there.
     fn places(&self, session: &Session, at: u64, place: u64) -> Vec<(u64, LineRange, u64)> {
         let moved = self.moved.iter().filter(|moved| moved.from == place);
         let mut places: Vec<(u64, LineRange, u64)> =

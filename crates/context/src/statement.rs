@@ -1,4 +1,5 @@
-//! The ledger of a session for display: sums, epochs, and each call. Pure; a fold of the session's events.
+//! A session's ledger for display: sums, epochs, and each call. Pure; a fold of the session's
+//! events.
 
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use session::{
 pub struct Statement {
     /// Number of billed calls.
     pub calls: u64,
-    /// Number of calls that went out with the host's own messages; they are in no sum.
+    /// Number of calls that went out with the host's own messages. They are in no sum.
     pub failed_calls: u64,
     /// Number of the epoch, from 0.
     pub epoch: u32,
@@ -23,7 +24,7 @@ pub struct Statement {
     pub bill: f64,
     /// What the plain host's bill would have been.
     pub plain_bill: f64,
-    /// The part of our bill that our tools and guidance cost.
+    /// The part of our bill caused by our tools and guidance.
     pub overhead: f64,
     /// Our requests.
     pub ours: Account,
@@ -35,9 +36,9 @@ pub struct Statement {
     pub warming: WarmingSums,
     /// Faults.
     pub faults: StatementFaults,
-    /// What the provider reported for calls; `estimatedCost` is our estimate for the same calls.
+    /// What the provider reported for calls. `estimatedCost` is our estimate for the same calls.
     pub reported: ReportedSums,
-    /// Sums in US dollars, each call at the prices of its own model.
+    /// Sums in US dollars, each call at its own model's prices.
     pub dollars: Option<Dollars>,
     /// The epochs that started.
     pub epochs: Vec<EpochLine>,
@@ -83,7 +84,7 @@ pub struct EpochLine {
     pub cost: f64,
     /// What the freed tokens would have cost since then, minus `cost`.
     pub saved: f64,
-    /// The same in US dollars, as far as prices are known.
+    /// `saved` in US dollars, as far as prices are known.
     pub saved_dollars: Option<f64>,
 }
 
@@ -95,15 +96,15 @@ pub struct CallLine {
     pub number: u64,
     /// Its model.
     pub model: Option<String>,
-    /// US dollars for a million uncached input tokens of the model, if known.
+    /// US dollars per million uncached input tokens of the model, if known.
     pub usd_per_million: Option<f64>,
     /// Its epoch.
     pub epoch: u32,
-    /// Whether a cache was alive: of a request with the same model, system prompt and tools.
+    /// Whether a cache was alive for this model, system prompt and tools.
     pub warm: bool,
     /// Our request, as estimated before it went out.
     pub ours: Account,
-    /// The part of it that our tools and guidance cost.
+    /// The part of it caused by our tools and guidance.
     pub overhead: f64,
     /// The plain host's request.
     pub plain: Account,
@@ -166,7 +167,7 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
     }
 }
 
-/// The line of the call that was just applied; `None` if its record has no bill.
+/// The line of the call just applied; `None` if its record has no bill.
 fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
     let note = record.bill.as_ref()?;
     let CallBill { warm, ours, plain, overhead_cost, .. } = &bill.last()?.bill;

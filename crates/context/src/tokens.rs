@@ -1,7 +1,7 @@
 //! Token counts by the bundled tokenizer (`o200k_base`), or by characters.
 //!
-//! These are estimates for decisions and for the status line; the provider's reported usage corrects them. No I/O, and no state
-//! except the tokenizer's tables.
+//! Counts are estimates for decisions and the status line; the provider's reported usage corrects
+//! them. No I/O, and no state except the tokenizer's tables.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ use serde_json::Value;
 /// Texts of up to this many bytes are counted exactly; longer ones are sampled.
 pub const EXACT_BYTES: usize = 1 << 20;
 
-/// Number of windows taken from a sampled text; together they are as long as the longest text that is counted exactly.
+/// Number of windows taken from a sampled text. Together they are as long as the longest text
+/// counted exactly.
 const WINDOWS: usize = 16;
 
 /// Characters per token if characters are counted: the usual rule of thumb for English and code.
@@ -24,12 +25,13 @@ pub enum Counter {
     /// By the bundled tokenizer.
     #[default]
     Bundled,
-    /// A quarter of the number of Unicode scalars, which makes replays comparable.
+    /// A quarter of the number of Unicode scalars. This makes replays comparable.
     Characters,
 }
 
 impl Counter {
-    /// Size of a text in units that add up without rounding: tokens, or characters. See [`Self::units_per_token`].
+    /// Size of a text in units that add up without rounding: tokens, or characters. See
+    /// [`Self::units_per_token`].
     pub fn units(self, text: &str) -> u64 {
         match self {
             Self::Bundled => count(text),
@@ -55,7 +57,7 @@ impl Counter {
         units.div_ceil(self.units_per_token())
     }
 
-    /// Tokens of a system prompt and the tool definitions beside it.
+    /// Tokens of a system prompt and its tool definitions.
     pub fn of_prompt(self, prompt: Option<&str>, tools: &Value) -> u64 {
         let prompt = prompt.map_or(0, |prompt| self.units(prompt));
         let tools = match tools {
@@ -73,10 +75,11 @@ impl Counter {
 
 /// Counts the tokens of a text with `o200k_base`. Special tokens count as plain text.
 ///
-/// Exact up to [`EXACT_BYTES`], in linear time for any text. A longer text takes as long as one of that length: 16 evenly spaced
-/// windows of 64 KiB, from the start to the end, are counted and scaled by bytes. For uniform texts (source code, logs, data) the
-/// error is below 2 %; otherwise it can be as large as the share of the text outside the windows. The same text always gives the
-/// same count.
+/// Exact up to [`EXACT_BYTES`], in linear time for any text. A longer text takes no longer than one
+/// of that length: 16 evenly spaced windows of 64 KiB, from start to end, are counted and scaled by
+/// bytes. For uniform texts (source code, logs, data) the error is below 2 %; otherwise it can be
+/// as large as the share of the text outside the windows. The same text always gives the same
+/// count.
 pub fn count(text: &str) -> u64 {
     count_up_to(EXACT_BYTES, text)
 }
@@ -95,12 +98,13 @@ fn count_up_to(exact_bytes: usize, text: &str) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Loads the tokenizer's tables (tens of milliseconds), which the first count would do.
+/// Loads the tokenizer's tables (tens of milliseconds), so that the first count need not.
 pub fn preload() {
     o200k::count("warm");
 }
 
-/// The sampled windows of a text longer than all of them together: in order, on character boundaries.
+/// The sampled windows of a text longer than all of them together: in order, on character
+/// boundaries.
 fn windows(text: &str, window_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let last_start = text.len() - window_bytes;
     (0..WINDOWS).map(move |index| {
@@ -122,7 +126,7 @@ fn boundary_before(text: &str, mut offset: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// In place of the longest text that is counted exactly.
+    /// Stands in for [`EXACT_BYTES`].
     const EXACT: usize = 1 << 16;
 
     #[test]

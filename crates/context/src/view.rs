@@ -1,4 +1,5 @@
-//! The request as it was last sent: one slot per message, a hash, and the edits that lead to the next request.
+//! The request as last sent: one slot per message, a hash, and the edits that make the next
+//! request.
 //!
 //! Decides nothing. After a restart it is rebuilt from the session and the host's messages.
 
@@ -19,10 +20,10 @@ use super::tokens::Counter;
 use base::object::{Hash, RunningHash};
 use session::SlotRecord;
 
-/// The slots of a request with their running hash.
+/// The slots of a request and their running hash.
 #[derive(Debug, Clone, Default)]
 pub struct View {
-    /// Number of the call that the request was made for.
+    /// Number of the request's call.
     call: Option<u64>,
     slots: Vec<Slot>,
     hashes: Vec<Hash>,
@@ -33,12 +34,12 @@ pub struct View {
 }
 
 impl View {
-    /// Number of the call that the request was made for; `None` before the first one and after a restart.
+    /// Number of the request's call; `None` before the first call and after a restart.
     pub fn call(&self) -> Option<u64> {
         self.call
     }
 
-    /// Names the call that the request was made for.
+    /// Sets the number of the request's call.
     pub fn set_call(&mut self, number: u64) {
         self.call = Some(number);
     }
@@ -53,7 +54,7 @@ impl View {
         self.tokens
     }
 
-    /// Number of known messages of the host's list, folded ones included.
+    /// Number of known messages of the host's list, including folded ones.
     pub fn of_host(&self) -> usize {
         self.of_host
     }
@@ -68,8 +69,8 @@ impl View {
         self.slots[self.place(index)].last()
     }
 
-    /// The place of the slots of the message at an index of the host's list: one, and before it maybe one of ours; none where it is
-    /// folded. Slots are in the order of the list.
+    /// The slots of the message at an index of the host's list: one, possibly preceded by one of
+    /// ours; none if it is folded. Slots are in list order.
     fn place(&self, index: usize) -> Range<usize> {
         let is_before = |slot: &Slot| match slot.host {
             Some(host) => host < index,
@@ -80,8 +81,8 @@ impl View {
         start..start + count
     }
 
-    /// The edits that replace the slots of the host's messages at these indexes (none: remove) and cut the list after `len`
-    /// messages.
+    /// The edits that replace the slots of the host's messages at these indexes (with no slots:
+    /// remove them) and cut the list after `len` messages.
     pub fn edits_to(&self, changed: BTreeMap<usize, Vec<Slot>>, len: usize) -> Vec<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         let (mut came, mut went) = (0, 0);
@@ -168,7 +169,7 @@ mod tests {
             .collect()
     }
 
-    /// Slots of the host's messages at these indexes; `changes` are those that look otherwise.
+    /// Slots of the host's messages at these indexes. `changes`: those that differ.
     fn of_host(indexes: &[usize], changes: &[usize]) -> Vec<Slot> {
         let message = HostMessage::parse(r#"{"role":"user","content":"x"}"#, Counter::Bundled);
         let content = |index: &usize| changes.contains(index).then(|| "[]".to_owned());

@@ -1,31 +1,33 @@
-//! How full a model's window may get. Pure; only numbers.
+//! How full a model's window may get. Pure numbers.
 
 use config::scaled;
 use session::{MessageKind, Session};
 
-/// Number of newest steps whose size says what the next one may bring.
+/// Number of newest steps whose size predicts what the next one may bring.
 const STEPS: u32 = 8;
 
-/// Sizes of a request that matter in a window, in our count of tokens.
+/// Sizes of a request that matter in a window, in our token count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// Above this, the window is under pressure: content leaves it even if that does not pay yet.
+    /// Above this, the window is under pressure: content leaves even if that does not pay yet.
     pub high: u64,
-    /// Above this, the next step may make the host compact, so that the bill no longer matters.
+    /// Above this, the next step may make the host compact, so the bill no longer matters.
     pub full: u64,
     /// Above this, the model has little room to answer.
     pub most: u64,
-    /// What is left of the window at [`Self::most`].
+    /// Tokens left in the window at [`Self::most`].
     pub reserved: u64,
 }
 
 impl Marks {
-    /// `window`: its tokens. `reserved`: tokens that the host keeps free; it compacts when fewer are left. `share`: of the window
-    /// that a request may fill. `step`: tokens of the largest of the newest steps.
+    /// `window`: its tokens. `reserved`: tokens that the host keeps free; it compacts when fewer
+    /// are left. `share`: share of the window that a request may fill. `step`: tokens of the
+    /// largest of the newest steps.
     ///
-    /// A host checks before we are asked, when the results of a step have come in: the mark lies below the host's threshold by
-    /// the largest step, but by half of it at most. In a window less than twice the reserve, half of the window counts as
-    /// reserved: the default of a host is not meant for such a model.
+    /// A host checks its threshold when the results of a step have come in, before it asks us. So
+    /// `full` lies below the threshold by the largest step, but by at most half of the threshold.
+    /// In a window smaller than twice the reserve, half of the window counts as reserved: a host's
+    /// default is not meant for such a model.
     pub fn of(window: u64, reserved: u64, share: f64, step: u64) -> Self {
         let threshold = window - reserved.min(window / 2);
         let full = threshold - step.min(threshold / 2);
@@ -33,7 +35,7 @@ impl Marks {
         Self { high: scaled(window, share).min(full), full, most: window - reserved, reserved }
     }
 
-    /// The same for the messages alone. `fixed`: tokens of system prompt and tools.
+    /// The marks for the messages alone. `fixed`: tokens of system prompt and tools.
     #[must_use]
     pub fn without(self, fixed: u64) -> Self {
         Self {
@@ -45,7 +47,7 @@ impl Marks {
     }
 }
 
-/// Tokens of the results of the largest of the newest steps, as the host has them.
+/// Tokens of the results in the largest of the newest steps, at the host's own sizes.
 pub fn largest_step(session: &Session) -> u64 {
     let newest = session.chat().step();
     let (mut largest, mut tokens, mut step) = (0, 0, newest);

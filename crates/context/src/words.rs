@@ -1,4 +1,4 @@
-//! Rare identifiers: words of a text that point to lines of another one. Pure text.
+//! Rare identifiers: words of one text that point to lines of another. Pure text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ const MAX_WORDS: usize = 64;
 /// A word that occurs on more lines than this points to none of them.
 const MAX_LINES: usize = 12;
 
-/// The rare identifiers of a text, of six characters or more: camelCase, `snake_case`, paths and their file names, numbers with
-/// dots.
+/// The rare identifiers of a text, of six characters or more: camelCase, `snake_case`, paths and
+/// their file names, numbers with dots.
 pub fn identifiers(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let is_inside = |letter: char| letter.is_alphanumeric() || "_./-".contains(letter);
@@ -27,9 +27,9 @@ pub fn identifiers(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// The lines (from 0, in order) that hold one of `words`. Words that occur on many lines are ignored.
+/// The lines (from 0, in order) that hold one of `words`. Words on many lines are ignored.
 pub fn lines_with(lines: &[&str], words: &BTreeSet<&str>) -> Vec<usize> {
-    // If several words begin alike, the longest one is to match.
+    // If several words begin alike, the longest must match.
     let mut longest_first: Vec<&str> = words.iter().copied().collect();
     longest_first.sort_by_key(|word| std::cmp::Reverse(word.len()));
     longest_first.truncate(MAX_WORDS);

@@ -1,6 +1,6 @@
-//! Files and folders of this machine, opened so that nobody else can bend it: files that belong to their user alone and folders held by
-//! handle ([`private`]), outputs that a person names ([`write_output`]), looks that may never be answered ([`looks`]), and which file
-//! systems are mounted ([`Mounts`]).
+//! Safe access to files and folders of this machine: files that belong to their user alone and
+//! folders held by handle ([`private`]), output files that a person names ([`write_output`]), file
+//! access that may hang ([`looks`]), and mounted file systems ([`Mounts`]).
 //!
 //! Must not know what is in a file. Read [`private`] first.
 

@@ -1,11 +1,14 @@
-//! Looks at files, and other work, that may never be answered: a mount whose server is gone keeps whoever asks it waiting.
+//! File access, and other work, that may hang: a mount whose server is gone blocks every caller.
 //!
-//! Such work runs on a thread of a pool, and is given up once it waited for too long: the thread is left to itself until it comes back.
-//! Only waiting counts, not computing, so that a slow machine is not taken for a dead disk. [`Deadline`] is that of a whole call.
-//! Within [`bounded`] each look has a limit of its own: the error is [`ErrorKind::TimedOut`], and what it hung at is not asked again
-//! until the look came back or some time passed. Elsewhere looks are direct. Must not decide what an unanswered look means.
+//! Such work runs on a pool thread and is given up once it has waited too long; the thread is left
+//! alone until the call returns. Only waiting counts, not computing, so that a slow machine is not
+//! mistaken for a dead disk. [`Deadline`] limits a whole call. Within [`bounded`] each look at a
+//! file has its own limit: the error is [`ErrorKind::TimedOut`], and the place where it hung is not
+//! asked again until the look returns or some time has passed. Elsewhere looks run directly. Must
+//! not decide what an unanswered look means.
 //!
-//! The limit of looks belongs to a thread and is no parameter: looks are made at some sixty places, many calls below whoever knows it.
+//! The limit belongs to the thread instead of being a parameter: some sixty places look at files,
+//! many calls below the code that knows the limit.
 
 mod deadline;
 mod places;
@@ -24,18 +27,18 @@ use places::Ask;
 pub use pool::{Late, check};
 
 thread_local! {
-    /// How long a look of this thread may wait; `None`: as long as it takes.
+    /// How long a look of this thread may wait; `None`: without limit.
     static LIMIT: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Looks of this thread have the given limit until this is dropped.
+/// Limits the looks of this thread until it is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Bounded {
     before: Option<Duration>,
 }
 
-/// Gives the looks of this thread a limit. `limit`: how long one may wait; `None`: as long as it takes.
+/// Limits how long each look of this thread may wait; `None`: without limit.
 pub fn bounded(limit: impl Into<Option<Duration>>) -> Bounded {
     Bounded { before: LIMIT.replace(limit.into()) }
 }
@@ -46,12 +49,12 @@ impl Drop for Bounded {
     }
 }
 
-/// The limit of a look of this thread, unless the thread itself is one that looks.
+/// The limit of a look of this thread; none on a pool thread, which already does the looking.
 fn limit() -> Option<Duration> {
     LIMIT.get().filter(|_| !pool::is_look())
 }
 
-/// Places that do not answer, as they are asked for.
+/// The paths of the places that do not answer.
 pub fn silent_places() -> Vec<PathBuf> {
     places::all()
 }
@@ -61,17 +64,17 @@ pub fn is_silent(path: &Path) -> bool {
     places::hold(path)
 }
 
-/// Runs several looks as one; `None` if one of them was not answered. Cheaper than one by one.
+/// Runs several looks as one; `None` if one of them hung. Cheaper than running each by itself.
 pub fn together<T: Send + 'static>(look: impl Fn() -> T + Clone + Send + 'static) -> Option<T> {
     match limit() {
-        // A second time, what did not answer is known and not asked.
+        // On the second try, the place that hung is known and is not asked.
         Some(limit) => runs::run(limit, look.clone()).or_else(|| runs::run(limit, look)),
         None => Some(look()),
     }
 }
 
-/// Runs the same look for many items, on a few threads; `None` where there was no answer. In the order of the items.
-/// `on_progress` gets the number of items done.
+/// Runs the same look for many items on a few threads. Results are in the order of the items;
+/// `None` where a look hung. `on_progress` receives the number of items done.
 pub fn each<I: Send + Sync + 'static, T: Send + 'static>(
     items: Vec<I>,
     on_progress: &dyn Fn(usize),
@@ -125,7 +128,7 @@ pub fn entries(folder: &Path, max: usize) -> Result<Vec<DirEntry>> {
     look(folder, move |folder| Ok(folder.read_dir()?.take(max).flatten().collect()))
 }
 
-/// Opens a file by `open`.
+/// Opens a file with `open`.
 pub fn open(path: &Path, open: fn(&Path) -> Result<File>) -> Result<File> {
     look(path, open)
 }
@@ -157,7 +160,7 @@ fn look<T: Send + 'static>(
     answer.unwrap_or_else(|| Err(no_answer()))
 }
 
-/// The error of a look that was not answered.
+/// The error of a look that hung.
 pub fn no_answer() -> Error {
     Error::new(ErrorKind::TimedOut, "it does not answer")
 }

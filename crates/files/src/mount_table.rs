@@ -13,7 +13,8 @@ pub struct Mounted<'a> {
     pub source: &'a str,
 }
 
-/// Parses proc_pid_mountinfo(5): `36 35 98:0 /root /mount/point options [tags] - type source options`.
+/// Parses proc_pid_mountinfo(5): `36 35 98:0 /root /mount/point options [tags] - type source
+/// options`.
 pub fn mounts(mountinfo: &str) -> impl Iterator<Item = Mounted<'_>> {
     mountinfo.lines().filter_map(|line| {
         let (place, filesystem) = line.split_once(" - ")?;

@@ -1,14 +1,14 @@
-//! Whether a folder is on a network file system. There machines cannot share the memory that WAL needs
+//! Detects network file systems. Machines cannot share on them the memory that WAL needs
 //! (sqlite.org/wal.html), and the system sends no events for changes by other machines.
 
 use std::path::{Path, PathBuf};
 
 use super::mount_table::{Mounted, mounts, unescaped};
 
-/// The file systems that are mounted at one moment.
+/// The file systems mounted at one moment.
 #[derive(Debug)]
 pub struct Mounts {
-    /// The kernel's mount table; empty where there is none to read.
+    /// The kernel's mount table; empty where there is none.
     table: String,
 }
 
@@ -23,16 +23,18 @@ impl Mounts {
         Self { table }
     }
 
-    /// Whether a canonical folder is on a network file system, as far as the system tells without a library call.
+    /// Whether a canonical folder is on a network file system, as far as the system tells without a
+    /// library call.
     ///
-    /// Linux: the mount table. Windows: UNC paths; mapped drives are not recognised. macOS: `false`; SQLite itself asks the
-    /// file system there and refuses WAL.
+    /// Linux: the mount table. Windows: UNC paths; mapped drives are not recognised. macOS:
+    /// `false`; SQLite itself asks the file system there and refuses WAL.
     pub fn is_remote(&self, folder: &Path) -> bool {
         file_system(&self.table, folder).is_some_and(|mount| is_remote_type(mount.kind))
             || is_unc(folder)
     }
 
-    /// The mount point of a canonical path whose file system another machine or program answers for, on Linux.
+    /// Linux: the mount point of a canonical path, if another machine or program serves its file
+    /// system.
     pub fn foreign(&self, path: &Path) -> Option<PathBuf> {
         let mount = file_system(&self.table, path)?;
         let is_foreign =
@@ -53,7 +55,8 @@ fn is_unc(_path: &Path) -> bool {
     false
 }
 
-/// The mount of the file system that holds `folder`: the one with the longest matching path; of several such, the last.
+/// The mount that holds `folder`: the one with the longest matching path; of several such, the
+/// last.
 fn file_system<'t>(table: &'t str, folder: &Path) -> Option<Mounted<'t>> {
     let mounts = mounts(table).map(|mount| (unescaped(mount.point), mount));
     mounts
@@ -81,7 +84,7 @@ fn is_remote_type(kind: &str) -> bool {
         "smbfs",
         "virtiofs",
     ];
-    // Of FUSE file systems only those known to be remote.
+    // Of FUSE file systems, only those known to be remote count.
     let base = kind.strip_prefix("fuse.").unwrap_or(kind);
     REMOTE.contains(&base) || ["sshfs", "s3fs", "rclone", "davfs2", "curlftpfs"].contains(&base)
 }

@@ -1,6 +1,9 @@
-//! The one way in which commands write files that a person names: archives, pages, dumps of requests, weights. A file is for its user
-//! alone, is written beside its place and put there once it is whole, by the handle of the folder, so that nobody who changes links
-//! on the way leads it elsewhere. Must not know what is written.
+//! The one way in which commands write files that a person names: archives, pages, dumps of
+//! requests, weights.
+//!
+//! A file is readable by its user alone. It is written next to its place and moved there once it is
+//! complete, through a handle of the folder, so that changing links along the path cannot redirect
+//! it. Must not know what is written.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -14,12 +17,13 @@ use uuid::Uuid;
 use super::private;
 use base::error::{Error, Result};
 
-/// A file that is being written. Dropped before it is finished, it leaves what was there.
+/// A file that is being written. If it is dropped before it is finished, the old file stays.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
     file: File,
-    /// Where it is written to, and its name; nothing where it is written in place, as into a pipe of this process.
+    /// The temporary file and its name; `None` if the output is written in place, as into a pipe of
+    /// this process.
     beside: Option<Beside>,
 }
 
@@ -31,11 +35,13 @@ struct Beside {
 }
 
 impl Output {
-    /// Begins a file. What this process was given open (`/dev/stdout`, `/dev/fd/N`), and a character device such as `/dev/null`, is
-    /// written to; a link is replaced, and what it leads to stays as it is.
+    /// Begins a file. Descriptors that this process was given (`/dev/stdout`, `/dev/fd/N`) and
+    /// character devices such as `/dev/null` are written to directly; a link is replaced, and its
+    /// target stays as it is.
     ///
     /// # Errors
-    /// `NOT_PRIVATE` for a file of another user; `FILE` if a FIFO, a socket, a folder or a disk has the name, or it cannot be made.
+    /// `NOT_PRIVATE` for a file of another user; `FILE` if the path is a FIFO, a socket, a folder
+    /// or a disk, or the file cannot be made.
     pub fn create(path: &Path) -> Result<Self> {
         let fail = |source| Error::File { act: "create", path: path.to_owned(), source };
         match fs::symlink_metadata(path) {
@@ -78,12 +84,12 @@ impl Output {
         Ok(Self { path: path.to_owned(), file, beside: Some(beside) })
     }
 
-    /// Where to write.
+    /// The file to write to.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Puts it in its place, once it is on the disk.
+    /// Moves the file to its place once it is on the disk.
     ///
     /// # Errors
     /// `FILE`.
@@ -115,7 +121,7 @@ impl Write for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(Beside { folder, temporary, .. }) = &self.beside {
-            // Whatever ended it is told; this is only tidy.
+            // The error that got us here is reported; this is only cleanup.
             let _ = folder.remove_file(temporary);
         }
     }
@@ -132,7 +138,7 @@ pub fn write_output(path: &Path, bytes: &[u8]) -> Result<()> {
     output.finish()
 }
 
-/// Whether a path stands for what this process was given open.
+/// Whether a path stands for a descriptor that this process was given.
 fn is_descriptor(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return false };
     let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
@@ -147,7 +153,7 @@ enum Refusal {
     NoFile(&'static str),
 }
 
-/// Why what stands in the place of a file is not replaced.
+/// Why an existing entry is not replaced.
 fn refusal(found: &Metadata) -> Option<Refusal> {
     if found.is_symlink() {
         return None;
@@ -221,7 +227,7 @@ mod tests {
             assert_eq!(error.code(), "FILE", "{name}");
         }
         assert_eq!(names(folder.path()), ["fifo", "folder", "socket"]);
-        // A link to one is a link: it is replaced.
+        // A link to a FIFO is a link: it is replaced.
         symlink(place("fifo"), place("link")).unwrap();
         write_output(&place("link"), b"x").unwrap();
         assert_eq!(fs::read_to_string(place("link")).unwrap(), "x");

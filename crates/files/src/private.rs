@@ -1,5 +1,5 @@
-//! Files of ours belong to their user alone: how they are made and opened, and which are refused. A link that somebody planted in
-//! their place is never followed. Must not know what is in them.
+//! Our files belong to their user alone: how they are made and opened, and which are refused. A
+//! link planted in their place is never followed. Must not know what is in them.
 
 mod held;
 
@@ -10,8 +10,9 @@ use std::path::Path;
 pub use self::held::{FolderAccess, Held, HeldFolder, Placed, is_link};
 use base::error::{Error, Result};
 
-/// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or can be read or changed by others.
-/// A missing file passes. Windows: links alone; there the folder's access list says who may do what.
+/// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or
+/// can be read or changed by others. A missing file passes. Windows: refuses only links; there the
+/// folder's access list decides who may do what.
 ///
 /// # Errors
 /// `NOT_PRIVATE`; `FILE` if the system does not say what is there.
@@ -23,7 +24,8 @@ pub fn check_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a folder in which another user could put files in the place of ours. Follows links; a missing folder passes.
+/// Refuses a folder in which another user could replace our files. Follows links; a missing folder
+/// passes.
 ///
 /// # Errors
 /// As [`check_file`].
@@ -35,7 +37,8 @@ pub fn check_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// As [`check_folder`], of a folder that is held open. Who owns a project's folder is for whoever trusts it to say.
+/// As [`check_folder`], for a folder that is held open. Whether the owner of a project's folder is
+/// acceptable is for the code that trusts the project to say.
 ///
 /// # Errors
 /// As [`check_file`].
@@ -45,33 +48,35 @@ pub fn check_held(folder: &HeldFolder) -> Result<()> {
     refuse(folder.path(), owner::problem_of_held(&found, folder.access()))
 }
 
-/// Opens a file that [`check_file`] passes, for reading and writing; with `create`, makes a missing one.
+/// Opens a file that [`check_file`] accepts, for reading and writing; with `create`, makes a
+/// missing one.
 pub fn open(path: &Path, create: bool) -> io::Result<File> {
     checked(options().read(true).write(true).create(create).truncate(false).open(path)?)
 }
 
-/// As [`open`], for reading alone.
+/// As [`open`], for reading only.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     checked(options().read(true).open(path)?)
 }
 
-/// Opens a file of anybody for reading, if it is a regular one: nothing else is waited for, nor opened where that may have effects.
+/// Opens any user's file for reading if it is a regular file. Never waits for anything else, and
+/// opens nothing whose opening may have effects.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let refuse = || io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
     if !fs::metadata(path)?.is_file() {
         return Err(refuse());
     }
     let file = owner::open_without_waiting(path)?;
-    // Another may have taken its place.
+    // Another entry may have taken its place.
     if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
 }
 
-/// Opens what is there for writing at its end, without waiting for anybody.
+/// Opens an existing file to append to it, without waiting for a reader.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     owner::open_to_append(path)
 }
 
-/// Whether it is a device of which bytes are not kept, such as a terminal or `/dev/null`.
+/// Whether it is a device that keeps no bytes, such as a terminal or `/dev/null`.
 pub fn is_character_device(found: &Metadata) -> bool {
     owner::is_character_device(found)
 }
@@ -81,12 +86,12 @@ pub fn is_of_another(found: &Metadata) -> bool {
     owner::is_of_another(found)
 }
 
-/// Makes a file that is not there yet.
+/// Makes a file that does not exist yet.
 pub fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }
 
-/// Makes a folder, and those above it, accessible to its user only, where they are missing.
+/// Makes a folder and its missing ancestors, accessible to their user only.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -140,7 +145,8 @@ mod owner {
 
     const ROOT: u32 = 0;
 
-    /// For the user only; follows no link in the last place of the path, and waits for no other end of a pipe.
+    /// Restricts a file to its user; follows no link in the last part of the path, and does not
+    /// wait for the other end of a pipe.
     pub(super) fn restrict(options: &mut OpenOptions) {
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
@@ -152,7 +158,7 @@ mod owner {
     pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = File::options().append(true).custom_flags(flags).open(path)?;
-        // Opening waits for nobody; writing waits for whoever reads.
+        // Opening waits for nobody; writing waits for the reader.
         fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
         Ok(file)
     }
@@ -191,7 +197,8 @@ mod owner {
         }
     }
 
-    /// Others are all but the user and those of the user's own group: where each user has one, a umask of 002 lets it write.
+    /// The user's own group does not count as others: where each user has one, a umask of 002 lets
+    /// it write.
     pub(super) fn problem_of_held(
         found: &cap_std::fs::Metadata,
         access: FolderAccess,

@@ -1,5 +1,5 @@
-//! Expand and select: follows relations from some objects to others and collects what was asked for. Deterministic:
-//! the same store at the same point gives the same answer.
+//! Expand and select: follows relations from some objects to others and collects what was asked
+//! for. Deterministic: the same store at the same point gives the same answer.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -29,34 +29,36 @@ pub enum What {
     /// Metadata only.
     #[default]
     Metadata,
-    /// The content: the section, block or lines that the relation means, else all of it. None for documents with
-    /// items.
+    /// The content: the section, block or lines that the relation points to, else all of it. None
+    /// for documents with items.
     Content,
     /// The values at these paths of the payload: fields, `content`, `additional.NAME`, `items`.
     Fields(Vec<FieldPath>),
 }
 
-/// What to expand. Default: one level forward along all relations that lead to objects, metadata only.
+/// What to expand. Default: one level forward along all relations that lead to objects, metadata
+/// only.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expansion {
     /// The objects to start from.
     pub roots: Vec<Reference>,
-    /// Kinds of relations to follow; empty for all. External links, tags and aliases lead to no object.
+    /// Kinds of relations to follow; empty for all. External links, tags and aliases lead to no
+    /// object.
     pub kinds: Vec<RelationKind>,
     /// Places whose relations to follow; empty for all.
     pub fields: Vec<PlacePattern>,
     /// Direction to follow them in.
     pub direction: Direction,
-    /// Most relations between a node and its root; 0 lists the roots only.
+    /// Maximum number of relations between a node and its root; 0 lists the roots only.
     pub depth: u32,
     /// Types to list; empty for all. Objects of other types are followed but not listed.
     pub types: Vec<ObjectType>,
     /// What to return for each.
     pub what: What,
-    /// Most nodes to list.
+    /// Maximum number of nodes to list.
     pub limit: usize,
-    /// Budget in characters (Unicode scalar values) for all contents and texts in fields. A node that would exceed it
-    /// comes without them; later nodes that fit keep theirs. `None`: no bound.
+    /// Budget in characters (Unicode scalar values) for all contents and texts in fields. A node
+    /// that would exceed it comes without them; later nodes that fit keep theirs. `None`: no limit.
     pub budget_chars: Option<u64>,
 }
 
@@ -76,14 +78,15 @@ impl Default for Expansion {
     }
 }
 
-/// One object, or a target that is not one.
+/// An object, or a target that is not one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GraphNode {
     /// Number of relations between it and its root.
     pub depth: u32,
     /// Index of the nearest listed node that it was reached from; `None` for roots.
     pub parent: Option<usize>,
-    /// The relation by which it was reached, and the object that it stands in; `None` for roots.
+    /// The relation by which it was reached, and the object that contains that relation; `None` for
+    /// roots.
     pub via: Option<(ObjectId, Relation)>,
     /// What the target is.
     pub state: TargetState,
@@ -93,28 +96,28 @@ pub struct GraphNode {
     pub tx_id: Option<TxId>,
     /// Hash of that version's payload.
     pub content_hash: Option<Hash>,
-    /// The part of its text that the relation means; `None` for all.
+    /// The part of its text that the relation points to; `None` for all.
     pub part: Option<ContentPart>,
     /// Its metadata, see [`base::object::metadata_view`].
     pub metadata: Vec<(String, Value)>,
-    /// The content, if it was asked for; `None` also if it is null.
+    /// The content, if it was asked for; also `None` if it is null.
     pub content: Option<String>,
-    /// The requested fields that it has; a path with `[*]` gives a list.
+    /// The requested fields that exist; a path with `[*]` gives a list.
     pub fields: Vec<(String, Value)>,
     /// Characters left out because they exceeded the budget.
     pub left_out_chars: Option<u64>,
 }
 
-/// The nodes reached, nearest first; on one level in the order of the relations.
+/// The nodes reached, nearest first; within a level in the order of the relations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expanded {
-    /// Each version once, and once more for each part of it that is meant.
+    /// Each version once, and once more for each part of it that a relation points to.
     pub nodes: Vec<GraphNode>,
     /// Whether there are more nodes than `limit`.
     pub more: bool,
 }
 
-/// A node before it is known whether it is listed.
+/// A node before it is decided whether it is listed.
 struct Reached {
     depth: u32,
     parent: Option<usize>,
@@ -130,11 +133,13 @@ struct Reached {
 type Identity = (Option<ObjectId>, Option<TxId>, Option<ContentPart>, String);
 
 impl Graph<'_> {
-    /// Follows relations from the roots, level by level. A pinned reference gives its version and that version's relations,
-    /// a dynamic one the version visible at the time. Targets that are missing, forgotten or unresolved are listed.
+    /// Follows relations from the roots, level by level. A pinned reference gives its version and
+    /// that version's relations, a dynamic one the version visible at the time. Targets that are
+    /// missing, forgotten or unresolved are listed.
     ///
     /// # Errors
-    /// Those of reading. A pinned version with another payload is no error but a node with the state `Mismatch`.
+    /// Those of reading. A pinned version with another payload is no error but a node with the
+    /// state `Mismatch`.
     pub fn expand(&self, expansion: &Expansion) -> Result<Expanded> {
         let mut walk = Walk {
             graph: self,
@@ -266,7 +271,8 @@ impl Walk<'_> {
                     let version = self.graph.resolver.version(&from)?;
                     let target = resolve::object(&from, version.as_deref());
                     let reached = self.graph.reached(next, parent, &from, relation, target)?;
-                    // The relation's part belongs to the text that it leads to, not to the one that it stands in.
+                    // The relation's part belongs to the text that it leads to, not to the one that
+                    // contains it.
                     self.queue.push_back(Reached { part: None, is_pinned: false, ..reached });
                 }
             }
@@ -357,7 +363,7 @@ impl Reached {
             Some(Written::Object { pin: Some(pin), .. }) if self.version.is_none() => {
                 pin.content_hash.to_string()
             }
-            // Unresolved links are told apart by their object and their written target.
+            // Unresolved links are told apart by their object and their target as written.
             Some(Written::Link { target, .. }) if self.id.is_none() => {
                 let from = self.via.as_ref().map(|(from, _)| from.as_str()).unwrap_or_default();
                 format!("{from} {target}")

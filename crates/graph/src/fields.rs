@@ -1,4 +1,5 @@
-//! The values at paths of a version's payload, including contents and items. Must not follow relations.
+//! The values at paths of a version's payload, including contents and items. Must not follow
+//! relations.
 
 use std::collections::HashMap;
 
@@ -58,7 +59,7 @@ fn items(store: &Store, version: &Version) -> Result<Value> {
     Ok(items.map(|item| serde_json::from_str(&item).unwrap_or(Value::String(item))).collect())
 }
 
-/// Number of characters of the texts in a value.
+/// Number of characters of all texts in a value.
 pub(super) fn characters(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.chars().count() as u64,

@@ -1,8 +1,9 @@
-//! Relations between objects as a graph: what an object leads to, what leads to it, and what is reached from it.
+//! Relations between objects as a graph: what an object leads to, what leads to it, and what is
+//! reached from it.
 //!
-//! Reads the store only; the caller looks at the real filesystem. Must not write. Must not return more than was asked
-//! for: relations are metadata, and only [`Graph::expand`] reads contents. Answers have a fixed order, which depends
-//! on the store alone. Read [`Graph`] first.
+//! Reads the store only; the caller looks at the real filesystem. Must not write. Must not return
+//! more than was asked for: relations are metadata, and only [`Graph::expand`] reads contents.
+//! Answers have a fixed order, which depends on the store alone. Read [`Graph`] first.
 
 mod expand;
 mod fields;
@@ -21,8 +22,8 @@ use base::markdown;
 use base::object::{AsOf, ObjectId, Source, TxId};
 use store::{PlacedRelation, Relation, RelationIndex, RelationKind, Store, Written, slashed};
 
-/// Whether a path exists, given as filesystem ID and absolute path. Called for `.obsidian` and `.git` in the folders
-/// above a file, to find the root of its vault.
+/// Whether a path exists, given a filesystem ID and an absolute path. Called for `.obsidian` and
+/// `.git` in the folders above a file, to find the root of its vault.
 pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// What a relation's target turned out to be.
@@ -37,7 +38,7 @@ pub enum TargetState {
     Forgotten,
     /// A version whose hash differs from the pinned one.
     Mismatch,
-    /// An object that lacks the heading, block or line that is meant.
+    /// An object that lacks the heading, block or line that the relation names.
     NoPart,
     /// A link that matches no file of the store under the vault's root.
     Unresolved,
@@ -74,14 +75,14 @@ pub struct Candidate {
 pub struct LinkTarget {
     /// What the target is.
     pub state: TargetState,
-    /// The object; `None` if none is meant or found.
+    /// The object; `None` if the relation names none or none was found.
     pub id: Option<ObjectId>,
     /// Its version: the pinned one, else the visible one.
     pub tx_id: Option<TxId>,
     /// Absolute path, for files.
     pub path: Option<String>,
-    /// For an ambiguous link the other matching files, next best first; for an unresolved link the files that have
-    /// its target as an alias.
+    /// For an ambiguous link the other matching files, next best first; for an unresolved link the
+    /// files that have its target as an alias.
     pub candidates: Vec<Candidate>,
 }
 
@@ -94,23 +95,24 @@ impl LinkTarget {
 /// A relation with what it leads to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Resolved {
-    /// The object that it stands in.
+    /// The object that contains it.
     pub from: ObjectId,
     /// The version of that object.
     pub version: TxId,
     /// First transaction with the relation in this form.
     pub since: TxId,
-    /// The relation as it is written, and its place.
+    /// The relation as written, and its place.
     pub relation: Relation,
     /// Its target.
     pub target: LinkTarget,
 }
 
-/// The relations of a store as of one point in its history.
+/// The relations of a store at one point in its history.
 ///
-/// A link resolves to a file that the store held at that point, under the root of the vault of the link's own file.
-/// The root is the nearest folder above with a `.obsidian`, on the real filesystem or in the store, else with a
-/// `.git`, else the folder that a person had indexed, else the file's own folder. `markdown::VaultIndex` picks the file.
+/// A link resolves to a file that the store held at that point, under the root of the vault of the
+/// link's own file. The root is the nearest folder above with a `.obsidian`, on the real filesystem
+/// or in the store, else with a `.git`, else the folder that a person had indexed, else the file's
+/// own folder. `markdown::VaultIndex` picks the file.
 pub struct Graph<'a> {
     store: &'a Store,
     index: &'a dyn RelationIndex,
@@ -118,8 +120,8 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// Brings the index of relations up to date, then stays at one point in history; `AsOf::Latest` means the newest
-    /// transaction now.
+    /// Brings the index of relations up to date, then stays at one point in history; `AsOf::Latest`
+    /// means the transaction that is newest now.
     ///
     /// # Errors
     /// Those of [`Store::relations`].
@@ -132,7 +134,7 @@ impl<'a> Graph<'a> {
         Ok(Self { store, index, resolver: Resolver::new(store, index, at, exists) })
     }
 
-    /// The relations of an object, in the order of its fields and text, then of its items.
+    /// The relations of an object: those in its fields and text, then those in its items, in order.
     ///
     /// # Errors
     /// `NOT_FOUND` if no version is visible.
@@ -142,14 +144,15 @@ impl<'a> Graph<'a> {
         self.links_at(id, at)
     }
 
-    /// The relations that lead to an object: references by its ID, whatever version they pin, the tool calls of
-    /// chats, and links that resolve to it. Ordered by the ID of the object that they stand in.
+    /// The relations that lead to an object: references by its ID, whatever version they pin, the
+    /// tool calls of chats, and links that resolve to it. Ordered by the ID of the object that
+    /// contains them.
     ///
     /// `part`: only links to that heading or block.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold is no error: others
-    /// may refer to it.
+    /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold is
+    /// no error: others may refer to it.
     pub fn backlinks(&self, id: &ObjectId, part: Option<&ContentPart>) -> Result<Vec<Resolved>> {
         let at = self.resolver.at();
         let version = self.resolver.version(id)?;

@@ -30,7 +30,7 @@ impl ContentPart {
         (!steps.is_empty()).then_some(Self::Section(steps))
     }
 
-    /// The part that a relation means; `None` for the whole text.
+    /// The part that a relation points to; `None` for the whole text.
     pub fn of(written: &Written) -> Option<Self> {
         match written {
             Written::Object { lines, .. } if !lines.is_empty() => Some(Self::Lines(lines.clone())),
@@ -58,8 +58,8 @@ impl ContentPart {
         Some((first as u64, last as u64))
     }
 
-    /// Cuts the part out of a text; `None` if the text lacks it. Lines are split on `\n`; several runs of lines are
-    /// joined by `\n`.
+    /// Cuts the part out of a text; `None` if the text lacks it. Lines are split on `\n`; several
+    /// runs of lines are joined by `\n`.
     pub(super) fn of_text(&self, text: &str) -> Option<String> {
         let runs = match self {
             Self::Lines(runs) => runs.clone(),

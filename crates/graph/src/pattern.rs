@@ -7,8 +7,8 @@ use store::RelationPlace;
 
 /// A pattern for places: a field, or the beginning of a path in it. `[*]` stands for every element.
 ///
-/// Examples: `file_refs`, `items[*].content`, `front_matter.related`, `content`, `content#Guide`. A pattern ends at
-/// the end of the path or before `.`, `[` or `#`.
+/// Examples: `file_refs`, `items[*].content`, `front_matter.related`, `content`, `content#Guide`. A
+/// pattern ends at the end of the path or before `.`, `[` or `#`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PlacePattern(String);
 

@@ -1,5 +1,5 @@
-//! Resolves the targets of relations at one point in the store's history. Caches what it reads, so it must not
-//! outlive the question that it was made for.
+//! Resolves the targets of relations at one point in the store's history. Caches what it reads, so
+//! it must not outlive the question that it was made for.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -93,7 +93,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The version that a pin means: the one with its portable identity, else the newest with its hash.
+    /// The version that a pin names: the one with its portable identity, else the newest with its
+    /// hash.
     pub(super) fn pinned_version(&self, id: &ObjectId, pin: &Pin) -> Result<Option<Version>> {
         let content_hash = pin.content_hash.clone();
         if let Some(origin) = pin.origin.clone() {
@@ -114,8 +115,9 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The object of a call. Local servers repeat IDs such as `call_0`, so of this chat's toolcalls with the
-    /// provider's ID it is the first whose result stands at or after the message; if several do, the newest.
+    /// The object of a call. Local servers repeat IDs such as `call_0`, so of this chat's toolcalls
+    /// with the provider's ID it is the first whose result stands at or after the message; if
+    /// several do, the newest.
     fn call(&self, chat: &ObjectId, provider_id: &str, position: u64) -> Result<LinkTarget> {
         let calls = remember(&self.calls, chat, || Ok(Rc::new(self.calls_of(chat)?)))?;
         let fitting = calls
@@ -181,7 +183,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A version of an object, for its envelope, even if none is visible: a pinned version may be later.
+    /// A version of an object, for its envelope, even if none is visible: a pinned version may be
+    /// later.
     fn version_with_source(&self, id: &ObjectId) -> Result<Option<Rc<Version>>> {
         if let Some(version) = self.version(id)? {
             return Ok(Some(version));
@@ -189,7 +192,8 @@ impl<'a> Resolver<'a> {
         Ok(self.store.get(id, AsOf::Latest)?.map(Rc::new))
     }
 
-    /// The existing files under a root that share a key, and those that have an alias with that key.
+    /// The existing files under a root that share a key, and those that have an alias with that
+    /// key.
     fn vault(&self, filesystem_id: &str, root: &str, key: &str) -> Result<Rc<Vault>> {
         let place = (filesystem_id.to_owned(), root.to_owned());
         remember(&self.vaults, &(place, key.to_owned()), || {

@@ -1,7 +1,9 @@
-//! The Rust part of `transformContext`: one call with one new step, at several lengths of the session.
+//! The Rust part of `transformContext`: one call with one new step, at several lengths of the
+//! session.
 //!
-//! The steady state of an agent at work: each call brings an assistant message with a tool call, and its result. The time must not
-//! grow with the session. `memory` is the work alone; `sqlite` includes the awaited commit.
+//! The steady state of a working agent: each call brings an assistant message with a tool call, and
+//! its result. The time must not grow with the session. `memory` is the work alone; `sqlite`
+//! includes the awaited commit.
 
 use std::cell::{OnceCell, RefCell};
 use std::hint::black_box;
@@ -52,7 +54,8 @@ struct Host {
 }
 
 impl Host {
-    /// Opens a session in a new store and lets it grow to `length` messages, one step per call, as an agent would.
+    /// Opens a session in a new store and lets it grow to `length` messages, one step per call, as
+    /// an agent would.
     fn new(open: fn(&Path) -> Store, length: usize) -> Self {
         let folder = tempfile::tempdir().expect("the system has a temporary folder");
         let options = OpenSession {
@@ -104,7 +107,8 @@ fn measure(criterion: &mut Criterion, name: &str, open: fn(&Path) -> Store) {
             bencher.iter_batched(
                 || {
                     let mut host = host.borrow_mut();
-                    // Every call makes the session longer. Beyond a fifth more, another length would be measured.
+                    // Every call makes the session longer. Beyond a fifth more, another length
+                    // would be measured.
                     if host.messages > length + length / 5 {
                         *host = Host::new(open, length);
                     }

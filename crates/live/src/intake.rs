@@ -1,6 +1,7 @@
-//! What comes in: the host's list is matched with the chat, new messages join it, and tool results become toolcall objects.
+//! Incoming messages: matches the host's list with the chat, adds new messages to it, and turns
+//! tool results into toolcall objects.
 //!
-//! Must not commit. How a result is shown is decided in the crate `context`; this records it.
+//! Must not commit. The crate `context` decides how a result is shown; this records it.
 
 mod compacted;
 mod describe;
@@ -31,7 +32,7 @@ use session::{
     VOLATILE_CHANGES, match_host_list,
 };
 
-/// What is known of the messages that came in and is not in the state: it follows from them.
+/// Knowledge about the messages taken in that is not in the state: it can be derived from them.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     /// Calls of the newest assistant message that have no result yet.
@@ -44,7 +45,7 @@ pub(super) struct Intake {
 #[derive(Debug, Clone, PartialEq)]
 struct PendingCall {
     call: HostCall,
-    /// What the model wrote beside it.
+    /// What the model wrote alongside it.
     said: Arc<str>,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct Ingest<'a> {
     pub(super) journal: &'a mut Journal,
     /// The files that calls touched.
     pub(super) workspace: &'a mut Workspace,
-    /// What the messages before left.
+    /// State left by earlier messages.
     pub(super) intake: &'a mut Intake,
     /// The request of the call before.
     pub(super) request: &'a mut Request,
@@ -70,15 +71,16 @@ pub(super) struct Ingest<'a> {
     pub(super) options: &'a OpenSession,
 }
 
-/// What the host's list came to.
+/// Result of matching the host's list.
 pub(super) struct Taken {
-    /// How it stopped continuing the one before, and the index from which it differs.
+    /// How it stopped continuing the previous list, and the index from which it differs.
     pub(super) rewrite: Option<(Rewrite, usize)>,
     /// Number of messages of the chat that were known before and still are.
     pub(super) known: u64,
     /// Position of the newest message, if it is new and can carry a note.
     pub(super) newest: Option<u64>,
-    /// Whether the list is that of the call before, messages that change on every call left aside.
+    /// Whether the list equals that of the previous call, apart from messages that change on every
+    /// call.
     pub(super) repeats: bool,
 }
 
@@ -87,14 +89,15 @@ struct Ingested {
     fact: ResultFact,
     from: Option<ContentFrom>,
     call: PendingCall,
-    /// `content_hash` of the version of its toolcall, if it has one.
+    /// `content_hash` of its toolcall's version, if it has one.
     version: Option<Hash>,
-    /// How the host shows it itself, if it was told that before.
+    /// How the host shows it itself, if it was told so earlier.
     shown: Option<Treatment>,
 }
 
 impl Ingest<'_> {
-    /// Matches the host's list with the chat. Where it does not continue the window, only what stays of that is left in it.
+    /// Matches the host's list with the chat. Where it does not continue the window, only the
+    /// remaining part of the window is kept.
     pub(super) fn match_list(
         &mut self,
         list: &ListTail<'_>,
@@ -121,7 +124,7 @@ impl Ingest<'_> {
         Ok(found)
     }
 
-    /// Takes in what is new of a matched list, and known messages whose text changed.
+    /// Takes in the new messages of a matched list, and known messages whose text changed.
     pub(super) fn take(
         &mut self,
         list: &ListTail<'_>,
@@ -161,8 +164,8 @@ impl Ingest<'_> {
         self.journal.record(Event::Rewritten { how, chat_len, window: runs(window) });
     }
 
-    /// Takes in known messages whose text changed. Returns the index of the first, not counting those that change on every
-    /// call.
+    /// Takes in known messages whose text changed. Returns the index of the first, not counting
+    /// those that change on every call.
     fn take_changed_texts(
         &mut self,
         list: &ListTail<'_>,
@@ -237,10 +240,12 @@ impl Ingest<'_> {
     }
 }
 
-/// The newest message if it can carry a note: a tool result, or a user message, that the store holds and that no request had yet.
+/// The newest message if it can carry a note: a tool result, or a user message, that the store
+/// holds and that no request contained yet.
 ///
-/// `first_new`: position in the chat of the first new message. `kept_from`: index of the first message that the host sends itself;
-/// before that one a note can stand, where a turn begins with it, before the others none.
+/// `first_new`: position in the chat of the first new message. `kept_from`: index of the first
+/// message that the host sends itself. A note can stand before that one if it begins a turn, but
+/// before none of the later ones.
 fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize) -> Option<u64> {
     let (at, message) = state.newest_said()?;
     let may = match message.kind {
@@ -252,7 +257,8 @@ fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize) -> Option
     (may && can_stand && at >= first_new && !message.withheld).then_some(at)
 }
 
-/// Calls of the newest assistant message that nothing has answered yet; none once a person wrote after it.
+/// Calls of the newest assistant message that are still unanswered; none once a person wrote after
+/// it.
 fn unanswered_calls(journal: &Journal) -> Result<Vec<PendingCall>> {
     let mut answered: Vec<&str> = Vec::new();
     for (at, message) in journal.state().window().rev() {
@@ -277,7 +283,7 @@ fn unanswered_calls(journal: &Journal) -> Result<Vec<PendingCall>> {
     Ok(Vec::new())
 }
 
-/// Calls that wait for their results, with what the model wrote beside them.
+/// Calls that wait for their results, with what the model wrote alongside them.
 fn pending_calls(message: &HostMessage, calls: Vec<HostCall>) -> Vec<PendingCall> {
     let said: Arc<str> = message.said().join("\n").into();
     calls.into_iter().map(|call| PendingCall { call, said: Arc::clone(&said) }).collect()

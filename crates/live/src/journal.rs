@@ -1,9 +1,10 @@
-//! The journal of a session: its state, what waits to be stored, and storing it in one transaction that is durable when it
-//! returns.
+//! The journal of a session: its state, the changes that wait to be stored, and storing them in one
+//! transaction that is durable when it returns.
 //!
-//! The only part of this crate that writes the store. What is staged counts already: reads of the latest version of an object
-//! see it. After a failed commit the state is in doubt and must be read again with [`Journal::reload`], so a failed call never
-//! leaves half of itself. Must not look at files, nor decide what the model sees.
+//! The only part of this crate that writes the store. Staged changes count already: reads of the
+//! latest version of an object see them. After a failed commit the state is in doubt and must be
+//! read again with [`Journal::reload`], so a failed call never leaves half of itself. Must not look
+//! at files, nor decide what the model sees.
 
 pub(super) mod chat_item;
 mod documents;
@@ -41,7 +42,7 @@ use context::host::HostMessage;
 use session::{Event, Session};
 use store::{Expected, Outcome, Store};
 
-/// See the module.
+/// The journal of a session; see the module.
 #[derive(Debug)]
 pub(super) struct Journal {
     store: Store,
@@ -57,7 +58,8 @@ pub(super) struct Journal {
     looks: Looks,
     /// Objects that the store reported as forgotten by a person.
     forgotten: HashSet<ObjectId>,
-    /// Whether the state may hold what is not stored: it is read again before the next work.
+    /// Whether the state may contain changes that are not stored: it is read again before the next
+    /// work.
     is_in_doubt: bool,
 }
 
@@ -78,14 +80,15 @@ struct ChatChange {
     add: Vec<String>,
 }
 
-/// Where the stored documents stand, as this process wrote or read them last.
+/// The stored state of the documents, as this process last wrote or read them.
 #[derive(Debug, Default, Clone)]
 struct Stored {
     session: Option<TxId>,
     events: u64,
     chat: Option<TxId>,
     prompt: Option<Hash>,
-    /// How a session starts that is not stored yet: its first commit stores that too, so that one without a call leaves no trace.
+    /// The start of a session that is not stored yet: its first commit stores it too, so that a
+    /// session without a call leaves no trace.
     start: Option<Event>,
 }
 
@@ -96,7 +99,7 @@ impl Stored {
     }
 }
 
-/// What a session document says of itself: whether somebody works on it.
+/// Whether a process works on the session, as its document says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     /// A process has it open.
@@ -149,7 +152,7 @@ impl Journal {
         self.staged.events.push(event);
     }
 
-    /// A number that differs whenever messages of the window may be shown otherwise than before.
+    /// A number that changes whenever messages of the window may be shown differently.
     pub(super) fn rewrites(&self) -> u64 {
         self.rewrites
     }
@@ -180,7 +183,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Stages another text of a message of the chat; the messages behind it are written again.
+    /// Stages a changed text of a message of the chat; the messages after it are written again.
     pub(super) fn stage_changed_message(&mut self, at: u64, message: &HostMessage) -> Result<()> {
         let item = self.chat_item(at, message, None)?;
         let keep = self.staged.chat.as_ref().map_or(self.state.chat().len(), |change| change.keep);
@@ -241,8 +244,8 @@ impl Journal {
         }
     }
 
-    /// Stages a version of the system prompt and the tool definitions, unless the latest one says the same; returns its
-    /// `content_hash`. With neither given, that of the call before.
+    /// Stages a version of the system prompt and the tool definitions, unless the latest one is the
+    /// same; returns its `content_hash`. With neither given, returns that of the previous call.
     pub(super) fn stage_prompt(
         &mut self,
         system_prompt: Option<&String>,
@@ -266,7 +269,7 @@ impl Journal {
         Ok(Some(hash))
     }
 
-    /// Number of events that wait to be stored, besides the start of the session.
+    /// Number of events that wait to be stored, not counting the start of the session.
     pub(super) fn staged_events(&self) -> usize {
         self.staged.events.len().saturating_sub(usize::from(self.stored.start.is_some()))
     }
@@ -298,7 +301,7 @@ impl Journal {
         Ok(events)
     }
 
-    /// Puts the state in doubt: something may have been left half done.
+    /// Puts the state in doubt: work may have been left half done.
     pub(super) fn doubt(&mut self) {
         self.is_in_doubt = true;
     }
@@ -314,10 +317,11 @@ impl Journal {
         Ok(latest.map(|version| version.tx_id) != self.stored.session)
     }
 
-    /// Writes all that is staged, and `aside` behind the staged events, in one transaction. After an error the state is in
-    /// doubt.
+    /// Writes everything staged, and `aside` after the staged events, in one transaction. After an
+    /// error the state is in doubt.
     ///
-    /// `aside`: events about what went out already; they are kept elsewhere, so that a work that fails does not lose them.
+    /// `aside`: events about requests that already went out; they are kept elsewhere, so that
+    /// failed work does not lose them.
     pub(super) fn commit(&mut self, activity: Activity, aside: &[Event]) -> Result<()> {
         let result = self.write_staged(activity, aside);
         self.is_in_doubt |= result.is_err();

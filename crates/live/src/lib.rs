@@ -1,14 +1,17 @@
-//! A session at work: takes the host's messages and tool events, looks at files, stores, and says what goes out.
+//! A session at work: takes the host's messages and tool events, looks at files, stores them, and
+//! says what goes out.
 //!
-//! The only crate with effects between the host and the store. Decisions are made by the pure crates `session` and `context`.
-//! Must not know JavaScript or SQL, nor decide what the model sees. Read `session/call.rs` first: a call in five stages.
+//! The only crate with effects between the host and the store. Decisions are made by the pure
+//! crates `session` and `context`. Must not know JavaScript or SQL, nor decide what the model sees.
+//! Read `session/call.rs` first: a call in five stages.
 //!
 //! - `session`: opens a session and runs a call in five stages;
-//! - `intake`: matches the host's list with the chat and takes in what is new;
+//! - `intake`: matches the host's list with the chat and takes in new messages;
 //! - `workspace`: the files of a session; the only part that looks at the disk;
 //! - `request`: what went out, and laying out what goes out next;
-//! - `model_tools`: the tools as the model has them; `tools`: what they and the help around `write` and `edit` do;
-//! - `journal`: the state, what waits to be stored, and storing it; the only part that writes the store;
+//! - `model_tools`: the tools as the model sees them;
+//! - `tools`: what these tools, and the help around `write` and `edit`, do;
+//! - `journal`: the state, staged changes, and storing them; the only part that writes the store;
 //! - `recorded`: sessions and calls as the store holds them.
 
 mod call_info;
@@ -41,7 +44,7 @@ pub use self::workspace::{CheckProgress, Files, FinishedToolCall, Reconciled};
 use config::{Layout, Settings};
 use context::tokens::Counter;
 
-/// What a session is opened with.
+/// Options for opening a session.
 #[derive(Debug, Clone)]
 pub struct OpenSession {
     /// Host: `pi`, `openclaw`, ...
@@ -50,7 +53,7 @@ pub struct OpenSession {
     pub host_session: String,
     /// Working folder.
     pub cwd: PathBuf,
-    /// Host session ID of the session that this one is a fork of.
+    /// Host session ID of the session from which this one forks.
     pub parent: Option<String>,
     /// Settings.
     pub settings: Settings,
@@ -60,21 +63,23 @@ pub struct OpenSession {
     pub counter: Counter,
     /// Where the files are that the session's tools touch.
     pub files: Files,
-    /// Whether the host's tools may answer with images: then `activate` can bring one back, and it leaves with the text beside it.
+    /// Whether the host's tools may answer with images. If so, `activate` can bring an image back,
+    /// and images leave together with the text next to them.
     pub images: bool,
-    /// Whether others than the user take part: names then mean what the session itself met, and a fork of a session that is not confined
-    /// starts without what that one left. `None`: as the session, or the one that it is a fork of, was.
+    /// Whether people other than the user take part: names then mean only what the session itself
+    /// met, and a fork of a session that is not confined starts without what the parent left.
+    /// `None`: as the session, or the one from which it forks, was.
     pub confined: Option<bool>,
 }
 
 impl OpenSession {
-    /// Whether images leave with the text beside them: in `pools` they stand in the chat.
+    /// Whether images leave with the text next to them: in `pools` they stand in the chat.
     fn images_leave(&self) -> bool {
         self.images && self.settings.layout == Layout::Log
     }
 
-    /// How long one look at a file may wait. The files that a replay lays are as near as its memory: it waits for them as long as it
-    /// takes, which spares a thread for every look.
+    /// How long one look at a file may wait. A replay's own files are as near as its memory, so it
+    /// waits for them without limit, which spares a thread for every look.
     fn look_deadline(&self) -> Option<Duration> {
         (self.files != Files::Elsewhere).then(|| self.settings.look_deadline())
     }

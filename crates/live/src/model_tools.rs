@@ -1,6 +1,8 @@
-//! The tools for the model, independent of any harness: name, description, JSON schema, and what executing them does.
+//! The model's tools, independent of any harness: name, description, JSON schema, and how they
+//! execute.
 //!
-//! Must not know a host or its messages. Descriptions are paid for on every call, so each word has to earn its place.
+//! Must not know a host or its messages. Descriptions are paid for on every call, so each word has
+//! to earn its place.
 
 pub mod read;
 
@@ -62,7 +64,7 @@ impl Tool {
         }
     }
 
-    /// One line for a list of tools in the system prompt; `None` if the description says as much.
+    /// One line for a list of tools in the system prompt; `None` if the description says the same.
     pub fn prompt_snippet(self) -> Option<&'static str> {
         match self {
             Self::Read => Some("Read file contents"),
@@ -106,8 +108,8 @@ impl Tool {
     /// Executes a call.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for arguments of a wrong shape, and the errors of the tool itself. The model sees them as a failed
-    /// call.
+    /// `INVALID_ARGUMENT` for arguments of the wrong shape, and the errors of the tool itself. The
+    /// model sees them as a failed call.
     pub fn execute(
         self,
         session: &mut LiveSession,
@@ -127,7 +129,7 @@ impl Tool {
     }
 }
 
-/// What the model sees of a call.
+/// What the model sees of a call's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolAnswer {
     /// The text.
@@ -137,7 +139,7 @@ pub struct ToolAnswer {
 }
 
 impl ToolAnswer {
-    /// Tokens of it, in our count.
+    /// Its tokens, by our count.
     pub fn tokens(&self) -> u64 {
         let images = self.images.len() as u64;
         tokens::count(&self.text) + images * image_units(Counter::Bundled)
@@ -157,8 +159,9 @@ const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpi
 
 /// Tokens of our part of a request's tool definitions and system prompt.
 ///
-/// `tools`: the definitions of the call, objects with `name`, `description` and `parameters`. `prompt`: its system prompt, which may
-/// name each tool with its [`Tool::prompt_snippet`] and hold its [`Tool::prompt_guidelines`].
+/// `tools`: the definitions of the call, objects with `name`, `description` and `parameters`.
+/// `prompt`: its system prompt, which may name each tool with its [`Tool::prompt_snippet`] and hold
+/// its [`Tool::prompt_guidelines`].
 pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
     let is_there = |tool: &&Tool| tools.iter().any(|known| known["name"] == tool.name());
     let tokens = OURS.iter().filter(is_there).map(|tool| {
@@ -172,7 +175,7 @@ pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
     tokens.sum()
 }
 
-/// What a system prompt says of a tool: each text, and the line that holds it.
+/// What a system prompt says about a tool: each text, and the line that holds it.
 fn prompt_lines(tool: Tool) -> impl Iterator<Item = (&'static str, String)> {
     let snippet =
         tool.prompt_snippet().map(move |text| (text, format!("- {}: {text}\n", tool.name())));

@@ -1,6 +1,6 @@
-//! What happened in a session that a person may want to know.
+//! Events in a session that the user may want to know about.
 
-/// Something that happened during a call and that a person may want to know.
+/// An event during a call that the user may want to know about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A new epoch started.
@@ -14,11 +14,11 @@ pub enum Notice {
         /// Tokens freed.
         freed_tokens: u64,
     },
-    /// A request is longer than the model's window, although all that may leave it has left.
+    /// A request is longer than the model's window, although everything that may leave has left.
     WindowExceeded {
         /// Tokens of the request, in our count.
         tokens: u64,
-        /// Those of the window.
+        /// Tokens of the window.
         window: u64,
     },
     /// A file changed on disk after the model saw it.
@@ -41,13 +41,13 @@ pub enum Notice {
         /// Path as shown to the model now.
         path: String,
     },
-    /// A file that the model knows cannot be looked at any more; what was known of it stands.
+    /// A file that the model knows can no longer be looked at; earlier knowledge of it stands.
     FileOrphaned {
         /// Handle.
         handle: String,
         /// Path as shown to the model.
         path: String,
-        /// Why, as the system says it.
+        /// The system's reason.
         reason: String,
     },
     /// A file that was out of reach can be looked at again.
@@ -57,7 +57,7 @@ pub enum Notice {
         /// Path as shown to the model.
         path: String,
     },
-    /// The model was told of a file in a note.
+    /// The model was told about a file in a note.
     Told {
         /// The first line of the note.
         line: String,
@@ -69,12 +69,13 @@ pub enum Notice {
         /// `watch_limit`, `network_file_system`, `asked`, `refused`.
         reason: &'static str,
     },
-    /// Something about tracking failed; the looks before each call go on.
+    /// Tracking failed in some way; the checks before each call go on.
     TrackingFailed {
-        /// What, in words.
+        /// The problem, in words.
         problem: String,
     },
-    /// A file or folder does not answer: what is known of what it holds stands, and it is looked at again later.
+    /// A file or folder does not answer: earlier knowledge of what it holds stands, and it is tried
+    /// again later.
     Silent {
         /// Its path on this machine.
         place: String,
@@ -91,7 +92,7 @@ pub enum Notice {
         /// Index in the list from which it differs.
         at: u64,
     },
-    /// A message's text changes on every call; it passes through and is not stored anew.
+    /// A message's text changes on every call; it passes through and is not stored again.
     Volatile {
         /// Index in the list.
         at: u64,

@@ -1,6 +1,8 @@
-//! What the store holds of sessions: their list, their calls as they went out, and what each call was made of.
+//! Reads sessions from the store: their list, their calls as they went out, and what each call was
+//! made of.
 //!
-//! Reads the store alone: after a restart and in another store it says the same. Opens no session. Must not decide anything.
+//! Reads only the store, so it gives the same result after a restart and in another store. Opens no
+//! session. Must not decide anything.
 
 mod beside;
 mod call;
@@ -35,8 +37,8 @@ use base::object::ObjectId;
 use context::statement::{self, Statement};
 use store::{Store, Version};
 
-/// The content of a version, or an additional content by its name: as [`Store::text_of`], and of a chat segment the words of its
-/// messages.
+/// The content of a version, or an additional content by its name: as [`Store::text_of`], but for a
+/// chat segment the words of its messages.
 ///
 /// # Errors
 /// As [`Store::text_of`]; `NOT_FOUND` if the store does not hold the session of a segment.
@@ -47,7 +49,7 @@ pub fn text_of(store: &Store, version: &Version, field: Option<&str>) -> Result<
     stored_words(store, version).map(|(words, _)| Some(words.text))
 }
 
-/// The ledger of a session of a store.
+/// The ledger of a stored session.
 ///
 /// # Errors
 /// `NOT_FOUND` if there is no such session.

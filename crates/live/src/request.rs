@@ -1,6 +1,8 @@
-//! What went out: the request of the last call, how it was recorded, and what the host showed of it.
+//! Requests that went out: the request of the last call, how it was recorded, and what the host
+//! showed of it.
 //!
-//! Built anew from the stored records after a restart. Must not write the store, look at files, or decide what the model sees.
+//! Rebuilt from the stored records after a restart. Must not write the store, look at files, or
+//! decide what the model sees.
 
 mod bill;
 mod failed;
@@ -24,32 +26,35 @@ use context::tokens::Counter;
 use context::view::{self, Edit, View, record_key};
 use session::{ChatMessage, Event, Session, SlotEdit, SlotRecord};
 
-/// See the module.
+/// The last request; see the module.
 #[derive(Debug)]
 pub(super) struct Request {
     counter: Counter,
     /// The messages as they were last sent; empty after a restart.
     view: View,
-    /// The slots of the newest call record, as they were read from the store.
+    /// The slots of the newest call record, as read from the store.
     recorded: Vec<SlotRecord>,
-    /// For each slot of `recorded`, what tells its message from another at the same position of the chat.
+    /// For each slot of `recorded`, a mark that distinguishes its message from another one at the
+    /// same position of the chat.
     recorded_marks: Vec<Option<Hash>>,
-    /// Folded messages that change on every call, as they are now: nothing else holds their text.
+    /// The present text of folded messages that change on every call: nothing else holds it.
     volatile: HashMap<u64, HostMessage>,
     payloads: Payloads,
     failed: FailedCalls,
 }
 
-/// The host's list of one call: its first `skip` messages are those of the call before, the rest is here.
+/// The host's list of one call: its first `skip` messages are those of the previous call, the rest
+/// is here.
 pub(super) struct ListTail<'a> {
     pub(super) skip: usize,
     pub(super) messages: &'a [HostMessage],
-    /// Index of the first message that the host sends itself, as it is: see [`CallInfo::kept_from`](super::CallInfo::kept_from).
+    /// Index of the first message that the host sends itself, unchanged: see
+    /// [`CallInfo::kept_from`](super::CallInfo::kept_from).
     pub(super) kept_from: usize,
 }
 
 impl ListTail<'_> {
-    /// The message at an index of the list, where it is not one of those skipped.
+    /// The message at an index of the list, unless it is one of those skipped.
     pub(super) fn get(&self, index: usize) -> Option<&HostMessage> {
         index.checked_sub(self.skip).and_then(|index| self.messages.get(index))
     }
@@ -69,7 +74,8 @@ impl Request {
         }
     }
 
-    /// Starts from what the events of a session recorded. What waits to be stored about requests that went out stays.
+    /// Starts from the recorded events of a session. Records of sent requests that wait to be
+    /// stored stay.
     pub(super) fn restart(&mut self, state: &Session, events: &[Event]) {
         self.view = View::default();
         self.volatile.clear();
@@ -84,28 +90,28 @@ impl Request {
         &self.view
     }
 
-    /// Events about requests that went out, to be stored with the next commit.
+    /// Events about sent requests, to be stored with the next commit.
     pub(super) fn waiting_events(&self) -> Vec<Event> {
         self.payloads.events()
     }
 
-    /// Whether something waits to be stored about requests that went out.
+    /// Whether events about sent requests wait to be stored.
     pub(super) fn waits(&self) -> bool {
         self.failed.any() || self.payloads.any_wait()
     }
 
-    /// The waiting events were stored.
+    /// Call after the waiting events were stored.
     pub(super) fn waiting_events_stored(&mut self) {
         self.payloads.clear_waiting();
     }
 
-    /// Everything that waited was stored, and what was staged.
+    /// Call after everything that waited, and everything staged, was stored.
     pub(super) fn committed(&mut self) {
         self.payloads.clear_waiting();
         self.failed.clear_staged();
     }
 
-    /// A host message that did not cross, since it is as at the call before.
+    /// A host message that did not cross because it is the same as at the previous call.
     pub(super) fn kept_message(&self, journal: &Journal, index: usize) -> Result<HostMessage> {
         let at = journal.state().chat().window()[index];
         if journal.state().chat().get(at).is_some_and(ChatMessage::is_volatile) {
@@ -120,8 +126,9 @@ impl Request {
         journal.message(at)
     }
 
-    /// The message at an index of the window: as it crossed, else as it is kept. Of one that was forgotten after it was
-    /// stored the stored rest counts, which is what its record renders again.
+    /// The message at an index of the window: as it crossed, else as it is kept. For one that was
+    /// forgotten after it was stored, the stored remainder counts, because its record renders that
+    /// again.
     pub(super) fn message_at<'a>(
         &self,
         journal: &Journal,
@@ -143,21 +150,22 @@ impl Request {
         self.volatile.insert(at, message.clone());
     }
 
-    /// Applies the edits that lead to the next request; returns them as they are recorded.
+    /// Applies the edits that lead to the next request; returns them in their recorded form.
     ///
-    /// `of_host`: number of messages of the host's list.
+    /// `of_host`: number of messages in the host's list.
     pub(super) fn apply(&mut self, edits: &[Edit], of_host: usize) -> Vec<SlotEdit> {
         let recorded = self.recorded_edits(edits);
         self.view.apply(edits, of_host);
         recorded
     }
 
-    /// Names the call that the request was made for.
+    /// Records the call for which the request was made.
     pub(super) fn sent(&mut self, call: u64) {
         self.view.set_call(call);
     }
 
-    /// The edits against what was recorded last: after a restart the view begins anew, the records do not.
+    /// The edits relative to the newest record: after a restart the view begins anew, the records
+    /// do not.
     fn recorded_edits(&mut self, edits: &[Edit]) -> Vec<SlotEdit> {
         if self.view.slots().is_empty() {
             let before = std::mem::take(&mut self.recorded);
@@ -176,9 +184,9 @@ impl Request {
         )
     }
 
-    /// How many slots at the front of the first request since a restart are those of the request before; `None` for later
-    /// requests. The edits do not say: records name messages of the chat by position, and another branch may have put others
-    /// there.
+    /// How many leading slots of the first request after a restart are those of the previous
+    /// request; `None` for later requests. The edits do not tell: records name messages of the chat
+    /// by position, and another branch may have put others there.
     pub(super) fn resumed_slots(&self, state: &Session, edits: &[Edit]) -> Option<u64> {
         let slots = edits.iter().flat_map(|edit| &edit.insert).map(|slot| &slot.record);
         let before = self.recorded.iter().zip(&self.recorded_marks);
@@ -188,8 +196,9 @@ impl Request {
         self.view.slots().is_empty().then(|| same.count() as u64)
     }
 
-    /// The contents with which messages were last sent, where they were not the host's, by position: for a session that was
-    /// restarted after files were moved. Rendered anew, they would name those files by what they are now.
+    /// The contents with which messages were last sent, where they were not the host's, by
+    /// position. For a session that restarts after files were moved: rendered anew, the contents
+    /// would name those files by their new paths.
     fn recorded_contents(&self, state: &Session) -> HashMap<u64, String> {
         if !self.view.slots().is_empty() || !state.has_moved_files() {
             return HashMap::new();
@@ -206,7 +215,7 @@ impl Request {
         contents.collect()
     }
 
-    /// The records of the slots that were last sent, with their tokens where they are known.
+    /// The records of the slots that were last sent, with their tokens if known.
     pub(super) fn last_sent(&self) -> impl Iterator<Item = (&SlotRecord, Option<u64>)> {
         let is_restarted = self.view.slots().is_empty();
         let recorded = self.recorded.iter().filter(move |_| is_restarted);
@@ -215,8 +224,8 @@ impl Request {
     }
 }
 
-/// What tells the message of a slot from another at the same position of the chat: its hash, or where it is shown with other
-/// content its identity.
+/// A mark that distinguishes the message of a slot from another one at the same position of the
+/// chat: its hash or, if it is shown with other content, its identity.
 fn mark(state: &Session, slot: &SlotRecord) -> Option<Hash> {
     let SlotRecord::Chat { chat, content, .. } = slot else { return None };
     let message = state.chat().get(*chat)?;

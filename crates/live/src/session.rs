@@ -1,4 +1,5 @@
-//! A session that is open: what the host calls, and the work that every such call shares. The parts do the rest.
+//! An open session: the methods that the host calls, and the work that all such calls share. The
+//! submodules do the rest.
 
 mod call;
 mod compaction;
@@ -42,7 +43,7 @@ use session::{Effect, Event, LineRange, Reported, Session};
 use source::TrackerOptions;
 use store::Store;
 
-/// What runs beside a session until it is closed, and is told then how long it may take.
+/// Work that runs beside a session until it is closed, and is then told how long it may take.
 #[derive(Default)]
 struct AtClose(Option<Box<dyn FnOnce(Duration) + Send>>);
 
@@ -61,11 +62,11 @@ pub struct LiveSession {
     request: Request,
     intake: Intake,
     chances: Box<dyn Chances>,
-    /// What happened between calls; it is reported with the next one.
+    /// Notices of what happened between calls; reported with the next one.
     waiting: Vec<Notice>,
-    /// Places that did not answer, as they were told last.
+    /// Places that did not answer when last reported.
     silent: Vec<PathBuf>,
-    /// Compactions of the host that were cancelled.
+    /// Compactions that the host was told not to make.
     cancelled: Cancelled,
     /// Called when the session is closed.
     at_close: AtClose,
@@ -74,12 +75,13 @@ pub struct LiveSession {
 impl LiveSession {
     /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
     ///
-    /// One host session ID can occur with another harness or in another folder: that is another session. A session that
-    /// another process has open may be opened too: the one of the two that finds it changed continues as a session of its own,
-    /// `{id}+2` (the next number that is free), with all that was before. Later the one that wrote last is resumed.
+    /// One host session ID can occur with another harness or in another folder: that is another
+    /// session. A session that another process has open may be opened too: the one of the two that
+    /// finds it changed continues as a session of its own, `{id}+2` (the next free number), with
+    /// the whole history. Later the one that wrote last is resumed.
     ///
     /// # Errors
-    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
+    /// `FORGOTTEN` if the session is forgotten; errors of the store.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let options = Arc::new(options);
         let _bounded = looks::bounded(options.look_deadline());
@@ -110,12 +112,14 @@ impl LiveSession {
         Ok(live)
     }
 
-    /// Has this called when the session is closed, with the time that it may take; it is dropped with a session that is not closed.
+    /// Calls `work` when the session is closed, with the time that it may take. It is dropped if
+    /// the session is never closed.
     pub fn at_close(&mut self, work: impl FnOnce(Duration) + Send + 'static) {
         self.at_close = AtClose(Some(Box::new(work)));
     }
 
-    /// Decides the next calls by these chances instead of the hazards of the settings. A replay that knows what comes uses it.
+    /// Decides the next calls by these chances instead of the hazards from the settings. For a
+    /// replay that knows the future.
     pub fn foresee(&mut self, chances: Box<dyn Chances>) {
         self.chances = chances;
     }
@@ -140,17 +144,19 @@ impl LiveSession {
         self.journal.store()
     }
 
-    /// What a person should know of the mappings of a sandbox.
+    /// Warnings about a sandbox's mappings, for the user.
     pub fn oddities(&self) -> Vec<String> {
         self.workspace.disk().oddities()
     }
 
-    /// Gives up the state in memory, which a panic may have left half made: it is read again from the store.
+    /// Discards the state in memory, which a panic may have left half made; it is read again from
+    /// the store.
     pub fn distrust(&mut self) {
         self.journal.doubt();
     }
 
-    /// Takes the effects of a finished tool call: files read, edited, written, found. They are stored when it returns.
+    /// Takes in the effects of a finished tool call: files read, edited, written, found. They are
+    /// stored when it returns.
     pub fn record_tool_call(&mut self, finished: &FinishedToolCall) -> Result<()> {
         if !finished.may_touch_files() {
             return Ok(());
@@ -161,12 +167,12 @@ impl LiveSession {
         })
     }
 
-    /// Takes a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the
-    /// agent sees. What became of it is stored when it returns; the model is told at its next call. Returns whether a known
-    /// file was moved.
+    /// Takes in a move that a watcher saw, of a file or of a folder with files that the session
+    /// knows, by the paths that the agent sees. The effects are stored when it returns; the model
+    /// is told at its next call. Returns whether a known file was moved.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
         self.durably(|live| {
             let is_moved = live.workspace.file_moved(&mut live.journal, from, to)?;
@@ -175,29 +181,32 @@ impl LiveSession {
         })
     }
 
-    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the content in `log`, a line in
-    /// `pools`, where the content stands in its own place.
+    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the
+    /// content in `log`, a line in `pools`, where the content stands in its own place.
     ///
-    /// `call`: ID of the tool call; empty for a person's command. Then in `log` the newest message of the next call carries the content
-    /// as a note, which stays until the epoch ends, but not what is pinned and stands already.
+    /// `call`: ID of the tool call; empty for a user's command. In that case, in `log`, the newest
+    /// message of the next call carries the content as a note, which stays until the epoch ends;
+    /// pinned content that already stands is not repeated.
     ///
     /// # Errors
-    /// Those of names; `FORGOTTEN` if a person had the object forgotten; `NO_ROOM` if it would pass the high-water mark, or
-    /// pinned content half the window; `INVALID_ARGUMENT` for lines or a pattern that cannot be read.
+    /// Errors of names; `FORGOTTEN` if the object is forgotten; `NO_ROOM` if it would exceed the
+    /// high-water mark, or pinned content would exceed half the window; `INVALID_ARGUMENT` for
+    /// unreadable lines or patterns.
     pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         self.durably(|live| {
             let answer = live.tools().activate(call, wanted, pin);
-            // A refusal may have looked at a file first.
+            // A refusal may have recorded what a look at the file found.
             live.commit_staged()?;
             answer
         })
     }
 
-    /// The images of the output that a call of this ID just activated, in order, each as the JSON of its block; none if it asked for
-    /// some of its lines, if the host's tools cannot show images, and in `pools`, where they stand in the chat.
+    /// The images of the output that the call with this ID just activated, in order, each as the
+    /// JSON of its block. None if the call asked for some of its lines, if the host's tools cannot
+    /// show images, and in `pools`, where images stand in the chat.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub fn activated_images(&self, call: &str) -> Result<Vec<String>> {
         let activated = self.state().effects(call).filter_map(|effect| match effect {
             Effect::Activated(object, version, ranges) => Some((object, version, ranges)),
@@ -214,19 +223,20 @@ impl LiveSession {
         self.journal.images(object, version)
     }
 
-    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in the place of content, and
-    /// the file does not hold that line. `None` for everything else.
+    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in
+    /// place of content, and the file does not hold that line. `None` for everything else.
     pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let _bounded = self.bounded();
         let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);
         Guard { journal, disk, request }.refuse_write(tool, args)
     }
 
-    /// What to add to the error of an `edit` that failed, for the model; `None` where nothing helps: nothing changed and each
-    /// text stands once, the file is not text, or is excluded, forgotten or unknown and not there.
+    /// What to add to the error of a failed `edit`, for the model. `None` if nothing helps: nothing
+    /// changed and each text occurs once, or the file is not text, excluded, forgotten, or unknown
+    /// and missing.
     ///
-    /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one `oldText`. What the model is told
-    /// by it is stored when it returns.
+    /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one
+    /// `oldText`. What this tells the model is stored when it returns.
     pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
         let _bounded = self.bounded();
         let Some(path) = self.tools().file_of_edit(args)? else { return Ok(None) };
@@ -238,17 +248,17 @@ impl LiveSession {
         })
     }
 
-    /// Notes that a call went out with the host's own messages; what is stored next says so.
+    /// Records that a call went out with the host's own messages; the next commit stores it.
     pub fn record_failed_call(&mut self, reason: &str) {
         self.request.record_failed_call(reason);
     }
 
-    /// Takes a request as the host is about to send it, as JSON: the changes that give it one more cache breakpoint. With
-    /// them made it is recorded with the newest call.
+    /// Takes a request as the host is about to send it, as JSON, and returns the changes that give
+    /// it one more cache breakpoint. The changed request is recorded with the newest call.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if `request_json` is no JSON; whatever the store reports, where the messages are not ours. The
-    /// host's own request should then go out.
+    /// `INVALID_ARGUMENT` if `request_json` is no JSON; errors of the store, if the messages are
+    /// not ours. The host's own request should then go out.
     pub fn prepare_payload(&mut self, request_json: &str) -> Result<Vec<Patch>> {
         let mut request: Value = serde_json::from_str(request_json)
             .map_err(|error| Error::argument("payload", error.to_string()))?;
@@ -264,8 +274,9 @@ impl LiveSession {
         Ok(patches)
     }
 
-    /// Takes what a provider said that a request used; it is stored with what is stored next. A report of nothing, and one
-    /// that is known by its ID, is not taken. Without a call it is of the newest; call 0 is none of ours.
+    /// Takes in a provider's usage report for a request; it is stored with the next commit. An
+    /// empty report, or one whose ID is known, is ignored. A report without a call belongs to the
+    /// newest one; call 0 is none of ours.
     pub fn record_usage(&mut self, reported: Reported) -> Result<()> {
         self.reload_if_in_doubt()?;
         let call = reported.call.unwrap_or_else(|| self.journal.state().calls());
@@ -278,13 +289,13 @@ impl LiveSession {
         Ok(())
     }
 
-    /// The ledger as of now, with what waits to be stored.
+    /// The ledger as of now, including what waits to be stored.
     pub fn statement(&mut self) -> Result<Statement> {
         self.reload_if_in_doubt()?;
         Ok(statement::statement(&self.journal.events()?))
     }
 
-    /// Where this process opens the file that `read` reads.
+    /// The path at which this process opens the file that `read` reads.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
@@ -293,13 +304,14 @@ impl LiveSession {
         self.workspace.disk().path_opened(given)
     }
 
-    /// Checks every known file within reach: those that changed get a version, those that are gone one without content, those
-    /// that were moved continue as what they are now. `progress` is called from several threads.
+    /// Checks every known file within reach: changed files get a version, missing ones a version
+    /// without content, and moved ones continue at their new place. `progress` is called from
+    /// several threads.
     ///
     /// A resumed session does this by itself before its first call.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub fn reconcile(&mut self, progress: &(dyn Fn(CheckProgress) + Sync)) -> Result<Reconciled> {
         self.reload_if_in_doubt()?;
         let result = self.attempt(|live| live.check_files(progress));
@@ -309,10 +321,10 @@ impl LiveSession {
         result
     }
 
-    /// As [`Self::reconcile`], where that is yet to be done; `None` where it is not.
+    /// As [`Self::reconcile`] if the check is still due; otherwise `None`.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub fn reconcile_due(
         &mut self,
         progress: &(dyn Fn(CheckProgress) + Sync),
@@ -321,32 +333,34 @@ impl LiveSession {
         if self.workspace.is_check_due() { self.reconcile(progress).map(Some) } else { Ok(None) }
     }
 
-    /// Whether the check of the files is yet to be made.
+    /// Whether the check of the files is still due.
     pub fn is_reconcile_due(&self) -> bool {
         self.workspace.is_check_due()
     }
 
-    /// Tracks the files whose text the model saw and will see, until the session is closed or dropped.
+    /// Tracks the files whose text the model has seen or will see, until the session is closed or
+    /// dropped.
     ///
     /// # Errors
-    /// `FILE` if the system gives no thread.
+    /// `FILE` if the system provides no thread.
     pub fn track(&mut self, options: TrackerOptions) -> Result<()> {
         let _bounded = self.bounded();
         self.workspace.track(&self.journal, options)
     }
 
-    /// Waits until everything that happened to tracked files before is in the store; returns whether that took no longer than
-    /// `timeout`.
+    /// Waits until all earlier changes of tracked files are in the store; returns whether that took
+    /// no longer than `timeout`.
     pub fn settle(&self, timeout: Duration) -> bool {
         self.workspace.wait_until_tracked(timeout)
     }
 
-    /// Stores what is not stored yet and marks the session paused. A session that another process wrote to since, and of
-    /// which nothing waits here, is left to it; of one in which nothing happened nothing is stored.
+    /// Stores what is not stored yet and marks the session paused. If another process has written
+    /// to the session since and nothing waits here, the session is left to that process. A session
+    /// in which nothing happened is not stored.
     pub fn close(&mut self) -> Result<()> {
         self.workspace.untrack();
         self.reload_if_in_doubt()?;
-        // What a check of the files found is found again by the next one.
+        // The next check finds again what this one found, so that needs no commit.
         let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
         let is_left = || Ok::<_, Error>(!self.journal.is_stored() || self.journal.has_moved_on()?);
         if staged || self.request.waits() || !is_left()? {
@@ -355,7 +369,7 @@ impl LiveSession {
                 live.commit(Activity::Paused)
             })?;
         }
-        // Who waits for the session to close gives up after the deadline.
+        // The caller waits only until the deadline.
         if let Some(work) = self.at_close.0.take() {
             work(self.deadline() / 2);
         }

@@ -1,8 +1,9 @@
-//! What the context tools and the help around `write` and `edit` do to a session: `activate`, `deactivate`, `pin`, `unpin`,
-//! the refusal of a write, the help for a failed edit, and the names by which objects are called.
+//! What the context tools and the help around `write` and `edit` do to a session: `activate`,
+//! `deactivate`, `pin`, `unpin`, the refusal of a write, the help for a failed edit, and the names
+//! by which objects are called.
 //!
-//! Must not commit: what a tool did is recorded in the journal. Texts for the model that are not content are in
-//! `context::forms`.
+//! Must not commit: results are recorded in the journal. Texts for the model that are not content
+//! are in `context::forms`.
 
 mod activation;
 mod confined;
@@ -22,13 +23,13 @@ use super::journal::Journal;
 use super::request::Request;
 use super::workspace::Workspace;
 
-/// What the tools work on.
+/// The parts of a session on which the tools work.
 pub(super) struct Tools<'a> {
     /// State and versions.
     pub(super) journal: &'a mut Journal,
-    /// The files that a name or a path leads to.
+    /// The files to which a name or a path leads.
     pub(super) workspace: &'a mut Workspace,
-    /// What stands in the window.
+    /// The messages that stand in the window.
     pub(super) request: &'a Request,
     /// Settings and counter.
     pub(super) options: &'a OpenSession,

@@ -1,7 +1,7 @@
-//! The files of a session: where they are, and what became of them since the model saw them.
+//! The files of a session: where they are, and what happened to them since the model saw them.
 //!
-//! The only part of this crate that looks at files. It records what it finds in the journal, and never commits. Must not decide
-//! what the model sees.
+//! The only part of this crate that looks at files. Records its findings in the journal, and never
+//! commits. Must not decide what the model sees.
 
 mod check;
 mod disk;
@@ -40,7 +40,7 @@ use super::journal::Journal;
 use base::error::Result;
 use base::object::Timestamp;
 
-/// See the module.
+/// The files of a session; see the module.
 #[derive(Debug)]
 pub(super) struct Workspace {
     options: Arc<OpenSession>,
@@ -51,11 +51,11 @@ pub(super) struct Workspace {
     tracked: Option<Tracked>,
     /// Files that may have changed and were not checked yet.
     pending: Pending,
-    /// Files that calls met whose results are yet to come.
+    /// Files that calls met, until the results of the calls come in.
     met: Met,
 }
 
-/// When files were last looked at. After a pause, when the session was last written.
+/// When files were last looked at; after a pause, when the session was last written.
 #[derive(Debug)]
 struct Looked {
     /// Files that stand, see [`Workspace::stands`].
@@ -74,8 +74,8 @@ impl Workspace {
     /// The workspace of the session with this key.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an exclusion glob or a mount mapping that cannot be used; what reading a sandbox's mounts
-    /// reports.
+    /// `INVALID_ARGUMENT` for an unusable exclusion glob or mount mapping; errors of reading a
+    /// sandbox's mounts.
     pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
         Ok(Self {
             disk: Disk::open(Arc::clone(&options), key)?,
@@ -93,18 +93,18 @@ impl Workspace {
         &self.disk
     }
 
-    /// To be called after a commit: hands the tracker the files that the model saw since the last one.
+    /// Call after a commit: hands the tracker the files that the model saw since the last one.
     pub(super) fn committed(&mut self, journal: &Journal) {
         self.reconcile.staged_is_stored();
         self.track_seen_files(journal);
     }
 
-    /// To be called when a request has gone out.
+    /// Call after a request has gone out.
     pub(super) fn sent(&mut self) {
         self.met.clear();
     }
 
-    /// To be called after the journal was read again from the store, which gives up what was staged.
+    /// Call after the journal was read again from the store, which discards everything staged.
     pub(super) fn reloaded(&mut self) {
         self.reconcile.staged_is_lost();
     }

@@ -1,4 +1,5 @@
-//! What memory costs at a prompt: choosing resident pages among 1,000, and reading and rendering the folders as a whole.
+//! What memory costs at a prompt: choosing resident pages among 1,000, then reading and rendering
+//! whole folders.
 
 use std::hint::black_box;
 use std::path::Path;

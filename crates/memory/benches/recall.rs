@@ -1,5 +1,6 @@
-//! A question to 30 past sessions of a few thousand characters each: to a store that has them as objects, and to memory that has them as
-//! topic files; beside one FTS5 table on rusqlite, with FTS5's own snippets, in the same run.
+//! Searches 30 past sessions of a few thousand characters each, once as objects in a store and once
+//! as topic files in memory, beside one FTS5 table on rusqlite with FTS5's own snippets, in the
+//! same run.
 
 #![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
 

@@ -1,5 +1,5 @@
-//! The text of memory in the system prompt: what memory is and how to keep it, then the pages of each scope, in the order of their
-//! files. The same pages give the same bytes. Must not choose pages.
+//! Memory's text in the system prompt: what memory is and how to keep it, then each scope's pages
+//! in file order. The same pages give the same bytes. Must not choose pages.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,16 +10,16 @@ use super::page::{Page, words};
 use super::scope::{Folders, Scope, shown_path};
 use base::object::quote;
 
-/// What stands behind a stale page. `words`: what became of the files that it cites.
+/// The mark behind a stale page. `words`: what became of the files that it cites.
 pub fn stale_mark(words: &str) -> String {
     format!(" ({words})")
 }
 
-/// The line with which the text begins: by it, it is found in a system prompt.
+/// The first line of the text, by which it is found in a system prompt.
 pub const FIRST_LINE: &str =
     "Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):";
 
-/// A page as it stands in the block.
+/// A page in the block.
 #[derive(Debug, Clone, Copy)]
 pub struct ShownPages<'a> {
     /// The page.
@@ -28,12 +28,13 @@ pub struct ShownPages<'a> {
     pub fidelity: Fidelity,
     /// Its lines at that fidelity.
     pub text: &'a str,
-    /// What became of the files that it cites, if it is stale.
+    /// What became of its cited files, if it is stale.
     pub stale: Option<&'static str>,
 }
 
-/// What memory is and how to keep it. `home`: the user's home folder, which is abbreviated to `~`. `is_empty`: whether there is none
-/// yet: then it says what it takes to begin one, in fewer words.
+/// What memory is and how to keep it. `home`: the user's home folder, abbreviated to `~`.
+/// `is_empty`: whether there is no memory yet; the text then says, in fewer words, how to begin
+/// one.
 pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> String {
     let mut text = format!("{FIRST_LINE}\n");
     let file = if is_empty { Scope::Global.index_file() } else { "" };
@@ -79,7 +80,7 @@ pub fn title(scope: Scope) -> String {
 
 /// The pages of the block, in the order of scopes, files and lines; empty if there are none.
 ///
-/// `more`: for each scope how many entries of its index do not stand there.
+/// `more`: for each scope, how many entries of its index are not shown.
 pub fn pages(shown: &[ShownPages<'_>], more: &[(Scope, usize)]) -> String {
     let mut text = String::new();
     for scope in Scope::ALL {
@@ -112,8 +113,8 @@ pub fn pages(shown: &[ShownPages<'_>], more: &[(Scope, usize)]) -> String {
     text
 }
 
-/// The line above an entry: its headings, but for a title such as `Memory`. Sections of topic files, which say where they stand, share
-/// one. Empty where nothing is above it.
+/// The line above an entry: its headings, without a title such as `Memory`. Sections of topic files
+/// share one, since they name their place themselves. Empty if no heading is above it.
 fn heading_of(page: &Page) -> String {
     if !page.is_entry() {
         return "### Topics".to_owned();
@@ -127,7 +128,8 @@ fn heading_of(page: &Page) -> String {
     }
 }
 
-/// The first lines of each index as they are, but for what could be taken for ours, up to so many lines and bytes.
+/// The first lines of each index as they are, with text that could pass for ours defused, up to the
+/// given numbers of lines and bytes.
 pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> String {
     let mut text = String::new();
     for scope in Scope::ALL {

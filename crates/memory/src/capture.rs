@@ -1,5 +1,6 @@
-//! What a model is asked at a compaction and at the end of a session, if its user named one for it, and what of its answer may be
-//! proposed. Pure: the host makes the call. Must not stage anything, and nothing that is proposed is written before a person accepts it.
+//! The question put to a model at a compaction and at a session's end, if the user named a model
+//! for it, and which parts of its answer may be proposed. Pure: the host makes the call. Must not
+//! stage anything; a proposal is written only after a person accepts it.
 
 use std::fmt::Write;
 
@@ -15,15 +16,15 @@ use super::scope::Scope;
 use base::object::quote;
 use redact::redact_text;
 
-/// Characters of a conversation that are sent, of one message of it, and of the entries that stand.
+/// Most characters sent of a conversation, of one of its messages, and of the existing entries.
 const MAX_SAID_CHARS: usize = 40_000;
 const MAX_MESSAGE_CHARS: usize = 3_000;
 const MAX_KNOWN_CHARS: usize = 8_000;
 
-/// A conversation with less than this says nothing that lasts.
+/// A shorter conversation says nothing that lasts.
 const MIN_SAID_CHARS: usize = 200;
 
-/// Most proposals of one answer, and characters of one.
+/// Most proposals of one answer, and most characters of one.
 const MAX_PROPOSALS: usize = 5;
 const MAX_PROPOSAL_CHARS: usize = 300;
 
@@ -36,9 +37,11 @@ Answer with a JSON array and nothing else: at most 5 objects, the most useful fi
 {\"scope\": \"project\" | \"local\" | \"global\", \"text\": \"one line, of the form `Subject: what is so` where that fits\"}
 `project`: the team reads it in the repository. `local`: about this person in this project. `global`: about this person everywhere.";
 
-/// The text for the model; `None` where too little was said. What looks like a secret is left out.
+/// The text for the model; `None` if too little was said. Text that looks like a secret is left
+/// out.
 ///
-/// `messages`: as a host has them, oldest first; of a long conversation the end counts. `known`: entries that stand.
+/// `messages`: as the host has them, oldest first; of a long conversation only the end counts.
+/// `known`: existing entries.
 pub(super) fn prompt(messages: &[Value], known: &[Page]) -> Option<String> {
     let mut said: Vec<String> = Vec::new();
     let mut room = MAX_SAID_CHARS;
@@ -71,9 +74,9 @@ pub(super) fn prompt(messages: &[Value], known: &[Page]) -> Option<String> {
     Some(redact_text(&text).text.unwrap_or(text))
 }
 
-/// What of an answer may be proposed: short entries without secrets that say something new.
+/// The proposals in an answer: short entries without secrets that say something new.
 ///
-/// `scopes`: those that may be written. `known`: entries that stand, or wait.
+/// `scopes`: those that may be written. `known`: entries that exist or wait.
 pub(super) fn proposals(answer: &str, scopes: &[Scope], known: &[Page]) -> Vec<(Scope, Draft)> {
     let mut known = known.to_vec();
     let mut found = Vec::new();
@@ -114,7 +117,8 @@ fn read(answer: &str) -> Vec<Proposal> {
     values.into_iter().filter_map(|value| serde_json::from_value(value).ok()).collect()
 }
 
-/// What a person or the model said in a message, with the names of tools that were called; `None` for everything else.
+/// The text of a person's or the model's message, with the names of called tools; `None` for
+/// everything else.
 fn text_of(message: &Value) -> Option<String> {
     let role = message.get("role")?.as_str()?;
     let who = match role {

@@ -1,5 +1,6 @@
-//! What is found about a text before it becomes memory, or that stands in it already: secrets, entries that double or contradict each
-//! other, sizes, damage. Pure. Must not decide what follows from a finding, but for a secret, which is never kept.
+//! Checks text before it becomes memory, or text that is memory already: secrets, duplicate or
+//! contradictory entries, sizes, damage. Pure. Must not decide what follows from a finding, except
+//! that a secret is never kept.
 
 mod compare;
 mod files;
@@ -14,7 +15,7 @@ use super::scope::Scope;
 use base::error::{Error, Result};
 use redact::redact_text;
 
-/// Longest entry that an index should have, in characters: what is longer belongs into a topic file.
+/// Longest entry that an index should have, in characters; longer text belongs in a topic file.
 const LONG_ENTRY_CHARS: usize = 500;
 
 /// Refuses a text that looks like it holds a secret.
@@ -28,7 +29,7 @@ pub fn refuse_secret(text: &str) -> Result<()> {
     }
 }
 
-/// The rule by which `after` looks like it holds a secret that `before` did not hold.
+/// The rule by which `after` seems to hold a secret that `before` did not hold.
 pub fn new_secret(before: &str, after: &str) -> Option<&'static str> {
     let after = redact_text(after).counts;
     if after.is_empty() {
@@ -40,9 +41,10 @@ pub fn new_secret(before: &str, after: &str) -> Option<&'static str> {
     })
 }
 
-/// What is found about a new entry of an index.
+/// Checks a new index entry.
 ///
-/// `standing`: the entries of that index. `beside`: those of other scopes, which only warn. `limits`: what is injected of a file.
+/// `standing`: the entries of that index. `beside`: those of other scopes, which only warn.
+/// `limits`: how much of a file is injected.
 pub fn check_entry(
     text: &str,
     scope: Scope,
@@ -75,22 +77,22 @@ pub fn check_entry(
     found
 }
 
-/// Most findings about one entry beside others.
+/// Most findings from comparing one entry with others.
 const MOST_LIKE: usize = 3;
 
-/// The page that a text makes as an entry of its own.
+/// The page that a text would be as a single entry.
 pub(crate) fn page_of(text: &str, scope: Scope) -> Option<Page> {
     let entry = format!("- {}", text.trim().replace('\n', "\n  "));
     parse(scope, scope.index_file(), &entry).into_iter().next()
 }
 
-/// The place of an entry that says the same, word for word.
+/// The position of an entry that says the same, word for word.
 pub(crate) fn position_of(page: &Page, pages: &[Page]) -> Option<usize> {
     let page = Compared::new(page);
     pages.iter().rposition(|other| page.is_same(&Compared::new(other)))
 }
 
-/// What is found about an entry beside another one of its index.
+/// Compares an entry with another one of its index.
 fn against(page: &Compared<'_>, other: &Page) -> Option<MemoryFinding> {
     let other = Compared::new(other);
     let (code, how) = if page.is_same(&other) {

@@ -1,5 +1,6 @@
-//! Which files a page cites, as its Markdown says it: links, paths in code, paths in sentences, with the lines behind them. What looks
-//! like a path and is none does no harm: only a file that exists is pinned. Must not look at files.
+//! Finds the files that a page cites in its Markdown: links, paths in code, paths in sentences,
+//! with their line numbers. A false match is harmless, because only files that exist are pinned.
+//! Must not look at files.
 
 use std::sync::LazyLock;
 
@@ -7,10 +8,10 @@ use regex::Regex;
 
 use base::markdown::{Link, LinkKind};
 
-/// Files that one page cites at most.
+/// Most files that one page cites.
 const MAX_CITES: usize = 32;
 
-/// Files without an ending that people cite by name.
+/// Files without an extension that people cite by name.
 const PLAIN_NAMES: [&str; 14] = [
     "brewfile",
     "build",
@@ -28,18 +29,20 @@ const PLAIN_NAMES: [&str; 14] = [
     "workspace",
 ];
 
-/// A file that a page leads to or cites.
+/// A file that a page links to or cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cite {
     /// Its path as written, with `/`, without anchors and lines.
     pub path: String,
-    /// The first and the last line that are meant, from 1; `None`: all of it.
+    /// The first and last line cited, from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
-    /// Whether it is the target of a link: another memory file, or relative to the file with the link.
+    /// Whether it is the target of a link: another memory file, or a path relative to the linking
+    /// file.
     pub is_link: bool,
 }
 
-/// The files that an entry leads to or cites, each once: those of links first, then those in code, then those in sentences.
+/// The files that an entry links to or cites, each once: first those in links, then those in code,
+/// then those in sentences.
 pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
     static CODE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"`([^`\s]+)`").expect("a valid pattern"));
@@ -75,7 +78,7 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
 struct Found(Vec<Cite>);
 
 impl Found {
-    /// Adds what is not there yet. Lines of a file say more than the file.
+    /// Adds a citation that is new. One with lines says more than the file alone.
     fn add(&mut self, cite: Cite) {
         let is_same_path = |known: &&mut Cite| known.path == cite.path;
         let is_known = self.0.iter().any(|known| {
@@ -93,12 +96,12 @@ impl Found {
     }
 }
 
-/// The file that a link leads to; `None` for an address of another kind.
+/// The file that a link leads to; `None` for other kinds of address.
 fn linked(link: &Link) -> Option<Cite> {
     static NAME_AND_LINES: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^[\w.-]+\.\w+:\d+(?:[-–]\d+)?$").expect("a valid pattern"));
     let target = match (link.kind, link.target.strip_prefix("file://")) {
-        // To a reader of addresses `a.rs:12` has the scheme `a.rs`.
+        // A URL parser takes `a.rs:12` for an address with the scheme `a.rs`.
         (LinkKind::External, None) if !NAME_AND_LINES.is_match(&link.target) => return None,
         (LinkKind::External, Some(path)) => path,
         _ => &link.target,
@@ -109,15 +112,15 @@ fn linked(link: &Link) -> Option<Cite> {
     (!cite.path.is_empty()).then_some(cite)
 }
 
-/// A path without what stands behind it, and the lines that this names: `a.rs:12`, `a.rs:12-40`, `a.rs:12:5`, `a.rs#L12-L40`,
-/// `a.rs::name`.
+/// Splits a path from the lines named behind it: `a.rs:12`, `a.rs:12-40`, `a.rs:12:5`,
+/// `a.rs#L12-L40`, `a.rs::name`.
 fn parted(text: &str) -> Cite {
     let text = text.replace('\\', "/");
     let cite = |path: &str, lines| Cite { path: path.to_owned(), lines, is_link: false };
     if let Some((path, anchor)) = text.split_once('#') {
         return cite(path, anchor.strip_prefix('L').and_then(lines_of));
     }
-    // A drive is no path with something behind it.
+    // A drive letter's colon does not separate lines from the path.
     let from = if text.as_bytes().get(1) == Some(&b':') { 2 } else { 0 };
     match text[from..].find(':') {
         Some(at) => {
@@ -153,7 +156,8 @@ fn is_path_in_code(path: &str) -> bool {
         && (path.contains('/') || names_file(path) || is_loud())
 }
 
-/// Whether the last part of a path is like a file's name: `a.rs`, `a.tar.gz`, `.env.local`, `Makefile`. A version (`1.5`) is not.
+/// Whether the last part of a path looks like a file name: `a.rs`, `a.tar.gz`, `.env.local`,
+/// `Makefile`. A version (`1.5`) does not.
 pub(super) fn names_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     if PLAIN_NAMES.contains(&name.to_lowercase().as_str()) {

@@ -1,5 +1,5 @@
-//! The memory of conversations with others: each has a folder of its own, which says whose it is, and the user finds them there by name.
-//! Must not read what they remember.
+//! The memory of conversations with others. Each has its own folder that names the conversation, so
+//! the user can find it by name. Must not read what they remember.
 
 use files::looks;
 use std::fs;
@@ -13,11 +13,11 @@ use super::scope::Scope;
 use base::error::{Error, Result};
 use files::private;
 
-/// The file of a conversation's folder that says its name.
+/// The file in a conversation's folder that holds its name.
 const NAME_FILE: &str = "conversation";
-/// Bytes of a name that are read.
+/// Most bytes read of a name.
 const MAX_NAME: u64 = 1_024;
-/// Conversations that are listed.
+/// Most conversations listed.
 const MAX_CONVERSATIONS: usize = 1_000;
 
 /// A conversation that has memory.
@@ -25,7 +25,7 @@ const MAX_CONVERSATIONS: usize = 1_000;
 pub struct Conversation {
     /// Name of its folder: 16 hexadecimal digits.
     pub id: String,
-    /// The name by which the host knows it; empty if its folder does not say it.
+    /// The host's name for it; empty if its folder does not say.
     pub name: String,
     /// Its folder.
     #[serde(skip)]
@@ -33,7 +33,8 @@ pub struct Conversation {
 }
 
 impl Memory {
-    /// Makes the folder of the conversation whose memory this is, for its user alone, with its name in it. Does nothing for other memory.
+    /// Makes this conversation's folder, accessible to its user alone, with its name in it. Does
+    /// nothing for other memory.
     ///
     /// # Errors
     /// `FILE`, `NOT_PRIVATE`.
@@ -47,14 +48,14 @@ impl Memory {
         let failed = |source| Error::File { act: "create", path: folder.to_owned(), source };
         private::create_folder(folder).map_err(failed)?;
         private::check_folder(folder)?;
-        // It is there already where somebody was first.
+        // It exists already if another process was faster.
         if let Ok(mut file) = private::create_new(&folder.join(NAME_FILE)) {
             file.write_all(name.as_bytes()).map_err(failed)?;
         }
         Ok(())
     }
 
-    /// The conversations that have memory, by name. None but the user's own memory lists them.
+    /// The conversations that have memory, by name. Only the user's own memory lists them.
     pub fn conversations(&self) -> Vec<Conversation> {
         let Some(folder) = self.folders.conversations() else { return Vec::new() };
         let entries = looks::entries(&folder, MAX_CONVERSATIONS).unwrap_or_default();
@@ -70,10 +71,10 @@ impl Memory {
         found
     }
 
-    /// The conversation of a name: the whole, its end after a `:`, or the ID.
+    /// Finds a conversation by its whole name, the end of its name after a `:`, or its ID.
     ///
     /// # Errors
-    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with those that it may mean.
+    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates.
     pub fn conversation(&self, name: &str) -> Result<Conversation> {
         let mut found = self.conversations();
         let is_exact = |one: &Conversation| one.name == name || one.id == name;

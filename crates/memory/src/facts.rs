@@ -1,9 +1,10 @@
-//! `page-facts.jsonl`: what the Markdown of a page cannot hold, one line per page, in the order of their IDs. It is in git: two versions
-//! of a line make one, marks of a merge are passed over, and what a later version of the program wrote stays.
+//! `page-facts.jsonl`: facts that a page's Markdown cannot hold, one line per page, ordered by ID.
+//! The file is in git: two versions of a line are merged, merge markers are skipped, and anything
+//! that a later version of the program wrote stays.
 //!
-//! In the user's own folder is `page-facts.local.jsonl`: what is of one person alone, and lines that differ because this person only looked.
-//! For a file that changes, or comes into being, without anybody having written memory would stand in the way of the next `git pull`.
-//! Must not look at pages, nor at cited files.
+//! The user's own folder has `page-facts.local.jsonl` for facts that concern one person alone and
+//! for lines that differ only because this person looked. If reading memory changed or created a
+//! file in git, that file would block the next `git pull`. Must not look at pages or cited files.
 
 mod book;
 
@@ -23,7 +24,7 @@ use super::sidecar::BadLine;
 use base::object::{Hash, Timestamp};
 pub use settings::FACTS_FILE;
 
-/// Name of the file in the user's own folder.
+/// Name of the facts file in the user's own folder.
 pub const LOCAL_FACTS_FILE: &str = "page-facts.local.jsonl";
 
 /// Digits of the hash of a page's text.
@@ -32,27 +33,27 @@ const TEXT_CHARS: usize = 12;
 /// What is known of a page besides its Markdown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
-    /// The page.
+    /// The page's ID.
     pub id: PageId,
-    /// Path in the scope's folder; empty in a line that only adds to one of `page-facts.jsonl`.
+    /// Path in the scope's folder; empty in a line that only adds to a line of `page-facts.jsonl`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
     /// Texts of the headings above it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<String>,
-    /// Its first words, by which it is found again after an edit.
+    /// Its first words, which identify it after an edit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
-    /// Hash of its text: another one is an edit.
+    /// Hash of its text; a different hash means an edit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// The day on which it was written, edited or confirmed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub confirmed: String,
-    /// What it cites, as it was on that day.
+    /// Its citations, as of that day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cites: Vec<CitationPin>,
-    /// On how many days it was read or recalled.
+    /// Number of days on which it was read or recalled.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uses: u64,
     /// The last of them.
@@ -61,10 +62,10 @@ pub struct Fact {
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
-    /// The day on which it was no longer found.
+    /// The day on which it was first missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub gone: String,
-    /// What a later version of the program added.
+    /// Fields that a later version of the program added.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
     /// Its scope.
@@ -73,7 +74,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// What is to be remembered of a page that is first met.
+    /// The facts of a new page.
     pub(super) fn new(page: &Page, confirmed: String) -> Self {
         let mut fact = Self::bare(page.id.clone(), page.place.scope);
         fact.describe(page);
@@ -103,7 +104,7 @@ impl Fact {
         Scope::Project
     }
 
-    /// Takes over where a page stands and what it says. Returns whether its text is another one.
+    /// Takes over a page's place and text. Returns whether the text changed.
     fn describe(&mut self, page: &Page) -> bool {
         let known = KnownPage::of(page);
         (self.file, self.headings) = (known.file, known.headings);
@@ -116,13 +117,13 @@ impl Fact {
         is_edited
     }
 
-    /// Days since it was confirmed or used last; `None` if that is not known.
+    /// Days since it was last confirmed or used; `None` if unknown.
     pub(super) fn quiet_days(&self, now: Timestamp) -> Option<u32> {
         let last = self.confirmed.as_str().max(&self.used);
         u32::try_from(days_between(last, &day(now))?.max(0)).ok()
     }
 
-    /// The page as identity knows it.
+    /// The page in the form that identity uses.
     pub(super) fn known(&self) -> KnownPage {
         KnownPage {
             id: self.id.clone(),
@@ -133,7 +134,8 @@ impl Fact {
         }
     }
 
-    /// Joins two lines on one page: the one that was confirmed later says what the page is and cites, and of the same day both do.
+    /// Merges two lines about one page: the later confirmation decides what the page is and cites;
+    /// on the same day, both count.
     fn join(self, other: Self) -> Self {
         let (mut newer, mut older) =
             if other.confirmed > self.confirmed { (other, self) } else { (self, other) };
@@ -144,7 +146,7 @@ impl Fact {
         }
         newer.uses = newer.uses.max(older.uses);
         newer.used = newer.used.max(older.used);
-        // What one side still has is not gone.
+        // A page that one side still has is not gone.
         newer.gone = newer.gone.min(older.gone);
         if newer.file.is_empty() {
             (newer.file, newer.headings) = (older.file, older.headings);
@@ -159,9 +161,9 @@ impl Fact {
         newer
     }
 
-    /// Adds what is of this person alone to the line of `page-facts.jsonl`.
+    /// Adds this person's own facts to the line of `page-facts.jsonl`.
     fn add_own(&mut self, own: Self) {
-        // Pins of another day than the line's are of an entry that was edited since.
+        // If the line has another day, the pins belong to an entry that was edited since.
         if own.confirmed == self.confirmed {
             self.cites.extend(own.cites);
         }
@@ -169,13 +171,13 @@ impl Fact {
         self.used = self.used.clone().max(own.used);
     }
 
-    /// The part that others may have.
+    /// The part that may be shared with others.
     fn shared(&self) -> Self {
         let cites = self.cites.iter().filter(|pin| !pin.is_private).cloned().collect();
         Self { cites, uses: 0, used: String::new(), ..self.clone() }
     }
 
-    /// The part that is of this person alone; `None` if there is none.
+    /// The part that is private to this person; `None` if there is none.
     fn own(&self) -> Option<Self> {
         let cites: Vec<CitationPin> =
             self.cites.iter().filter(|pin| pin.is_private).cloned().collect();
@@ -192,30 +194,31 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The text of a file with some facts.
+/// The file text for some facts.
 fn text_of(facts: impl IntoIterator<Item = Fact>) -> String {
     let lines = facts.into_iter().filter_map(|fact| serde_json::to_string(&fact).ok());
     lines.map(|line| line + "\n").collect()
 }
 
-/// Hash of a text as entries are compared: the marker of a list and the spaces between words do not count.
+/// Hash of a text as entries are compared: list markers and spacing do not count.
 pub(super) fn text_hash(text: &str) -> String {
     let words: Vec<String> = without_marker(text).split_whitespace().map(str::to_owned).collect();
     Hash::of(words.join(" ")).as_str()[..TEXT_CHARS].to_owned()
 }
 
-/// The day of a time in UTC, such as `2026-11-23`.
+/// The UTC day of a time, such as `2026-11-23`.
 pub(super) fn day(time: Timestamp) -> String {
     time.to_string().chars().take(10).collect()
 }
 
-/// Whole days from one day to another; `None` if one of them is none.
+/// Whole days from one day to another; `None` if either is not a day.
 pub(super) fn days_between(from: &str, to: &str) -> Option<i64> {
     let day = |text: &str| Some(Timestamp::parse(text)?.0.div_euclid(86_400_000));
     Some(day(to)? - day(from)?)
 }
 
-/// Joins the lines of a file by page. Of what cannot be read, marks of a merge go; the rest is returned, to be set aside.
+/// Merges a file's lines by page. Merge markers are dropped; other unreadable lines are returned,
+/// to be set aside.
 fn joined(
     entries: Vec<(Fact, String)>,
     bad: Vec<BadLine>,

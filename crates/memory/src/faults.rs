@@ -1,5 +1,5 @@
-//! The six memory faults: finds them in what happens to memory while a session is open. Pure: what happens comes in, faults come out.
-//! Must not read files, nor write traces.
+//! The six memory faults, found in the memory events of an open session. Pure: events come in,
+//! faults come out. Must not read files or write traces.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -10,24 +10,25 @@ use super::fidelity::Fidelity;
 use super::page::PageId;
 use base::object::Hash;
 
-/// Calls that are remembered, to find those that come again.
+/// Calls that are remembered, to recognise repeated ones.
 const MAX_CALLS: usize = 1_000;
 
-/// What memory did badly.
+/// A failure of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryFault {
     /// Content that was resident is read or recalled again after eviction.
     Refetch,
-    /// The same tool with the same arguments on unchanged sources, while the result is stored.
+    /// The same tool ran with the same arguments on unchanged sources while its result was stored.
     DuplicateTool,
     /// The first request after a compaction lacks pages that were resident.
     PostCompactionBootstrap,
-    /// A staged write that was neither committed nor refused with a reason when the session ended, or that a crash lost.
+    /// A staged write was neither committed nor refused with a reason by the end of the session, or
+    /// a crash lost it.
     FlushMiss,
-    /// A failed recall that was reported as no match.
+    /// A failed recall was reported as no match.
     SilentRecall,
-    /// A pinned page below its least fidelity.
+    /// A pinned page is below its least fidelity.
     PinnedInvariant,
 }
 
@@ -66,7 +67,7 @@ impl fmt::Display for MemoryFault {
 pub struct Resident {
     /// The page.
     pub id: PageId,
-    /// How much of it.
+    /// At which fidelity.
     pub fidelity: Fidelity,
     /// Why, in a few words: `pinned`, `value 0.8`.
     pub why: String,
@@ -75,9 +76,9 @@ pub struct Resident {
 /// A memory fault that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFaultKind {
-    /// Which.
+    /// Which fault.
     pub fault: MemoryFault,
-    /// The pages that it concerns.
+    /// The pages concerned.
     pub pages: Vec<PageId>,
     /// What happened, in words.
     pub words: String,
@@ -90,13 +91,13 @@ pub struct ObservedCall<'a> {
     pub tool: &'a str,
     /// Its arguments as JSON.
     pub args: &'a str,
-    /// SHA-256 over what its sources are now, by name and content.
+    /// SHA-256 over the current state of its sources, by name and content.
     pub sources: &'a Hash,
     /// Whether the store holds the result.
     pub is_stored: bool,
 }
 
-/// What is known of a session, to find its memory faults.
+/// What is known about a session, to find its memory faults.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// The pages of the last request.
@@ -105,7 +106,7 @@ pub struct Watch {
     highest: BTreeMap<PageId, Fidelity>,
     /// Pages that were resident when the host compacted, until the next request.
     compacted: Option<BTreeSet<PageId>>,
-    /// Pinned pages that are below their least fidelity, which count once until that is over.
+    /// Pinned pages below their least fidelity; each counts once until it recovers.
     below: BTreeSet<PageId>,
     /// By tool and arguments: sources, and whether the result is stored.
     calls: HashMap<Hash, (Hash, bool)>,
@@ -121,8 +122,9 @@ impl Watch {
         &self.counts
     }
 
-    /// A request goes out. `resident`: its pages. `below_least`: pinned pages that are missing in it, or below their least fidelity.
-    /// `exists`: whether a page still exists; one that a person deleted is not missed.
+    /// A request goes out. `resident`: its pages. `below_least`: pinned pages that it lacks, or
+    /// that are below their least fidelity. `exists`: whether a page still exists; a page that a
+    /// person deleted is not missed.
     pub fn prompted(
         &mut self,
         resident: &[Resident],
@@ -164,7 +166,7 @@ impl Watch {
         self.compacted = Some(self.resident.keys().cloned().collect());
     }
 
-    /// The model got content of pages again: it read their file, or recalled them.
+    /// The model got content of pages again, by reading their file or recalling them.
     pub fn fetched(&mut self, pages: &[PageId], how: &str) -> Vec<MemoryFaultKind> {
         let now = |id: &PageId| self.resident.get(id).copied();
         let is_evicted =
@@ -173,7 +175,8 @@ impl Watch {
         if evicted.is_empty() {
             return Vec::new();
         }
-        // What the model has now is its own again: only the next eviction makes it a fault once more.
+        // The model now has this content by its own call: only another eviction makes it a fault
+        // again.
         for id in &evicted {
             self.highest.remove(id);
         }
@@ -218,8 +221,8 @@ impl Watch {
         self.count(vec![fault(MemoryFault::SilentRecall, Vec::new(), words)])
     }
 
-    /// Operations of the journal that were acknowledged and are neither committed nor refused nor held with a reason, at the end of the
-    /// session; or that are in no readable line of it any more. Each counts once.
+    /// Acknowledged journal operations that, at the end of the session, are neither committed nor
+    /// refused nor held with a reason, or that no readable line holds any more. Each counts once.
     pub fn missed(&mut self, operations: &[String], how: &str) -> Vec<MemoryFaultKind> {
         let new: Vec<&String> =
             operations.iter().filter(|id| self.missed.insert((*id).clone())).collect();

@@ -1,5 +1,5 @@
-//! The four fidelities of a page, each derived from its Markdown alone: the same text always gives the same lines, in which no tag ends the
-//! section that they stand in. Must not choose one.
+//! The four fidelities of a page, each derived from its Markdown alone: the same text always gives
+//! the same lines, and no tag in them can end the enclosing section. Must not choose a fidelity.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use super::parse::without_marker;
 use base::object::quote;
 use context::tokens;
 
-/// Characters of what a compressed page says, up to the end of a sentence where one ends in time.
+/// Characters of a compressed page, up to the end of a sentence if one ends in time.
 const COMPRESSED_CHARS: usize = 160;
-/// Words of its value that a structured page says.
+/// Words of a structured page's value.
 const STRUCTURED_WORDS: usize = 8;
-/// Words by which a page without a key is named.
+/// Words that name a page without a key.
 const POINTER_WORDS: usize = 5;
 
-/// How much of a page stands in the system prompt.
+/// How much of a page is in the system prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fidelity {
-    /// What it is about, and where it stands.
+    /// Its subject, and where to find it.
     Pointer,
     /// Its key, its kind and the first words of its value.
     Structured,
@@ -30,10 +30,10 @@ pub enum Fidelity {
 }
 
 impl Fidelity {
-    /// All fidelities, from the least.
+    /// All fidelities, lowest first.
     pub const ALL: [Self; 4] = [Self::Pointer, Self::Structured, Self::Compressed, Self::Full];
 
-    /// The name that people see.
+    /// The name shown to people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pointer => "pointer",
@@ -49,11 +49,12 @@ impl Fidelity {
 pub struct Form {
     /// Its lines.
     pub text: String,
-    /// Its tokens, the line break behind it counted.
+    /// Its tokens, including the line break behind it.
     pub tokens: u32,
 }
 
-/// A page at every fidelity. None has more tokens than the next higher one: where an abbreviation would be longer, it is the same.
+/// A page at every fidelity. None has more tokens than the next higher one: where an abbreviation
+/// would be longer, the two are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forms([Form; 4]);
 
@@ -145,7 +146,7 @@ fn position(page: &Page) -> String {
     format!("{}:{}", quote::name(&page.place.file), page.place.line)
 }
 
-/// What a page says, on one line and without the marker of its list.
+/// A page's text, on one line and without its list marker.
 fn said(page: &Page) -> String {
     without_marker(&page.text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

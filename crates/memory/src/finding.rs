@@ -1,4 +1,5 @@
-//! What is found wrong, or worth saying, about memory: a value with a code and words. Must not decide what follows from it.
+//! Something wrong or notable in memory: a value with a code and words. Must not decide what
+//! follows from it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,15 +8,15 @@ use serde::{Serialize, Serializer};
 
 use base::object::quote;
 
-/// What kind of thing was found. The names are stable.
+/// Kinds of findings. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FindingCode {
     /// Text that looks like a secret.
     Secret,
-    /// The same entry stands already.
+    /// The same entry exists already.
     Duplicate,
-    /// An entry stands that says nearly the same.
+    /// An existing entry says nearly the same.
     NearDuplicate,
     /// An entry with the same key says something else.
     Contradiction,
@@ -23,13 +24,13 @@ pub enum FindingCode {
     Empty,
     /// An entry is longer than a line of an index should be.
     LongEntry,
-    /// An entry is longer than what is ever injected of a file.
+    /// An entry is larger than the limit on what is injected of a file.
     EntryTooLarge,
-    /// A file is larger than what is injected of it.
+    /// A file is larger than the limit on what is injected of it.
     AboveCaps,
-    /// A file is larger than what is read.
+    /// A file is larger than the limit on what is read.
     TooLarge,
-    /// A file holds the marks of a merge that nobody finished.
+    /// A file holds conflict markers of an unfinished merge.
     ConflictMarkers,
     /// A file's front matter cannot be read.
     FrontMatter,
@@ -45,15 +46,16 @@ pub enum FindingCode {
     BadLine,
     /// A `config.json` has a wrong value or an unknown key.
     BadConfig,
-    /// Text would not stand as an entry of its own: a code block or a comment before it has no end.
+    /// Text would not be a separate entry, because a code block or comment before it is never
+    /// closed.
     UnclosedBlock,
-    /// Another topic file of this name is there already.
+    /// Another topic file of this name exists already.
     FileExists,
-    /// The file was changed by others again and again while it was written.
+    /// Others kept changing the file while it was written.
     KeepsChanging,
     /// Another process held the folder's lock for too long.
     Busy,
-    /// A text was set aside because others stood against it.
+    /// A text was set aside because others conflicted with it.
     SetAside,
 }
 
@@ -87,15 +89,15 @@ impl FindingCode {
     }
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryFinding {
     /// Its kind.
     pub code: FindingCode,
-    /// What is wrong, in a whole sentence without a period, in one line. Never holds a secret.
+    /// The problem as a full sentence without a period, on one line. Never holds a secret.
     pub words: String,
-    /// The file that it is about.
+    /// The file concerned.
     #[serde(serialize_with = "as_text")]
     pub file: Option<PathBuf>,
     /// The line of that file, from 1.
@@ -103,12 +105,12 @@ pub struct MemoryFinding {
 }
 
 impl MemoryFinding {
-    /// A finding about no file in particular.
+    /// A finding without a file.
     pub fn new(code: FindingCode, words: impl Into<String>) -> Self {
         Self { code, words: quote::line(&words.into()).into_owned(), file: None, line: None }
     }
 
-    /// The same finding about a file, and a line of it.
+    /// The same finding for a file, and a line of it.
     #[must_use]
     pub fn at(self, file: impl Into<PathBuf>, line: Option<usize>) -> Self {
         Self { file: Some(file.into()), line, ..self }
@@ -116,7 +118,7 @@ impl MemoryFinding {
 }
 
 impl fmt::Display for MemoryFinding {
-    /// `path:line: words`, with as much of the place as there is.
+    /// `path:line: words`, with the parts of the place that are known.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => write!(formatter, "{}:{line}: ", quote::path(file))?,
@@ -127,7 +129,7 @@ impl fmt::Display for MemoryFinding {
     }
 }
 
-/// A path may be no UTF-8.
+/// A path may not be UTF-8.
 #[expect(clippy::ref_option, reason = "the form that serde asks for")]
 fn as_text<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)

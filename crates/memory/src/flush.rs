@@ -1,12 +1,15 @@
-//! Writes what waits in a journal into the memory files: checked, in one step per file, and so that an end at any moment neither loses
-//! nor doubles an entry. Must not decide which folders there are, nor render what a model sees.
+//! Writes waiting journal operations into the memory files: checked, in one step per file, and so
+//! that a crash at any moment neither loses nor duplicates an entry. Must not decide which folders
+//! there are, or render what a model sees.
 //!
-//! A file is written like this: the new text stands ready on the disk (`prepared`), the journal records what is about to happen, the
-//! two files change places, and what stood there is compared with what the text was made from. If somebody saved the file in
-//! between, they change back and all is done anew. Whoever finds a journal whose last step has no end knows by the prepared file
-//! how far it came: it is gone or holds the old text when the new one is in its place. So where the new text is given up, the
-//! prepared file goes only once the journal says so. Where others saved the file meanwhile, what stands in it decides: an entry is
-//! done if it is there, and written again if not.
+//! To write a file, a flush puts the new text on disk (`prepared`), records in the journal what is
+//! about to happen, swaps the two files, and compares the old text with the text that the new one
+//! was made from. If somebody saved the file in between, it swaps them back and starts over. After
+//! a crash, the journal's last step has no end, and the prepared file shows how far it got: if the
+//! prepared file is gone or holds the old text, the new text is in place. Therefore, when the new
+//! text is given up, the prepared file is removed only after the journal says so. If others saved
+//! the file meanwhile, its content decides: an entry that it holds is done, a missing one is
+//! written again.
 
 mod insert;
 mod plan;
@@ -28,75 +31,76 @@ use base::object::Hash;
 use files::private::Placed;
 use source::FileState;
 
-/// How often a file is written anew because others changed it meanwhile.
+/// How often a file is rewritten because others changed it meanwhile.
 const MAX_ROUNDS: u32 = 20;
 
-/// What a flush did.
+/// The result of a flush.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlushReport {
-    /// What stands in its file now.
+    /// Operations that are now in their file.
     pub committed: Vec<FlushOutcome>,
-    /// What is not written, and why.
+    /// Operations that are not written, and why.
     pub refused: Vec<FlushOutcome>,
-    /// What could not be written now, and why; the next flush tries again.
+    /// Operations that could not be written now, and why; the next flush tries again.
     pub held: Vec<FlushOutcome>,
-    /// What waits for a person's word.
+    /// Proposals that wait for a person's decision.
     pub proposed: Vec<Operation>,
-    /// Whether this flush ended one that was interrupted.
+    /// Whether this flush completed an interrupted one.
     pub resumed: bool,
-    /// Flush misses: operations that were acknowledged and are in no readable line of the journal any more.
+    /// Flush misses: acknowledged operations that no readable line of the journal holds any more.
     pub lost: Vec<OperationId>,
-    /// What else was found: unreadable lines, texts that were set aside.
+    /// Other findings: unreadable lines, texts that were set aside.
     pub findings: Vec<MemoryFinding>,
 }
 
-/// What became of an operation.
+/// The outcome of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FlushOutcome {
     /// The operation, with its status.
     #[serde(flatten)]
     pub operation: Operation,
-    /// The line of its file on which it stands, from 1.
+    /// Its line in its file, from 1.
     pub line: Option<usize>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub findings: Vec<MemoryFinding>,
 }
 
-/// A moment of a flush at which it may be interrupted; for tests that do so.
+/// A moment at which a flush may be interrupted; for tests that do so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushStep {
     /// The lock is taken, and nothing is done yet.
     Locked,
-    /// The new text stands beside the file.
+    /// The new text is beside the file.
     Prepared,
     /// The journal says what is about to happen.
     Begun,
     /// The new text is in its place.
     Placed,
-    /// What stood there is gone, or stands there again and the new text is given up.
+    /// The old file is gone, or it is back in place and the new text is given up.
     Removed,
     /// The journal says that it is done.
     Committed,
     /// All files are written.
     Written,
-    /// What an interrupted flush began is ended or given up, and the journal does not say so yet.
+    /// An interrupted flush was completed or given up, and the journal does not say so yet.
     Resumed,
     /// The journal says so.
     Ended,
 }
 
-/// Writes what waits in a folder's journal. Makes nothing where there is no journal.
+/// Writes the waiting operations of a folder's journal. Creates nothing if there is no journal.
 ///
-/// `scope`: of the folder; what is for `MEMORY.local.md` has the scope `Local`.
+/// `scope`: of the folder; operations for `MEMORY.local.md` have the scope `Local`.
 ///
 /// # Errors
-/// `MEMORY_BUSY`; `FILE` if the journal cannot be read or written; `OUTSIDE_PROJECT`. What waits goes on waiting.
+/// `MEMORY_BUSY`; `FILE` if the journal cannot be read or written; `OUTSIDE_PROJECT`. Operations
+/// that wait keep waiting.
 pub fn flush(folder: &MemoryFolder, scope: Scope, options: &FlushOptions) -> Result<FlushReport> {
     flush_watched(folder, scope, options, &mut |_| ())
 }
 
-/// As [`flush`]; `on_step` is called at every step.
+/// Like [`flush`]; `on_step` is called at every step.
 ///
 /// # Errors
 /// As [`flush`].
@@ -149,7 +153,7 @@ pub fn flush_watched(
     Ok(report)
 }
 
-/// The scope of what is written into a file of a folder with this scope.
+/// The scope of text written into a file of a folder with this scope.
 fn scope_of(file: &str, scope: Scope) -> Scope {
     if file == LOCAL_INDEX_FILE { Scope::Local } else { scope }
 }
@@ -187,7 +191,7 @@ impl Writing<'_> {
         self.hold_all(&finding, report)
     }
 
-    /// Puts the new text into its place; returns whether it stands there, and nothing was lost.
+    /// Puts the new text in place; returns whether it is there and nothing was lost.
     fn place(
         &self,
         target: &Place,
@@ -215,7 +219,7 @@ impl Writing<'_> {
             after: Hash::of(plan.text.as_bytes()),
         };
         journal::record_begin(self.folder, self.lock, begun.clone())?;
-        // Where two files cannot change places, this is all that keeps a save from being lost.
+        // Where two files cannot be swapped, this check alone keeps a save from being lost.
         let stands = standing::known_hash(&target.folder, &target.name).ok().flatten();
         let is_as_read = stands == standing.hash;
         on_step(FlushStep::Begun);
@@ -270,7 +274,7 @@ impl Writing<'_> {
     }
 }
 
-/// A step that was begun: the new text of one file.
+/// A begun step: the new text of one file.
 struct Step<'a> {
     begun: &'a Begun,
     scope: Scope,
@@ -284,7 +288,8 @@ impl Step<'_> {
         &self.begun.prepared
     }
 
-    /// Ends a flush that was interrupted after it began to write a file. Returns whether the new text stands.
+    /// Completes a flush that was interrupted after it began to write a file. Returns whether the
+    /// new text is in place.
     fn resume(
         &self,
         folder: &MemoryFolder,
@@ -302,8 +307,9 @@ impl Step<'_> {
         Ok((is_done, finding))
     }
 
-    /// Looks at what stood in the place of the new text. If it is what the text was made from, it is removed. If somebody saved the
-    /// file in between, it goes back, and the new text stands in the prepared file again. Returns whether the new text stands.
+    /// Checks the old text that the swap moved out. If it is what the new text was made from, it is
+    /// removed. If somebody saved the file in between, their text goes back, and the new text is in
+    /// the prepared file again. Returns whether the new text is in place.
     fn finish(&self, placed: Placed) -> Result<(bool, Option<MemoryFinding>)> {
         let (prepared, after) = (self.prepared(), &self.begun.after);
         let Place { folder, name } = &self.target;
@@ -318,7 +324,7 @@ impl Step<'_> {
             return Ok((true, None));
         }
         if standing::known_hash(folder, name)?.as_ref() != Some(after) {
-            // The file was saved twice, before and after: the later one stands.
+            // The file was saved twice, before and after the swap: the later save stays.
             let stands = self.stands()?;
             return Ok((stands, Some(standing::set_aside(folder, prepared, name)?)));
         }
@@ -330,7 +336,7 @@ impl Step<'_> {
         Ok((false, Some(standing::set_aside(folder, prepared, name)?)))
     }
 
-    /// Whether the new text stands, or another one that has all of its entries.
+    /// Whether the file holds the new text, or another text with all of its entries.
     fn stands(&self) -> Result<bool> {
         match self.target.state(sidecar::MAX_FILE_BYTES) {
             FileState::Text { text, source_hash } => {
@@ -338,13 +344,14 @@ impl Step<'_> {
                 let is_there = || plan::stand_in(&text, *scope, &begun.file, operations);
                 Ok(source_hash == begun.after || is_there())
             }
-            // Gone, or something else now: what a person did with it is not undone, where that can be told.
+            // It is gone or different now: a person's change is not undone, as far as that can be
+            // told.
             _ => Ok(standing::known_hash(&self.target.folder, &self.target.name)?.is_none()),
         }
     }
 
-    /// Records that what was begun is done or given up. A new text that was given up goes only then: who finds it gone takes it for
-    /// placed.
+    /// Records that the begun step is done or given up. A new text that was given up is removed
+    /// only afterwards: if it were missing earlier, the next flush would take it for placed.
     fn end(&self, folder: &MemoryFolder, lock: &FolderLock, is_done: bool) -> Result<()> {
         let ids = if is_done { self.begun.ids.clone() } else { Vec::new() };
         journal::record_end(folder, lock, ids)?;

@@ -1,5 +1,5 @@
-//! Checks of a host's own `write` and `edit` calls on memory files: a secret keeps the call from running, anything else that is found
-//! is told with its result. Must not run a call, nor write a file.
+//! Checks a host's own `write` and `edit` calls on memory files: a secret blocks the call, any
+//! other finding is reported with its result. Must not run a call or write a file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +13,10 @@ use base::object::quote;
 use config::{MEMORY_CONFIG_FILE, MemorySettings};
 use source::{FileState, canonical_path, read_file, resolve_path};
 
-/// Largest file that is looked at.
+/// Largest file that is checked.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// What the model hears that writes into memory of a project that its user did not say that they trust.
+/// What the model hears when it writes into the memory of a project that its user has not trusted.
 const NOT_TRUSTED: &str = "Nothing was written: the user has not said that they trust this project's memory, so no session reads it. \
      They can say so by `palimpsest trust`; global memory can be written.";
 
@@ -30,9 +30,10 @@ struct Target<'a> {
     given: &'a str,
 }
 
-/// Why a call must not run: it would put a secret into a memory file, or write into memory that does not count. `None` for everything else.
+/// Why a call must not run: it would put a secret into a memory file, or write into memory that
+/// does not count. `None` for everything else.
 ///
-/// `cwd`: what relative paths of the call are relative to.
+/// `cwd`: the base of relative paths in the call.
 pub(super) fn refuse_write(
     folders: &Folders,
     cwd: &Path,
@@ -54,13 +55,14 @@ pub(super) fn refuse_write(
     })
 }
 
-/// Whether a call writes into a folder of memory, whether that counts or not.
+/// Whether a call writes into a memory folder, whether or not that memory counts.
 pub(super) fn writes_memory(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
     let is_memory = |path: &PathBuf| find(folders, path).is_some() || is_in_refused(folders, path);
     written_paths(cwd, Call::new(tool, args)).iter().any(is_memory)
 }
 
-/// Whether a call writes into a project's memory that does not count: it would add to what others left there, unseen.
+/// Whether a call writes into a project's memory that does not count: it would add unseen to what
+/// others left there.
 fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
     written_paths(cwd, call).iter().any(|path| is_in_refused(folders, path))
 }
@@ -86,7 +88,7 @@ pub(super) fn written_in_project(
     targets.filter(|target| is_in_project(target.scope)).map(|target| target.file).collect()
 }
 
-/// What is found about the memory files that a call wrote, as they are now.
+/// Findings about the current state of the memory files that a call wrote.
 pub(super) fn findings_of_write(
     folders: &Folders,
     cwd: &Path,
@@ -129,12 +131,14 @@ fn targets<'a>(folders: &Folders, cwd: &Path, call: Call<'a>) -> Vec<Target<'a>>
     targets.collect()
 }
 
-/// The scope of a file, however its path and its folder's are spelled, and its path in the scope's folder.
+/// The scope of a file, however its path and its folder's are spelled, and its path in the scope's
+/// folder.
 fn find(folders: &Folders, path: &Path) -> Option<(Scope, String)> {
     folders.find(path).or_else(|| folders.canonical().find(&canonical_path(path)))
 }
 
-/// What a file would hold after a call. Where the call's own text is not found, its new text counts beside the old one.
+/// The content of a file after a call. If the call's old text is not found, its new text counts as
+/// added to the current text.
 fn text_after(call: Call<'_>, target: &Target<'_>, before: &str) -> String {
     match call.patched(target.given, Some(before)) {
         Some(Patched::Text(text)) => return text,

@@ -1,19 +1,19 @@
-//! Carries the IDs of pages over edits: a page that is new takes the ID of one that is gone and says nearly the same. Pure; must not
-//! know where the known pages are kept.
+//! Carries page IDs over edits: a new page takes the ID of a missing page that says nearly the
+//! same. Pure; must not know where the known pages are kept.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::page::{Page, PageId, words};
 use super::scope::Scope;
 
-/// Least likeness of two pages for one to be the other after an edit.
+/// Least similarity at which a page counts as an edited version of another.
 const LIKE: f64 = 0.5;
-/// Pages that are compared at most: an import of thousands of entries has no earlier ones to be like.
+/// Most pairs of pages compared: thousands of imported entries have no earlier versions to match.
 const MAX_PAIRS: usize = 250_000;
 /// Words of a page that are compared.
 const MAX_WORDS: usize = 60;
 
-/// A page as it was known before.
+/// A page as last known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownPage {
     /// Its ID.
@@ -41,15 +41,15 @@ impl KnownPage {
     }
 }
 
-/// The words of a page by which it is recognised.
+/// The words that identify a page.
 fn compared(text: &str) -> Vec<String> {
     let mut words = words(text);
     words.truncate(MAX_WORDS);
     words
 }
 
-/// Gives the pages whose ID is not among the known ones the ID of the known page that is gone and most like them. `pages`: all pages of
-/// the scopes that `known` speaks of.
+/// Gives each page with an unknown ID the ID of the most similar known page that is missing.
+/// `pages`: all pages of the scopes that `known` covers.
 pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
     let present: HashSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
     let was: HashSet<&PageId> = known.iter().map(|page| &page.id).collect();
@@ -68,7 +68,7 @@ pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
             }
         }
     }
-    // The most alike first; of those equally alike the first in the text.
+    // The most similar pairs first; among equals, the first in the text.
     pairs.sort_by(|one, other| {
         other.0.total_cmp(&one.0).then((one.1, one.2).cmp(&(other.1, other.2)))
     });
@@ -82,8 +82,8 @@ pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
     }
 }
 
-/// How alike a page and a known one are, 0 to 1: the words that they share (Dice), a little less in another file or below another
-/// heading. 0 in another scope.
+/// The similarity of a page and a known one, 0 to 1: the share of common words (Dice), slightly
+/// reduced in another file or below another heading. 0 in another scope.
 fn likeness(page: &Page, words: &[String], known: &KnownPage) -> f64 {
     if page.place.scope != known.scope {
         return 0.0;
@@ -99,6 +99,7 @@ fn likeness(page: &Page, words: &[String], known: &KnownPage) -> f64 {
             shared += 1;
         }
     }
+    // At least 1, so that two pages without words do not divide by zero.
     let all = u32::try_from(words.len() + known.words.len()).unwrap_or(u32::MAX).max(1);
     let place = match (page.place.file == known.file, page.place.headings == known.headings) {
         (true, true) => 1.0,

@@ -1,5 +1,6 @@
-//! What other programs remember, as entries and topic files of our own: Claude Code's memory of a project, and notes that people write
-//! for it. Reads theirs and never writes there; what is taken is staged like anything else. First it only says what it would take.
+//! Imports what other programs remember as entries and topic files: Claude Code's memory of a
+//! project, and notes that people write for it. Only reads the other program's files; imported
+//! items are staged like any others. Reports first what it would take.
 
 mod places;
 
@@ -28,9 +29,10 @@ const MAX_FILES: usize = 500;
 pub enum ImportFrom {
     /// Claude Code's memory of the project.
     ClaudeMemory,
-    /// Notes that people wrote for Claude Code: `CLAUDE.md`, `.claude/CLAUDE.md` and `CLAUDE.local.md` of the project, and the user's own.
+    /// Notes that people wrote for Claude Code: the project's `CLAUDE.md`, `.claude/CLAUDE.md` and
+    /// `CLAUDE.local.md`, and the user's own.
     Notes,
-    /// A file of notes, or a folder with a memory.
+    /// A file of notes, or a memory folder.
     Path(PathBuf),
 }
 
@@ -45,13 +47,13 @@ pub struct ImportPlaces {
     pub project: Option<PathBuf>,
 }
 
-/// What becomes of something that was found.
+/// The decision about a found item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
     /// It is taken.
     Take,
-    /// It is here already, or waits to be.
+    /// It exists already, or waits to be written.
     Duplicate,
     /// It is not taken.
     Refused {
@@ -60,7 +62,7 @@ pub enum Verdict {
     },
 }
 
-/// Something that was found.
+/// A found item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportItem {
     /// Where it goes.
@@ -68,35 +70,36 @@ pub struct ImportItem {
     /// What would be written.
     #[serde(flatten)]
     pub draft: Draft,
-    /// What becomes of it.
+    /// The decision about it.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Its operation, once it is staged.
+    /// Its operation, once staged.
     pub id: Option<OperationId>,
 }
 
 /// What an import would take, or took.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ImportPlan {
-    /// What was found, in the order in which it stands.
+    /// The items found, in their original order.
     pub items: Vec<ImportItem>,
-    /// Files that were read.
+    /// Files read.
     pub files: Vec<String>,
-    /// What could not be read.
+    /// Files or parts that could not be read.
     pub findings: Vec<MemoryFinding>,
 }
 
-/// What is here already.
+/// Existing memory.
 #[derive(Debug, Default)]
 pub(super) struct Here {
-    /// Entries of all indexes, and what waits for one.
+    /// Entries of all indexes, and those waiting for one.
     pub(super) entries: Vec<Page>,
-    /// Texts of topic files, and of what waits to be one, by scope and name.
+    /// Texts of topic files, and of those waiting to be written, by scope and name.
     pub(super) topics: BTreeMap<(Scope, String), String>,
 }
 
-/// Looks at what is to be imported. `scope`: where it goes; `None`: notes of a person's own stay theirs, the user's own become global, all
-/// else goes into the project's memory.
+/// Examines what is to be imported. `scope`: the destination; `None`: a person's own notes in the
+/// project stay theirs, the user's own become global, everything else goes into the project's
+/// memory.
 pub(super) fn plan(
     from: &ImportFrom,
     scope: Option<Scope>,
@@ -154,7 +157,7 @@ impl ImportPlan {
         self.items.extend(items);
     }
 
-    /// Entries and topic files of a folder that is laid out as ours is: an index, and files that it leads to.
+    /// Entries and topic files of a folder with our layout: an index, and files that it links to.
     fn memory(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
         let names = markdown_files(folder);
         let topics: Vec<(String, String)> = names
@@ -181,13 +184,13 @@ impl ImportPlan {
         drafts
     }
 
-    /// Entries of a file of notes. `within`: the folder that it must be in.
+    /// Entries of a file of notes. `within`: the folder that must contain it.
     fn notes(&mut self, path: &Path, within: Option<&Path>, origin: &str) -> Vec<Draft> {
         self.text(path, within).map(|text| entries(&text, origin)).unwrap_or_default()
     }
 
-    /// The text of a file; where it cannot be read, or a link leads out of the folder that it must be in, a finding says so. A missing one
-    /// has none.
+    /// The text of a file; a finding reports a file that cannot be read, or a link that leads out
+    /// of the folder that must contain it. A missing file has no text and no finding.
     fn text(&mut self, path: &Path, within: Option<&Path>) -> Option<String> {
         let leads_out = |within: &Path| !canonical_path(path).starts_with(canonical_path(within));
         if within.is_some_and(leads_out) {
@@ -215,8 +218,8 @@ impl ImportPlan {
     }
 }
 
-/// Says of each item what becomes of it, beside what is here and the items before it. Topic files come first: an entry that leads to one
-/// that is not taken is not taken either.
+/// Decides about each item, compared with existing memory and the items before it. Topic files come
+/// first: an entry that links to a refused file is refused too.
 fn judge(plan: &mut ImportPlan, here: &Here) {
     let mut topics = here.topics.clone();
     let mut left: Vec<String> = Vec::new();
@@ -245,7 +248,7 @@ fn is_entry(item: &ImportItem) -> bool {
     item.draft.file == item.scope.index_file()
 }
 
-/// The verdict on a text that memory takes in no form.
+/// The verdict on a text that memory never takes.
 fn unfit(text: &str) -> Option<Verdict> {
     let reason = match refuse_secret(text) {
         Err(error) => error.to_string(),
@@ -286,10 +289,10 @@ fn judge_topic(item: &ImportItem, topics: &mut BTreeMap<(Scope, String), String>
     }
 }
 
-/// The entries of a text: items of lists, and other blocks, each with the code that follows it.
+/// The entries of a text: list items and other blocks, each with the code that follows it.
 fn entries(text: &str, origin: &str) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
-    // The title of a file says nothing of its entries.
+    // A file's title says nothing about its entries.
     let headings = markdown::parse(text).headings;
     let titles: Vec<String> =
         headings.into_iter().filter(|one| one.level == 1).map(|one| one.text).collect();
@@ -313,7 +316,7 @@ fn is_code(text: &str) -> bool {
     text.starts_with("```") || text.starts_with("~~~")
 }
 
-/// The entry that leads to a topic file: its title and what it says of itself.
+/// The entry that links to a topic file: its title and its description of itself.
 fn pointer(name: &str, text: &str) -> String {
     let document = markdown::parse(text);
     let field = |key: &str| {
@@ -329,7 +332,7 @@ fn pointer(name: &str, text: &str) -> String {
     }
 }
 
-/// The Markdown files of a folder, without those in folders of it, sorted.
+/// The Markdown files directly in a folder, sorted.
 fn markdown_files(folder: &Path) -> Vec<String> {
     let entries = looks::entries(folder, MAX_FILES).unwrap_or_default();
     let mut names: Vec<String> = entries

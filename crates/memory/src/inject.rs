@@ -1,5 +1,5 @@
-//! What the system prompt says of memory: the pages that are resident, at their fidelities, within the limits. Must not decide when the
-//! system prompt may change.
+//! Memory's part of the system prompt: the resident pages, at their fidelities, within the limits.
+//! Must not decide when the system prompt may change.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use base::object::Hash;
 use config::MemorySettings;
 use context::tokens;
 
-/// Rounds in which the headings that stand above pages are made room for.
+/// Most rounds of making room for the headings above pages.
 const ROUNDS: usize = 8;
 
-/// What the system prompt says of memory.
+/// Memory's part of the system prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Injection {
     /// The text of the section.
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,
-    /// Tokens of the part that pages take, with their headings: at most `maxMemoryTokens`.
+    /// Tokens of the pages and their headings: at most `maxMemoryTokens`.
     pub page_tokens: u64,
     /// The resident pages, in the order of the text.
     pub resident: Vec<(PageId, Fidelity)>,
@@ -34,14 +34,14 @@ pub struct Injection {
     pub below_least: Vec<PageId>,
 }
 
-/// Tokens of what a system prompt says of memory; 0 if it says nothing. Pi puts `</memory>` behind it.
+/// Tokens of memory's part of a system prompt; 0 if there is none. Pi puts `</memory>` behind it.
 pub fn section_tokens(prompt: &str) -> u64 {
     let section = prompt.find(block::FIRST_LINE).map(|from| &prompt[from..]);
     let section = section.map(|rest| rest.split("\n</memory>").next().unwrap_or(rest));
     section.map_or(0, tokens::count)
 }
 
-/// Makes injections, and remembers what it derived from pages.
+/// Makes injections, and caches what it derives from pages.
 #[derive(Debug, Default)]
 pub(super) struct Injector {
     home: Option<PathBuf>,
@@ -56,12 +56,12 @@ impl Injector {
         Self { home, ..Self::default() }
     }
 
-    /// What was resident before a restart stays so until others are clearly better.
+    /// Pages that were resident before a restart stay so until others are clearly better.
     pub(super) fn resume(&mut self, resident: Vec<(PageId, Fidelity)>) {
         self.resident = resident.into_iter().collect();
     }
 
-    /// The rows of the page table for these pages.
+    /// The page table rows of these pages.
     pub(super) fn rows<'a>(&mut self, pages: impl Iterator<Item = &'a Page>) -> Vec<Row> {
         let rows = pages.filter_map(|page| {
             self.derive(page);
@@ -71,7 +71,8 @@ impl Injector {
         rows.collect()
     }
 
-    /// What the system prompt says from now on. `signals`: what is known of a page besides its text.
+    /// Renders memory's part of the system prompt. `signals`: what is known about a page besides
+    /// its text.
     pub(super) fn inject(
         &mut self,
         folders: &Folders,
@@ -126,12 +127,12 @@ impl Injector {
             }
             limits.tokens = limits.tokens.saturating_sub(u32::try_from(over).unwrap_or(u32::MAX));
         }
-        // Headings alone take more than there is.
+        // Headings alone exceed the limit.
         let pinned = wanted.iter().filter(|(page, ..)| page.is_pinned);
         (String::new(), Vec::new(), pinned.map(|(page, ..)| page.id.clone()).collect())
     }
 
-    /// Remembers the forms of a page.
+    /// Caches the forms of a page.
     fn derive(&mut self, page: &Page) {
         let hash = Hash::of(&page.text);
         if self.forms.get(&page.id).is_none_or(|(known, _)| *known != hash) {
@@ -161,7 +162,7 @@ impl Injector {
     }
 }
 
-/// The least fidelity of a pinned page: what is to be obeyed is never abbreviated.
+/// The least fidelity of a pinned page: instructions are never abbreviated.
 fn least(page: &Page) -> Fidelity {
     use super::page::PageKind::Instruction;
 
@@ -174,7 +175,7 @@ fn limits(settings: &MemorySettings, tokens: u32) -> ResidencyLimits {
     ResidencyLimits { tokens, groups: Scope::ALL.map(|_| group).to_vec() }
 }
 
-/// The resident pages, and how many entries of each index do not stand there.
+/// The resident pages, and the number of entries of each index that are not shown.
 fn shown<'a>(
     wanted: &[(&'a Page, Signals, &'a Forms)],
     chosen: &Residency,

@@ -1,8 +1,10 @@
-//! `writeback-journal.jsonl`: what is to be written into the memory files of a folder, and what became of it. Each line is one record,
-//! durable when it is acknowledged; the state is the fold of the lines. Must not write a memory file.
+//! `writeback-journal.jsonl`: pending writes to a folder's memory files, and their outcomes. Each
+//! line is one record, durable once acknowledged; the state is the fold of all lines. Must not
+//! write a memory file.
 //!
-//! An operation is *staged* (a person asked for it) or *proposed* (a model suggested it: it waits until a person accepts it). A
-//! flush commits it, refuses it with a reason, or holds it with a reason: then the next flush tries again.
+//! An operation is *staged* (a person asked for it) or *proposed* (a model suggested it, and it
+//! waits until a person accepts it). A flush commits it, refuses it with a reason, or holds it with
+//! a reason; the next flush retries held operations.
 
 mod record;
 
@@ -28,20 +30,20 @@ pub const MAX_OPERATION_BYTES: usize = 64 << 10;
 /// Most operations that wait in one journal.
 const MAX_WAITING: usize = 1_000;
 
-/// From this size on the journal is written anew without what is settled, but for the last operations.
+/// From this size on the journal is rewritten without settled operations, except the last ones.
 const COMPACT_BYTES: usize = 128 << 10;
 
 /// How many settled operations stay.
 const KEPT_SETTLED: usize = 50;
 
-/// Number of an operation in its journal.
+/// An operation's number in its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(pub u64);
 
-/// Largest number of an operation: nobody comes so far, and the next one is a number still.
+/// Largest operation number: far beyond any real journal, and the next one is still a valid number.
 const MAX_ID: u64 = 1 << 53;
 
-/// Who wants an operation.
+/// Who asked for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
@@ -49,30 +51,30 @@ pub enum Author {
     Person,
     /// An import that a person asked for.
     Import,
-    /// A model that looked at a session's messages.
+    /// A model that examined a session's messages.
     Capture,
 }
 
-/// What is to be written: a new entry of an index, or a new topic file.
+/// Text to write: a new index entry, or a new topic file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
-    /// The file in the folder: an index gets an entry, any other file is made with this text.
+    /// The file in the folder: an index gets an entry, any other file is created with this text.
     #[serde(deserialize_with = "markdown_file")]
     pub file: String,
     /// The text.
     pub text: String,
-    /// The heading that the entry goes under; `None`: what the text suggests.
+    /// The heading for the entry; `None`: the one that the text suggests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
-    /// Who wants it.
+    /// Who asked for it.
     pub by: Author,
-    /// Where it comes from: the path of a file, with the line behind a colon.
+    /// Its origin: a file path, followed by a colon and the line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
 }
 
-/// An operation with what became of it.
+/// An operation with its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
@@ -80,48 +82,48 @@ pub struct Operation {
     pub id: OperationId,
     /// When it was staged or proposed.
     pub at: String,
-    /// What is to be written.
+    /// The text to write.
     #[serde(flatten)]
     pub draft: Draft,
-    /// What became of it.
+    /// Its status.
     #[serde(flatten)]
     pub status: EntryStatus,
 }
 
-/// What became of an operation.
+/// The status of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum EntryStatus {
-    /// Waits for a person's word.
+    /// Waits for a person's decision.
     Proposed,
     /// Waits for a flush.
     Staged,
-    /// A flush could not write it now; the next one tries again.
+    /// A flush could not write it; the next one tries again.
     Held {
-        /// Why.
+        /// The reason as a code.
         code: String,
-        /// Why, in words.
+        /// The reason in words.
         reason: String,
     },
-    /// It stands in its file, or stood there before.
+    /// It is in its file, or was there before.
     Committed,
-    /// It is not written.
+    /// It will not be written.
     Refused {
-        /// Why.
+        /// The reason as a code.
         code: String,
-        /// Why, in words.
+        /// The reason in words.
         reason: String,
     },
 }
 
 impl EntryStatus {
-    /// Whether nothing more happens to it.
+    /// Whether its status is final.
     pub fn is_settled(&self) -> bool {
         matches!(self, Self::Committed | Self::Refused { .. })
     }
 }
 
-/// A step of a flush that was begun and whose end is not recorded.
+/// A begun flush step without a recorded end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Begun {
@@ -130,22 +132,22 @@ pub(crate) struct Begun {
     /// The file that it writes.
     #[serde(deserialize_with = "markdown_file")]
     pub(crate) file: String,
-    /// The prepared file, which changes places with it.
+    /// The prepared file, which is swapped with it.
     #[serde(deserialize_with = "prepared_file")]
     pub(crate) prepared: String,
-    /// SHA-256 of the file that the text was made from; `None` where there was none.
+    /// SHA-256 of the file that the text was made from; `None` if there was none.
     pub(crate) before: Option<Hash>,
     /// SHA-256 of the prepared file.
     pub(crate) after: Hash,
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Journal {
     operations: BTreeMap<OperationId, (Operation, String)>,
     begun: Vec<Begun>,
     bad: Vec<BadLine>,
-    /// IDs of records whose operation is in no readable line.
+    /// IDs of records whose operation no readable line holds.
     lost: Vec<OperationId>,
     last: u64,
     bytes: usize,
@@ -153,15 +155,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal of a folder for who only looks, and says which lines do not count. One that cannot be read is empty.
+    /// Reads a folder's journal without changing it, and reports the lines that do not count. An
+    /// unreadable journal counts as empty.
     pub fn read(folder: &MemoryFolder) -> (Self, Vec<MemoryFinding>) {
         Self::load(folder).unwrap_or_else(|error| (Self::default(), vec![finding_of(&error)]))
     }
 
-    /// Reads the journal of a folder for who writes it, and says which lines do not count.
+    /// Reads a folder's journal for writing, and reports the lines that do not count.
     ///
     /// # Errors
-    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: an operation would get the number of another one, and be lost.
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: a new operation would reuse an existing
+    /// number, and be lost.
     pub(crate) fn load(folder: &MemoryFolder) -> Result<(Self, Vec<MemoryFinding>)> {
         let (found, findings) = folder.lines::<Record>(JOURNAL_FILE)?;
         let mut journal = Self::default();
@@ -181,18 +185,18 @@ impl Journal {
         self.operations.values().map(|(operation, _)| operation)
     }
 
-    /// What a flush is to write.
+    /// Operations for the next flush.
     pub fn waiting(&self) -> impl Iterator<Item = &Operation> {
         self.operations()
             .filter(|one| matches!(one.status, EntryStatus::Staged | EntryStatus::Held { .. }))
     }
 
-    /// What waits for a person's word.
+    /// Proposals that wait for a person's decision.
     pub fn proposed(&self) -> impl Iterator<Item = &Operation> {
         self.operations().filter(|one| one.status == EntryStatus::Proposed)
     }
 
-    /// The flush misses that the journal shows: what was acknowledged and is in no readable line any more.
+    /// The journal's flush misses: acknowledged operations that no readable line holds any more.
     pub fn lost(&self) -> &[OperationId] {
         &self.lost
     }
@@ -240,7 +244,8 @@ impl Journal {
             }
             return;
         };
-        // What is settled stays so, whatever a line says that another copy of the journal left behind.
+        // A settled operation stays settled, even if another copy of the journal left a later line
+        // about it.
         if !operation.status.is_settled() {
             operation.status = status;
             if operation.status.is_settled() {
@@ -249,8 +254,8 @@ impl Journal {
         }
     }
 
-    /// Writes the journal anew where it has grown too long, without what is settled; where it has lines that cannot be read, which are
-    /// set aside; and where it has a secret, which goes. Not while a flush is under way.
+    /// Rewrites the journal if it is too long (dropping settled operations), has unreadable lines
+    /// (which are set aside) or holds a secret (which is removed). Not while a flush is under way.
     pub(crate) fn compact(
         &self,
         folder: &MemoryFolder,
@@ -290,11 +295,11 @@ impl Journal {
     }
 }
 
-/// Stages or proposes operations: they are on the disk when this returns. Returns their IDs.
+/// Stages or proposes operations, which are on disk when this returns. Returns their IDs.
 ///
 /// # Errors
-/// `SECRET`, and nothing is written, not even here; `INVALID_ARGUMENT` for a text that is empty or too long; what
-/// [`MemoryFolder`] reports.
+/// `SECRET`, and nothing is written, not even here; `INVALID_ARGUMENT` for a text that is empty or
+/// too long; those of [`MemoryFolder`].
 pub fn stage(
     folder: &MemoryFolder,
     drafts: Vec<Draft>,
@@ -320,10 +325,10 @@ pub fn stage(
     Ok(ids)
 }
 
-/// Accepts a proposal, which the next flush then writes.
+/// Accepts a proposal; the next flush writes it.
 ///
 /// # Errors
-/// `NO_OPERATION`; what [`MemoryFolder`] reports.
+/// `NO_OPERATION`; those of [`MemoryFolder`].
 pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     let lock = folder.lock()?;
     let (journal, _) = Journal::load(folder)?;
@@ -332,7 +337,7 @@ pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     append(folder, &lock, &[Record::Accept { id }.line()])
 }
 
-/// Takes back an operation that waits, or turns a proposal down.
+/// Withdraws a waiting operation, or rejects a proposal.
 ///
 /// # Errors
 /// As [`accept`].
@@ -356,7 +361,7 @@ pub(crate) fn record_begin(folder: &MemoryFolder, lock: &FolderLock, begun: Begu
     append(folder, lock, &[Record::Begin(begun).line()])
 }
 
-/// Records that what was begun is done, or given up where there are no IDs.
+/// Records that the begun step is done, or given up if there are no IDs.
 pub(crate) fn record_end(
     folder: &MemoryFolder,
     lock: &FolderLock,
@@ -366,7 +371,7 @@ pub(crate) fn record_end(
     append(folder, lock, &[record.line()])
 }
 
-/// Records what a flush does not write.
+/// Records operations that a flush does not write.
 pub(crate) fn record_not_written(
     folder: &MemoryFolder,
     lock: &FolderLock,
@@ -382,19 +387,19 @@ fn append(folder: &MemoryFolder, _lock: &FolderLock, lines: &[String]) -> Result
     folder.append(JOURNAL_FILE, lines)
 }
 
-/// Whether a name is that of a Markdown file of a memory folder itself.
+/// Whether a name is that of a Markdown file directly in a memory folder.
 fn is_markdown_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == "md")
         && !name.starts_with('.')
         && !name.contains(['/', '\\', '\0'])
 }
 
-/// A name as [`is_markdown_file`] takes it: a journal names no other.
+/// A name that passes [`is_markdown_file`]: a journal names no other.
 fn markdown_file<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     named(deserializer, is_markdown_file)
 }
 
-/// A name as [`MemoryFolder::temporary`] makes it.
+/// A name that [`MemoryFolder::temporary`] makes.
 fn prepared_file<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     named(deserializer, |name| {
         let stem = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp"));
@@ -426,7 +431,7 @@ fn check_draft(draft: &Draft) -> Result<()> {
     super::checks::refuse_secret(&draft.text)
 }
 
-/// The number in an unreadable line, so that it is not given twice.
+/// The number in an unreadable line, so that it is not reused.
 fn id_in(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once("\"id\":\"w")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -434,7 +439,7 @@ fn id_in(line: &str) -> Option<u64> {
 }
 
 impl Draft {
-    /// An entry of a scope's index that a person wants.
+    /// An entry for a scope's index, requested by a person.
     pub fn entry(scope: Scope, text: impl Into<String>) -> Self {
         let file = scope.index_file().to_owned();
         Self { file, text: text.into(), heading: None, by: Author::Person, origin: None }

@@ -1,5 +1,5 @@
-//! What outlives a look at memory: stable IDs, facts, pins, and where there is a store the versions of memory files and of what they
-//! cite. Must not parse Markdown, nor decide what a model sees.
+//! State that outlives a look at memory: stable IDs, facts, pins and, with a store, the versions of
+//! memory files and of the files they cite. Must not parse Markdown or decide what a model sees.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use config::Settings;
 use source::{FileState, IndexOptions, read_file};
 use store::{IndexedFolder, Store, slashed};
 
-/// Warning of a file that a merge left its marks in.
+/// Warning about a file that holds merge markers.
 const TORN: &str = "CONFLICT_MARKERS";
-/// Warnings of a file, or a folder, that may have more pages.
+/// Warnings about a file or folder that may have more pages.
 const UNSURE: [&str; 8] = [
     "NOT_PRIVATE",
     "UNREADABLE",
@@ -31,15 +31,15 @@ const UNSURE: [&str; 8] = [
     "MANY_FILES",
     "MANY_ENTRIES",
 ];
-/// Lines of a diff that are shown.
+/// Most lines of a diff that are shown.
 const MAX_DIFF_LINES: usize = 200;
 /// Unchanged lines around each change.
 const DIFF_CONTEXT: usize = 3;
 
-/// How to put files into a store, found out when it is first needed: that may look at a disk.
+/// How to put files into a store, worked out on first use because that may access the disk.
 type Options = LazyLock<Result<IndexOptions>, Box<dyn FnOnce() -> Result<IndexOptions> + Send>>;
 
-/// A store, and what it takes to put files into it.
+/// A store, and the options for putting files into it.
 #[derive(Debug, Clone)]
 pub struct StoreAccess {
     store: Store,
@@ -52,7 +52,7 @@ impl StoreAccess {
         &self.store
     }
 
-    /// A store. `options`: how to store files.
+    /// Access to a store. `options`: how to store files.
     pub fn new(
         store: Store,
         options: impl FnOnce() -> Result<IndexOptions> + Send + 'static,
@@ -65,19 +65,20 @@ impl StoreAccess {
     }
 }
 
-/// What outlives a look.
+/// State that outlives a look.
 #[derive(Debug, Default)]
 pub(super) struct Keeper {
     pub(super) access: Option<StoreAccess>,
     book: Book,
     checker: Checker,
-    /// The files of the last look, and the IDs of their pages in their order.
+    /// The files of the last look with the IDs of their pages, in order.
     met: Option<Vec<(Scope, PathBuf, Hash)>>,
     ids: Vec<PageId>,
     /// Pages as the page tables know them.
     remembered: Vec<KnownPage>,
     places: Option<Places>,
-    /// Whether memory was written here since its facts were written: what git has of these may change, too.
+    /// Whether memory was written here since its facts were last written: then the facts in git may
+    /// change, too.
     is_shared: bool,
 }
 
@@ -86,9 +87,9 @@ pub(super) struct Keeper {
 pub struct StalePage {
     /// The page.
     pub page: Page,
-    /// What is known of it.
+    /// Its facts.
     pub fact: Fact,
-    /// Why; at least one reason.
+    /// The reasons; at least one.
     pub doubts: Vec<Doubt>,
     /// The cited files that changed.
     pub cited: Vec<CitedReport>,
@@ -108,17 +109,17 @@ pub struct StaleReport {
 pub struct CitedReport {
     /// Its path as it is pinned.
     pub path: String,
-    /// What became of it.
+    /// How it changed.
     pub change: CitedChange,
-    /// SHA-256 of what it said, line ends as LF.
+    /// SHA-256 of its text when pinned, with LF line endings.
     pub before: Hash,
-    /// The same of what it says now; `None` if it is gone.
+    /// SHA-256 of its present text; `None` if it is gone.
     pub now: Option<Hash>,
-    /// Unified diff, if the store holds what it said.
+    /// Unified diff, if the store has the pinned text.
     pub diff: Option<String>,
 }
 
-/// Something that was imported and is in memory now.
+/// Something imported that is in memory now.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportedMemory<'a> {
     /// Its scope.
@@ -127,17 +128,18 @@ pub struct ImportedMemory<'a> {
     pub file: &'a str,
     /// The text of the entry.
     pub text: &'a str,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: &'a str,
 }
 
 impl Keeper {
-    /// One that knows nothing yet, with the same store.
+    /// A keeper without any state, with the same store.
     pub(super) fn anew(self) -> Self {
         Self { access: self.access, ..Self::default() }
     }
 
-    /// Gives pages their stable IDs, keeps facts of them, and says which are stale. Costs little where nothing changed.
+    /// Gives pages their stable IDs, keeps their facts, and reports which are stale. Cheap if
+    /// nothing changed.
     pub(super) fn keep(
         &mut self,
         folders: &Folders,
@@ -172,12 +174,12 @@ impl Keeper {
         stale::check(&self.book, &mut self.checker, &places, &pages)
     }
 
-    /// Takes pages of earlier sessions, of which no facts may be known.
+    /// Takes over pages of earlier sessions, which may have no facts.
     pub(super) fn remember(&mut self, pages: Vec<KnownPage>) {
         self.remembered = pages;
     }
 
-    /// The pages as they were known before.
+    /// The previously known pages.
     fn known(&self) -> Vec<KnownPage> {
         let mut known = self.book.known();
         let is_new = |page: &&KnownPage| self.book.get(&page.id).is_none();
@@ -185,12 +187,12 @@ impl Keeper {
         known
     }
 
-    /// Notes that pages were read or recalled.
+    /// Records that pages were read or recalled.
     pub(super) fn used(&mut self, pages: &[PageId], now: Timestamp) {
         self.book.note_use(pages, now);
     }
 
-    /// Writes what changed since.
+    /// Writes what changed since the last writing.
     pub(super) fn write(&mut self, folders: &Folders) -> Vec<Warning> {
         let (warnings, is_done) = self.book.write(folders, self.is_shared);
         self.is_shared &= !is_done;
@@ -202,7 +204,7 @@ impl Keeper {
         self.is_shared = true;
     }
 
-    /// What is known of a page.
+    /// The facts of a page.
     pub(super) fn fact(&self, id: &PageId) -> Option<&Fact> {
         self.book.get(id)
     }
@@ -212,7 +214,7 @@ impl Keeper {
         Some((&access.store, access.options()?))
     }
 
-    /// Where cited files are looked for. Folders and store stay the same while memory is open.
+    /// Where cited files are searched. Folders and store do not change while memory is open.
     fn places(&mut self, folders: &Folders) -> Places {
         if let Some(places) = &self.places {
             return places.anew();
@@ -255,7 +257,8 @@ impl Keeper {
         self.book.update(folders, Met { pages, changed_at, is_torn, is_unsure, places, now });
     }
 
-    /// Puts memory files that changed into the store, and what new pins are of, so that a diff can be shown.
+    /// Puts changed memory files and newly pinned files into the store, so that a diff can be
+    /// shown.
     fn index(
         &self,
         folders: &Folders,
@@ -290,7 +293,7 @@ impl Keeper {
         source::index_files(store, &paths, options).map(drop)
     }
 
-    /// What changed of the files that a page cites.
+    /// The changes of a page's cited files.
     fn reports(&self, places: &Places, staleness: Option<&Staleness>) -> Vec<CitedReport> {
         let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
         cited.map(|cited| self.report(places, cited)).collect()
@@ -316,7 +319,7 @@ impl Keeper {
         CitedReport { path, change: *change, before, now: hash, diff }
     }
 
-    /// What a pinned file said, if the store has a version of it.
+    /// The pinned text of a file, if the store has a version with it.
     fn text_of(&self, pin: &CitationPin, path: &Path) -> Result<Option<String>> {
         let Some((store, options)) = self.store() else { return Ok(None) };
         let id = options.files.locate(&source::canonical_path(path)).id()?;
@@ -338,12 +341,12 @@ impl Keeper {
 }
 
 impl Look {
-    /// Why a page is stale; `None` for one that is not.
+    /// Why a page is stale; `None` if it is not.
     pub fn staleness(&self, page: &PageId) -> Option<&Staleness> {
         self.stale.get(page)
     }
 
-    /// All pages: also of files that no index leads to, and of the archive.
+    /// All pages, including those of unlinked files and of the archive.
     pub fn all_pages(&self) -> impl Iterator<Item = &Page> {
         self.files.iter().flat_map(|file| &file.pages)
     }
@@ -360,12 +363,13 @@ impl Look {
 }
 
 impl Memory {
-    /// What is known of a page besides its Markdown, as of the last look.
+    /// A page's facts, as of the last look.
     pub fn fact(&self, page: &PageId) -> Option<&Fact> {
         self.keeper.fact(page)
     }
 
-    /// The pages that a person may want to look at: those whose cited files changed first, then the oldest. Changes nothing.
+    /// The pages that a person may want to look at: those with changed cited files first, then the
+    /// oldest. Changes nothing.
     pub fn stale(&mut self) -> Vec<StalePage> {
         let (look, now) = (self.look(), self.now());
         let places = self.keeper.places(&self.folders);
@@ -389,7 +393,8 @@ impl Memory {
         found
     }
 
-    /// The stale pages with what changed. Makes the page tables again before, brings all facts up to date, and writes both.
+    /// The stale pages with their changes. First rebuilds the page tables, brings all facts up to
+    /// date, and writes both.
     pub fn verify(&mut self) -> Vec<StaleReport> {
         self.keeper.met = None;
         self.rebuild();
@@ -403,7 +408,7 @@ impl Memory {
         reports.collect()
     }
 
-    /// Confirms a page: what it cites is pinned as it is now. `id`: its ID, or the beginning of only its.
+    /// Confirms a page: pins its citations as they are now. `id`: its ID, or a unique prefix of it.
     ///
     /// # Errors
     /// `NO_PAGE`.
@@ -418,12 +423,14 @@ impl Memory {
         Ok(page.id.clone())
     }
 
-    /// Memory is about to be read again after it was written here, not by somebody else: its facts go with it into git.
+    /// Call before reading memory that was written here, not by somebody else: its facts go into
+    /// git with it.
     pub fn written(&mut self) {
         self.keeper.shares();
     }
 
-    /// Notes where pages were imported from: of an index the page with the text, of a topic file all.
+    /// Records where pages were imported from: in an index, the page with the text; in a topic
+    /// file, all pages.
     pub fn note_origins(&mut self, imported: &[ImportedMemory<'_>]) {
         if imported.is_empty() {
             return;
@@ -446,7 +453,7 @@ impl Memory {
     }
 }
 
-/// The first lines of a diff, and how many there are more.
+/// The first lines of a diff, and the number of further ones.
 fn shortened(diff: &str) -> String {
     let count = diff.lines().count();
     if count <= MAX_DIFF_LINES {

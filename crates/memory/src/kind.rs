@@ -1,5 +1,6 @@
-//! What kind of page a text is, by its headings, its first words and its form. Deterministic, and a guess: it orders and abbreviates,
-//! and never hides anything. Must not look at anything but the text.
+//! Guesses the kind of a page from its headings, first words and form. Deterministic. The guess
+//! only affects order and abbreviation; it never hides a page. Must not look at anything but the
+//! text.
 
 use super::page::{PageKind, words};
 

@@ -1,6 +1,7 @@
-//! Memory that survives sessions: Markdown that people own, in a folder of the user and one of each project. It becomes pages, of which
-//! a session's system prompt holds those that are worth their tokens. Must not know a host or its messages, nor need a store. Read
-//! [`Memory`] first, then `scope` and `load`: whose memory it is and how it is read.
+//! Memory that survives sessions: Markdown that people own, in one folder for the user and one per
+//! project. It is split into pages, and a session's system prompt holds the pages that are worth
+//! their tokens. Must not know a host or its messages, or need a store. Read [`Memory`] first, then
+//! `scope` and `load`: whose memory it is and how it is read.
 
 pub mod block;
 pub mod capture;
@@ -85,10 +86,10 @@ use base::object::Timestamp;
 use config::MemorySettings;
 use settings::Standing;
 
-/// How long one look at a memory file may wait.
+/// How long one look at a memory file may take.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The memory of one user in one project, as a host uses it while a session is open.
+/// One user's memory in one project, as a host uses it while a session is open.
 #[derive(Debug)]
 pub struct Memory {
     folders: Folders,
@@ -100,30 +101,32 @@ pub struct Memory {
     injector: Injector,
     in_force: InForce,
     checked: writes::Checked,
-    /// Files of the project's memory that tool calls of this session are writing: what they hold is this person's.
+    /// Files of the project's memory that this session's tool calls are writing: their content is
+    /// this person's.
     writing: BTreeSet<String>,
     tables: Tables,
     clock: fn() -> Timestamp,
     recall: Recall,
 }
 
-/// What memory is at one moment.
+/// A snapshot of memory.
 #[derive(Debug)]
 pub struct Look {
-    /// Files with their pages, which have their stable IDs.
+    /// Files with their pages, which have stable IDs.
     pub files: Vec<MemoryFile>,
-    /// The settings that count.
+    /// The settings in force.
     pub settings: MemorySettings,
-    /// What a person should know.
+    /// Warnings for the person.
     pub warnings: Vec<Warning>,
-    /// What is wrong with the settings: `INVALID_SETTINGS` of each file.
+    /// Problems in the settings: `INVALID_SETTINGS` of each file.
     pub wrong_settings: Vec<Error>,
     /// The pages whose cited files changed.
     pub stale: BTreeMap<PageId, Staleness>,
 }
 
 impl Look {
-    /// Pages of the indexes and of the files that these lead to, in the order in which the model reads them.
+    /// Pages of the indexes and of the files they link to, in the order in which the model reads
+    /// them.
     pub fn pages(&self) -> impl Iterator<Item = &Page> {
         let files = self.files.iter().filter(|file| file.is_linked && !file.is_archived());
         files.flat_map(|file| &file.pages)
@@ -131,7 +134,7 @@ impl Look {
 }
 
 impl Memory {
-    /// Memory in these folders. Looks at nothing yet, and makes nothing.
+    /// Memory in these folders. Reads and creates nothing yet.
     pub fn new(folders: Folders) -> Self {
         let home = std::env::home_dir();
         Self {
@@ -163,13 +166,13 @@ impl Memory {
         self
     }
 
-    /// The time by which memory goes.
+    /// The current time by memory's clock.
     pub fn now(&self) -> Timestamp {
         (self.clock)()
     }
 
-    /// Finds out whether the project's memory counts now, where the person's answer decides that. Returns what a
-    /// person should know of that.
+    /// Finds out whether the project's memory counts now, if that depends on the person's answer.
+    /// Returns a warning about it for the person.
     pub(crate) fn admit(&mut self) -> Option<Warning> {
         if !self.writing.is_empty() && self.folders.folder(Scope::Project).is_some() {
             self.folders.note_written(self.writing.iter().map(String::as_str));
@@ -177,7 +180,8 @@ impl Memory {
         let asked = self.folders.ask();
         let is_new = !matches!(asked, Ok(None | Some((_, false))));
         if is_new {
-            // What was read of a project that counts no more must not stand anywhere, nor what was not read of one that counts now.
+            // Nothing cached may outlive the answer: a project that no longer counts would still be
+            // shown, and one that counts now would be missing.
             self.loader = Loader::default();
             self.keeper = std::mem::take(&mut self.keeper).anew();
             self.tables = Tables::default();
@@ -195,7 +199,7 @@ impl Memory {
         &self.folders
     }
 
-    /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+    /// Whether a tool call writes a memory file in a readable scope. Does not access the disk.
     pub fn is_written_by(&self, tool: &str, args: &Value, cwd: &Path) -> bool {
         let call = Call::new(tool, args);
         let mut touched = call.touches().into_iter();
@@ -205,7 +209,7 @@ impl Memory {
         })
     }
 
-    /// Reads what the folders hold now. A disk that does not answer is a warning.
+    /// Reads the current content of the folders. A disk that does not answer gives a warning.
     pub fn look(&mut self) -> Look {
         let _bounded = looks::bounded(LOOK);
         let told = self.admit();
@@ -225,7 +229,7 @@ impl Memory {
     }
 }
 
-/// What a person should know of a project whose memory does not count.
+/// The warning about a project whose memory does not count.
 fn not_trusted(folders: &Folders, asked: Result<Option<(Standing, bool)>>) -> Option<Warning> {
     let project = folders.real_project()?;
     let problem = match asked {

@@ -1,5 +1,5 @@
-//! Reads the Markdown of memory folders. Files that did not change are not read again. A file that cannot be read is a warning, and
-//! the rest counts. Must not write, nor say which pages a session sees.
+//! Reads the Markdown of memory folders. Unchanged files are not read again. An unreadable file
+//! gives a warning, and the rest still counts. Must not write, or say which pages a session sees.
 
 use files::looks;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,15 +16,16 @@ use base::object::{FileStamp, Hash};
 use files::private;
 use source::{FileState, read_file};
 
-/// Bytes of a file that are read. A larger one is read up to the last line that ends before.
+/// Most bytes read of a file. A larger one is read up to the last line that ends before.
 pub const MAX_BYTES: u64 = 1 << 20;
-/// Pages of a file that count: far more than anybody keeps, and few enough to look at before each prompt.
+/// Most pages of a file that count: far more than anybody keeps, and few enough to examine before
+/// each prompt.
 const MAX_PAGES: usize = 4_000;
-/// Files of a folder that are read.
+/// Most files read of a folder.
 const MAX_FILES: usize = 2_000;
-/// Bytes of a folder's files that are read in all.
+/// Most bytes read of a folder's files in total.
 const MAX_TOTAL_BYTES: u64 = 32 << 20;
-/// Folders within a memory folder, one in another.
+/// Most levels of folders in a memory folder.
 const MAX_DEPTH: usize = 4;
 
 /// A Markdown file of a memory folder.
@@ -36,17 +37,17 @@ pub struct MemoryFile {
     pub file: String,
     /// Absolute path.
     pub path: PathBuf,
-    /// SHA-256 of what was read.
+    /// SHA-256 of the text read.
     pub hash: Hash,
-    /// What was read.
+    /// The text read.
     pub text: String,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Its links.
     pub links: Vec<Link>,
-    /// Whether the index leads to it, directly or through other files, or it is the index.
+    /// Whether it is the index, or the index links to it, directly or through other files.
     pub is_linked: bool,
-    /// Its pages, with the IDs that they have when first met.
+    /// Its pages, with their initial IDs.
     pub pages: Vec<Page>,
 }
 
@@ -62,16 +63,16 @@ impl MemoryFile {
     }
 }
 
-/// What the memory folders hold.
+/// The content of the memory folders.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
     /// The files, by scope and path.
     pub files: Vec<MemoryFile>,
-    /// What could not be read, or is odd.
+    /// Files that could not be read, or are unusual.
     pub warnings: Vec<Warning>,
 }
 
-/// Reads memory folders, and remembers what it read.
+/// Reads memory folders, and caches what it read.
 #[derive(Debug, Default)]
 pub struct Loader {
     known: HashMap<PathBuf, (FileStamp, FileRead)>,
@@ -85,7 +86,7 @@ struct FileRead {
 }
 
 impl Loader {
-    /// Reads what the folders hold now. A folder that does not exist holds nothing.
+    /// Reads the current content of the folders. A missing folder is empty.
     pub fn load(&mut self, folders: &Folders) -> Loaded {
         let mut loaded = Loaded::default();
         let mut seen = BTreeSet::new();
@@ -94,7 +95,7 @@ impl Loader {
             let folder = folders.memory_folder(scope);
             let stamped = folder.and_then(|folder| stamped_files(scope, folder));
             let Some((found, warnings)) = stamped else {
-                // A project that is not there has nothing.
+                // A missing project has no memory.
                 if !looks::try_exists(path).is_ok_and(|exists| !exists) {
                     let problem = "does not answer; what it holds is not read";
                     loaded.warnings.push(Warning::new("UNREADABLE", path, problem));
@@ -163,12 +164,12 @@ impl Loader {
 /// A file by its path in its scope's folder, and its state.
 type Stamped = (String, PathBuf, Option<FileStamp>);
 
-/// The Markdown files of a scope with their states, and what is wrong; `None` if the disk does not answer. One look, since a look has
-/// its price.
+/// The Markdown files of a scope with their states, and problems; `None` if the disk does not
+/// answer. All in one look, since each look has a cost.
 fn stamped_files(scope: Scope, folder: MemoryFolder) -> Option<(Vec<Stamped>, Vec<Warning>)> {
     looks::together(move || {
         let mut warnings = Vec::new();
-        // A link, or a folder into which others may put files.
+        // A link, or a folder in which others may put files.
         if let Err(error) = folder.place(scope.index_file(), false) {
             return (Vec::new(), vec![Warning::from(finding_of(&error))]);
         }
@@ -192,7 +193,7 @@ fn stamped_files(scope: Scope, folder: MemoryFolder) -> Option<(Vec<Stamped>, Ve
     })
 }
 
-/// The Markdown files of a scope, by their path in its folder. `MEMORY.local.md` is of its own scope.
+/// The Markdown files of a scope, by their path in its folder. `MEMORY.local.md` has its own scope.
 fn markdown_files(
     scope: Scope,
     folder: &Path,
@@ -213,7 +214,7 @@ fn markdown_files(
         !is_open
     });
     if scope != Scope::Global {
-        // A repository must not have other files read, of its own or not.
+        // A repository must not cause other files to be read, its own or not.
         files.retain(|(_, path)| {
             let is_link = looks::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
             if is_link {
@@ -262,7 +263,7 @@ fn found_files(scope: Scope, folder: &Path, warnings: &mut Vec<Warning>) -> Vec<
     found.into_iter().collect()
 }
 
-/// Marks the files of a scope that its index leads to.
+/// Marks the files of a scope that its index links to.
 fn follow_links(files: &mut [MemoryFile]) {
     let index = VaultIndex::new(files.iter().map(|file| file.file.clone()));
     let mut open: Vec<usize> = (0..files.len()).filter(|at| files[*at].is_index()).collect();
@@ -278,7 +279,7 @@ fn follow_links(files: &mut [MemoryFile]) {
     }
 }
 
-/// The first [`MAX_BYTES`] of a file, up to the end of a line. `None` if they are no text.
+/// The first [`MAX_BYTES`] of a file, up to the end of a line. `None` if they are not text.
 fn head(path: &Path) -> Option<String> {
     let path = path.to_owned();
     let bytes = looks::together(move || {
@@ -291,7 +292,7 @@ fn head(path: &Path) -> Option<String> {
     String::from_utf8(bytes[..end].to_vec()).ok()
 }
 
-/// Why a file could not be read; `None` if it is gone meanwhile.
+/// Why a file could not be read; `None` if it has disappeared meanwhile.
 fn refusal(path: &Path) -> Option<Warning> {
     let state = read_file(path, MAX_BYTES).state;
     let problem = match &state {
@@ -304,7 +305,7 @@ fn refusal(path: &Path) -> Option<Warning> {
     Some(Warning::new("UNREADABLE", path, format!("is not read: {problem}")))
 }
 
-/// What is odd about a text that can be read.
+/// Oddities of a readable text.
 fn oddities(path: &Path, text: &str, bytes: u64, front: Option<&FrontMatter>) -> Vec<Warning> {
     let mut found = Vec::new();
     if bytes > text.len() as u64 {
@@ -328,12 +329,12 @@ pub(crate) fn first_conflict_marker(text: &str) -> Option<usize> {
     text.lines().position(is_conflict_marker).map(|line| line + 1)
 }
 
-/// Whether a line of a file without headings is one that git writes into a file with a conflict.
+/// Whether a line of a file without headings is one of git's conflict markers.
 pub(crate) fn is_merge_mark(line: &str) -> bool {
     is_conflict_marker(line) || line == "======="
 }
 
-/// Whether a line is one that git writes into a file with a conflict; `=======` alone underlines a heading.
+/// Whether a line is one of git's conflict markers; `=======` alone underlines a heading.
 pub(crate) fn is_conflict_marker(line: &str) -> bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
 }

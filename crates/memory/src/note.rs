@@ -1,5 +1,5 @@
-//! What the model hears of memory that changed after its system prompt was rendered: one note for each file, with the entries that came
-//! and went. Pure. Must not know when the model hears it.
+//! Tells the model about memory that changed after its system prompt was rendered: one note per
+//! file, with the added and removed entries. Pure. Must not know when the model gets the note.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ pub(super) struct Change {
 }
 
 impl Told {
-    /// The pages of which the model knows, or would be told.
+    /// The pages that the model knows, or would be told about.
     pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Page>) -> Self {
         let mut told = Self::default();
         for page in pages {
@@ -41,7 +41,7 @@ impl Told {
         told
     }
 
-    /// What differs now, file by file.
+    /// The differences to `now`, file by file.
     pub(super) fn changes(&self, now: &Self) -> Vec<Change> {
         let files: std::collections::BTreeSet<&(Scope, String)> =
             self.pages.keys().chain(now.pages.keys()).collect();
@@ -77,8 +77,8 @@ fn missing(pages: &[(PageId, String)], others: &[(PageId, String)]) -> Vec<Strin
 }
 
 impl Change {
-    /// The note. `place`: the file as the model knows it. `number`: of the change since the system prompt was rendered, which makes each
-    /// note another text.
+    /// The note. `place`: the file as the model knows it. `number`: counts the changes since the
+    /// system prompt was rendered, so that no two notes have the same text.
     pub(super) fn note(&self, place: &str, number: u32) -> String {
         let (added, removed) = (self.added.len(), self.removed.len());
         let place = quote::name(place);

@@ -1,4 +1,5 @@
-//! What a person sees of memory as a whole: its folders, files and pages, and how much of it the model has. Must not change anything.
+//! A person's view of all memory: its folders, files and pages, and how much of it the model has.
+//! Must not change anything.
 
 use files::looks;
 use std::path::PathBuf;
@@ -19,13 +20,14 @@ use config::MemorySettings;
 pub struct Overview {
     /// The settings that count.
     pub settings: MemorySettings,
-    /// What is wrong with the settings, per file.
+    /// Problems in the settings, per file.
     pub wrong_settings: Vec<String>,
     /// The scopes in their order, without those that have no folder here.
     pub scopes: Vec<ScopeOverview>,
-    /// The pages of indexes and of files that these lead to, in the order in which the model reads them.
+    /// The pages of indexes and of the files they link to, in the order in which the model reads
+    /// them.
     pub pages: Vec<PageOverview>,
-    /// What the system prompt of this session says of memory; `None` where it says nothing, or no session has begun.
+    /// This session's section of the system prompt; `None` if it has none, or no session has begun.
     pub section: Option<SectionOverview>,
     /// Pages whose cited files changed.
     pub stale: usize,
@@ -37,9 +39,9 @@ pub struct Overview {
 pub struct ScopeOverview {
     /// Which.
     pub scope: Scope,
-    /// Its folder; `None` where it may not be looked at.
+    /// Its folder; `None` if it may not be read.
     pub folder: Option<PathBuf>,
-    /// Whether it may not be looked at: the user does not trust the project.
+    /// Whether it may not be read, because the user does not trust the project.
     pub denied: bool,
     /// Whether the folder exists.
     pub exists: bool,
@@ -59,28 +61,28 @@ pub struct FileOverview {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// Its lines, as far as it is read.
+    /// Its lines, as far as it was read.
     pub lines: u64,
     /// Number of its pages.
     pub pages: usize,
-    /// Bytes behind the limits of lines and bytes of a scope: with `pageTableInjection` off the model does not have them. 0 for files that
-    /// are no index.
+    /// Bytes beyond a scope's limits on lines and bytes: with `pageTableInjection` off the model
+    /// does not have them. 0 for files that are not indexes.
     pub beyond_limits: u64,
     /// Whether it is its scope's index.
     pub index: bool,
-    /// Whether the index leads to it, directly or through others.
+    /// Whether the index links to it, directly or through others.
     pub linked: bool,
     /// Whether it is in the archive.
     pub archived: bool,
 }
 
-/// What a page table is worth.
+/// The state of a page table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TableState {
     /// There is none.
     None,
-    /// It says what the Markdown says.
+    /// It matches the Markdown.
     Current,
     /// The Markdown changed since it was written.
     Outdated,
@@ -88,7 +90,7 @@ pub enum TableState {
     Damaged,
 }
 
-/// A page, with what it takes.
+/// A page with its size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageOverview {
@@ -100,17 +102,17 @@ pub struct PageOverview {
     pub file: String,
     /// First line, from 1.
     pub line: u32,
-    /// What it tells.
+    /// Its kind.
     pub kind: PageKind,
-    /// What it is about.
+    /// Its subject.
     pub key: Option<String>,
-    /// Its first line that says something.
+    /// Its first line with text.
     pub title: String,
     /// Whether it is in every session.
     pub pinned: bool,
     /// Tokens as pointer, structured, compressed and full.
     pub tokens: [u32; 4],
-    /// How much of it the model has, or had in the last session; `None`: nothing.
+    /// The fidelity at which the model has it, or had it in the last session; `None`: not at all.
     pub resident: Option<Fidelity>,
     /// Whether files that it cites changed.
     pub stale: bool,
@@ -124,12 +126,12 @@ pub struct SectionOverview {
     pub tokens: u64,
     /// Tokens of the part that pages take.
     pub page_tokens: u64,
-    /// Changes since it was rendered, which the model was told of.
+    /// Changes since it was rendered that the model was told about.
     pub changes: u32,
 }
 
 impl Memory {
-    /// What there is, as a person wants to know it.
+    /// Memory as a person wants to see it.
     pub fn overview(&mut self) -> Overview {
         let look = self.look();
         self.resume();

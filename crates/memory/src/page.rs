@@ -1,5 +1,5 @@
-//! A page: an entry of an index or a section of a topic file, with what is known of it from the Markdown alone. Must not read files,
-//! nor know what a model sees.
+//! A page: an index entry or a topic file section, with what its Markdown alone says about it. Must
+//! not read files, or know what a model sees.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use super::citations::Cite;
 use super::scope::Scope;
 use base::object::Hash;
 
-/// Words of an entry that its ID depends on, if it has no key.
+/// The number of words that an entry's ID depends on, if it has no key.
 pub(super) const FIRST_WORDS: usize = 6;
 
 /// Characters of an ID.
 const ID_CHARS: usize = 12;
 
-/// What a page tells.
+/// What a page says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageKind {
-    /// What always or never is to be done.
+    /// What must always or never be done.
     Instruction,
     /// How something is.
     Fact,
@@ -27,14 +27,14 @@ pub enum PageKind {
     Decision,
     /// How something is done, step by step.
     Procedure,
-    /// What somebody likes better.
+    /// What somebody prefers.
     Preference,
-    /// Where more stands: a link and what it leads to.
+    /// Where to find more: a link and what it leads to.
     Reference,
 }
 
 impl PageKind {
-    /// The name that people see.
+    /// The name shown to people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Instruction => "instruction",
@@ -47,13 +47,14 @@ impl PageKind {
     }
 }
 
-/// Stable name of a page: 12 hexadecimal digits. It is made of scope, file, headings and first words, and carried over edits.
+/// Stable name of a page: 12 hexadecimal digits. It is made of scope, file, headings and first
+/// words, and carried over edits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PageId(String);
 
 impl PageId {
-    /// The ID that a page gets when it is first met.
+    /// A new page's ID.
     ///
     /// `nth`: from 0, among pages of the same scope, file, headings and words.
     pub fn first(place: &PagePlace, words: &[String], nth: usize) -> Self {
@@ -74,7 +75,7 @@ impl fmt::Display for PageId {
     }
 }
 
-/// Where a page stands.
+/// Where a page is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PagePlace {
     /// Scope.
@@ -94,35 +95,36 @@ pub struct PagePlace {
 pub struct Page {
     /// Stable name.
     pub id: PageId,
-    /// Where it stands.
+    /// Where it is.
     pub place: PagePlace,
-    /// What it tells.
+    /// Its kind.
     pub kind: PageKind,
-    /// What it is about, as written: the text before the first `:` or `—`, or the title of the link that it begins with.
+    /// Its subject, as written: the text before the first `:` or `—`, or the title of the link that
+    /// it begins with.
     pub key: Option<String>,
-    /// Its Markdown, without line breaks behind it.
+    /// Its Markdown, without trailing line breaks.
     pub text: String,
-    /// Whether the person wants it in every session: the tag `#pinned` on it or on a heading above, or a heading `Pinned` or
-    /// `Invariants`.
+    /// Whether the person wants it in every session: the tag `#pinned` on it or on a heading above,
+    /// or a heading `Pinned` or `Invariants`.
     pub is_pinned: bool,
-    /// Whether it has the tag `#important`, or a heading above has.
+    /// Whether it or a heading above has the tag `#important`.
     pub is_important: bool,
-    /// Files that it leads to or cites.
+    /// Files that it links to or cites.
     pub cites: Vec<Cite>,
 }
 
 impl Page {
-    /// Whether it stands in its scope's index, and not in a topic file or the archive.
+    /// Whether it is in its scope's index, and not in a topic file or the archive.
     pub fn is_entry(&self) -> bool {
         self.place.file == self.place.scope.index_file()
     }
 
-    /// The key in the form in which keys are compared.
+    /// The key, folded for comparison.
     pub fn folded_key(&self) -> Option<String> {
         Some(words(self.key.as_deref()?).join(" ")).filter(|key| !key.is_empty())
     }
 
-    /// What it says of its key, in the form in which values are compared; all of it where it has none.
+    /// The text after its key, folded for comparison; the whole text if it has no key.
     pub fn folded_value(&self) -> String {
         let all = words(&self.text);
         let key = self.key.as_deref().map(words).unwrap_or_default();
@@ -131,7 +133,7 @@ impl Page {
     }
 }
 
-/// The words of a text as they are compared: lower case, without what is neither letter nor digit.
+/// The words of a text, folded for comparison: lower case, letters and digits only.
 pub fn words(text: &str) -> Vec<String> {
     let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()

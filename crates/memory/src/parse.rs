@@ -1,5 +1,6 @@
-//! From Markdown to pages: each entry of an index, each section of a topic file. Every text is in some page but headings, comments and
-//! front matter. Must not read files, nor carry IDs over edits.
+//! Parses Markdown into pages: each entry of an index, each section of a topic file. All text
+//! belongs to some page, except headings, comments and front matter. Must not read files, or carry
+//! IDs over edits.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,19 +14,19 @@ use super::page::{FIRST_WORDS, Page, PageId, PagePlace, words};
 use super::scope::Scope;
 use base::markdown::{self, Document, UnitKind};
 
-/// Longest key, in characters and words: a longer text before a colon is part of a sentence.
+/// Longest key, in characters and words: longer text before a colon is part of a sentence.
 const MAX_KEY: (usize, usize) = (80, 10);
-/// Words besides a link up to which a text is a reference.
+/// A text is a reference if it has at most this many words besides a link.
 const WORDS_BESIDE_LINK: usize = 12;
 
-/// The pages of a file, with the IDs that they have when first met.
+/// The pages of a file, with their initial IDs.
 ///
 /// `file`: path in the scope's folder, with `/`.
 pub fn parse(scope: Scope, file: &str, text: &str) -> Vec<Page> {
     pages_of(scope, file, text, &markdown::parse(text))
 }
 
-/// The same of a text whose Markdown was read.
+/// Like [`parse`], for a text whose Markdown was already parsed.
 pub(super) fn pages_of(scope: Scope, file: &str, text: &str, document: &Document) -> Vec<Page> {
     let drafts =
         if file == scope.index_file() { entries(text, document) } else { sections(text, document) };
@@ -70,7 +71,7 @@ struct Draft {
     range: Range<usize>,
 }
 
-/// Entries of an index: list items, and blocks that are no list.
+/// Entries of an index: list items, and blocks that are not lists.
 fn entries(text: &str, document: &Document) -> Vec<Draft> {
     let units = markdown::units(text).into_iter().filter(|unit| unit.kind != UnitKind::Comment);
     let drafts = units.map(|unit| Draft {
@@ -82,7 +83,7 @@ fn entries(text: &str, document: &Document) -> Vec<Draft> {
     drafts.collect()
 }
 
-/// Sections of a topic file: what stands between two headings.
+/// Sections of a topic file: the text between two headings.
 fn sections(text: &str, document: &Document) -> Vec<Draft> {
     let front = document.front_matter.as_ref().map_or(0, |front| front.range.end);
     let starts = std::iter::once((front, None))
@@ -107,7 +108,7 @@ fn sections(text: &str, document: &Document) -> Vec<Draft> {
     drafts.collect()
 }
 
-/// Counts lines, of places in ascending order.
+/// Converts ascending byte offsets to line numbers.
 struct Lines<'a> {
     text: &'a str,
     at: usize,
@@ -131,7 +132,7 @@ fn line(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The texts of the headings above a byte of a text, outermost first.
+/// The headings above a byte of a text, outermost first.
 fn headings_at(document: &Document, at: usize) -> Vec<String> {
     let after = document.headings.partition_point(|heading| heading.range.start <= at);
     let mut above = Vec::new();
@@ -154,7 +155,7 @@ fn is_tagged(document: &Document, range: &Range<usize>, name: &str) -> bool {
     tags.any(|tag| tag.name.eq_ignore_ascii_case(name))
 }
 
-/// Those of some things, which come in the order of the text, that begin within a range.
+/// The elements of `all`, which are in text order, that begin within a range.
 fn within<'a, T>(all: &'a [T], range: &Range<usize>, start: impl Fn(&T) -> usize) -> &'a [T] {
     let from = all.partition_point(|one| start(one) < range.start);
     let to = all.partition_point(|one| start(one) < range.end);
@@ -172,7 +173,7 @@ fn is_below_pin(place: &PagePlace) -> bool {
     })
 }
 
-/// An entry without the marker of its list and of a task.
+/// An entry without its list and task markers.
 pub(super) fn without_marker(entry: &str) -> String {
     static MARKER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?").expect("a valid pattern")
@@ -180,7 +181,7 @@ pub(super) fn without_marker(entry: &str) -> String {
     MARKER.replace(entry, "").into_owned()
 }
 
-/// What an entry is about, see [`Page::key`].
+/// The subject of an entry, see [`Page::key`].
 fn key_of(entry: &str, links: &[&markdown::Link]) -> Option<String> {
     let said = without_marker(entry);
     let first = said.lines().next().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Pins: a cited file, found on disk, and the SHA-256 of what it said when an entry was written; later, whether it still says that.
-//! Line ends do not count: a checkout may change them. Must not know pages, nor keep a file's text.
+//! Pins: a cited file found on disk, with the SHA-256 of its text when the entry was written, and
+//! later whether the file still says the same. Line endings are ignored because a checkout may
+//! change them. Must not know pages, or keep a file's text.
 
 use files::looks;
 use source::ExcludedFiles;
@@ -16,44 +17,45 @@ use base::path::absolute_path;
 use config::Exclude;
 use source::{FileState, read_file};
 
-/// Largest file whose bytes are compared.
+/// Largest file whose content is compared.
 pub(super) const MAX_BYTES: u64 = 16 << 20;
-/// Lines that are followed at most; of more, the whole file counts.
+/// Most lines that are tracked; a longer range counts as the whole file.
 const MAX_LINES: usize = 500;
-/// Files of a project among which a name is looked for.
+/// Most files of a project searched for a name.
 const MAX_LISTED: usize = 20_000;
 /// Digits of the hash of a first line.
 const START_CHARS: usize = 8;
 
-/// A cited file as it was when the entry was written or confirmed.
+/// A cited file, as of when the entry was written or confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CitationPin {
-    /// Its path with `/`: relative to the project, or absolute, or from `~` on.
+    /// Its path with `/`: relative to the project, absolute, or starting with `~`.
     pub path: String,
-    /// SHA-256 of its bytes, line ends as LF.
+    /// SHA-256 of its bytes, with LF line endings.
     pub hash: Hash,
-    /// The lines that are meant, where they can be followed by what they say.
+    /// The cited lines, if their text can be tracked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<PinnedLines>,
-    /// Whether it may not be told to others, or says nothing to them: the file is excluded, or git leaves it out and everybody has another.
+    /// Whether it may not be shared with others, or is meaningless to them: the file is excluded,
+    /// or git ignores it and everybody has a different one.
     #[serde(default, rename = "private", skip_serializing_if = "std::ops::Not::not")]
     pub is_private: bool,
 }
 
-/// Lines of a cited file. They stood nowhere else in it, so they are found wherever they move.
+/// Lines of a cited file. They occurred nowhere else in it, so they are found wherever they move.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PinnedLines {
     /// The first, when it was pinned.
     pub first: u32,
-    /// How many.
+    /// Number of lines.
     pub count: u32,
-    /// SHA-256 of them, line ends as LF, with one behind the last.
+    /// SHA-256 of the lines, with LF line endings, including the last.
     pub hash: Hash,
-    /// The first digits of the same of the first line alone, by which they are found quickly.
+    /// The first digits of the same hash of the first line alone, to find it quickly.
     pub start: String,
 }
 
-/// What became of a pinned file.
+/// How a pinned file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CitedChange {
@@ -73,20 +75,20 @@ impl CitedChange {
     }
 }
 
-/// The folders in which cited files are looked for.
+/// The folders in which cited files are searched.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     project: Option<PathBuf>,
     folders: Folders,
     exclude: Arc<Exclude>,
-    /// The files of the project, found out when a name is first looked for.
+    /// The files of the project, listed when a name is first searched.
     listing: Arc<OnceLock<Vec<String>>>,
     /// Whether `MEMORY.local.md` is this person's, found out when it first cites something.
     has_own_local: Arc<OnceLock<bool>>,
 }
 
 impl Places {
-    /// The places of memory folders. `exclude`: files of which nothing may be told to others.
+    /// The places for memory folders. `exclude`: files that others may not be told about.
     pub(super) fn new(folders: &Folders, exclude: Exclude) -> Self {
         let project = folders.folder(Scope::Project).and_then(Path::parent).and_then(Path::parent);
         Self {
@@ -98,16 +100,17 @@ impl Places {
         }
     }
 
-    /// The same places, where the files of the project may be others by now.
+    /// The same places, without the cached list of project files.
     pub(super) fn anew(&self) -> Self {
         Self { listing: Arc::default(), has_own_local: Arc::default(), ..self.clone() }
     }
 
-    /// Pins a cited file as it is now. `None` where there is none, or it is no evidence: another memory file, a folder, one that may not
-    /// be looked at.
+    /// Pins a cited file as it is now. `None` if it does not exist or is no evidence: another
+    /// memory file, a folder, a file that may not be read.
     ///
-    /// `file`: path of the memory file that cites it, in the folder of its scope. `is_new`: whether the entry is new or edited; then a
-    /// file is also found by its name, or the end of its path, if only one in the project has that.
+    /// `file`: path of the citing memory file, in the folder of its scope. `is_new`: whether the
+    /// entry is new or edited; if so, a file is also found by its name or the end of its path, if
+    /// that is unique in the project.
     pub(super) fn pin(
         &self,
         scope: Scope,
@@ -144,17 +147,18 @@ impl Places {
         Some(CitationPin { is_private: self.is_excluded(&path) || is_left_out(), ..digest })
     }
 
-    /// Whether nothing may be told of a file.
+    /// Whether others may not be told about a file.
     pub(super) fn is_excluded(&self, path: &Path) -> bool {
         self.exclude.excludes(path)
     }
 
-    /// Where a pinned file is, by its name alone. `None` if a page of the scope may not name it: pins come with a clone, too.
+    /// The path of a pinned file, from its name alone. `None` if a page of the scope may not name
+    /// it: pins come with a clone, too.
     pub(super) fn open(&self, scope: Scope, pin: &CitationPin) -> Option<PathBuf> {
         let named = Path::new(&pin.path);
         let is_own = pin.path.starts_with('~') || named.is_absolute();
         match (&self.project, is_own, scope) {
-            // What others wrote into a conversation's memory has no file looked at.
+            // Text by others in a conversation's memory must not cause a file to be read.
             (_, _, Scope::Conversation) | (_, false, Scope::Global) | (None, false, _) => None,
             (_, true, _) if self.is_bound(scope) => None,
             (_, true, _) => Some(absolute_path(&pin.path, Path::new("/"))),
@@ -164,7 +168,7 @@ impl Places {
         }
     }
 
-    /// Where a cited file may be, the likeliest place first.
+    /// Paths that a citation may mean, the likeliest first.
     fn candidates(&self, scope: Scope, file: &str, cite: &Cite) -> Vec<PathBuf> {
         let Some(folder) = self.folders.folder(scope) else { return Vec::new() };
         let beside = folder.join(file).parent().map(Path::to_owned).unwrap_or_default();
@@ -173,7 +177,8 @@ impl Places {
             found.push(absolute_path(&cite.path, &beside));
         } else {
             if cite.is_link {
-                // As Markdown and wikilinks mean it; most are other memory files, which then are no evidence.
+                // As Markdown and wikilinks mean it; most of these are other memory files, which
+                // are no evidence.
                 found.extend([
                     absolute_path(&cite.path, &beside),
                     absolute_path(&cite.path, folder),
@@ -185,7 +190,7 @@ impl Places {
             }
             if let Some(project) = self.project.as_deref().filter(|_| scope != Scope::Global) {
                 found.push(absolute_path(&cite.path, project));
-                // `/src/a.rs` may count from the project's folder.
+                // `/src/a.rs` may be relative to the project's folder.
                 found.push(absolute_path(cite.path.trim_start_matches('/'), project));
                 if cite.is_link {
                     found.push(absolute_path(&format!("{}.md", cite.path), project));
@@ -199,7 +204,8 @@ impl Places {
         found
     }
 
-    /// The only file of the project whose path ends like a citation, or that a wikilink without an ending means.
+    /// The only project file whose path ends like the citation, or that a wikilink without an
+    /// extension means.
     fn by_name(&self, scope: Scope, cite: &Cite) -> Option<PathBuf> {
         let project = self.project.as_deref().filter(|_| scope != Scope::Global)?;
         let is_name = cite.is_link || names_file(&cite.path);
@@ -220,7 +226,7 @@ impl Places {
         found.next().is_none().then(|| project.join(only))
     }
 
-    /// Whether a page of a scope sees nothing but the project: it may have come with a clone.
+    /// Whether a scope's pages may see only the project, because they may have come with a clone.
     pub(super) fn is_bound(&self, scope: Scope) -> bool {
         match scope {
             Scope::Global => false,
@@ -237,7 +243,8 @@ impl Places {
         }
     }
 
-    /// Whether a page of a scope may have a file looked at. What comes with a clone sees nothing but the clone.
+    /// Whether a scope's page may cause a file to be read. Pages that come with a clone see only
+    /// the clone.
     pub(super) fn is_allowed(&self, scope: Scope, path: &Path) -> bool {
         if !self.is_bound(scope) {
             return true;
@@ -246,7 +253,7 @@ impl Places {
         let Some(project) = project else { return false };
         match (looks::canonicalize(project), looks::canonicalize(path)) {
             (Ok(project), Ok(path)) => path.starts_with(project),
-            // Nothing is there: then it must be named within the project.
+            // The file does not exist, so its name must be inside the project.
             (_, Err(_)) => path.starts_with(project) && !path.components().any(is_parent),
             _ => false,
         }
@@ -276,7 +283,7 @@ impl Places {
 }
 
 impl PinnedLines {
-    /// Lines of a text, if they say something and stand nowhere else in it.
+    /// The pins for lines of a text, if they have content and occur nowhere else in it.
     fn of(text: &str, (first, last): (u32, u32)) -> Option<Self> {
         let count = last - first + 1;
         if count as usize > MAX_LINES {
@@ -293,7 +300,7 @@ impl PinnedLines {
         (stands == 1).then(|| Self { first, count, hash: hash_of(said), start })
     }
 
-    /// Whether a text holds the lines, wherever they stand now.
+    /// Whether a text holds the lines, wherever they are now.
     fn stand_in(&self, text: &str) -> bool {
         let lines: Vec<&str> = text.lines().collect();
         let count = usize::try_from(self.count).unwrap_or_default().clamp(1, MAX_LINES);
@@ -310,7 +317,7 @@ fn hash_of(lines: &[&str]) -> Hash {
     Hash::of(lines.join("\n") + "\n")
 }
 
-/// A text with LF at the end of each line.
+/// A text with LF line endings.
 pub(super) fn with_lf(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
@@ -322,13 +329,13 @@ fn is_parent(part: std::path::Component<'_>) -> bool {
 /// The pins of one file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pinned {
-    /// They may differ: entries were written at different times.
+    /// Pins may differ, since entries were written at different times.
     pub(super) pins: BTreeSet<CitationPin>,
-    /// Whether a page of the project has one, which sees nothing but the project.
+    /// Whether one belongs to a page of the project, which may see only the project.
     pub(super) is_bound: bool,
 }
 
-/// Tells which pinned files changed. Remembers what it read, by stamp.
+/// Finds out which pinned files changed. Caches what it read, by stamp.
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     known: HashMap<PathBuf, (FileStamp, Known)>,
@@ -337,19 +344,19 @@ pub(super) struct Checker {
 /// What is known of a file.
 #[derive(Debug, Clone)]
 enum Known {
-    /// The SHA-256 of its bytes, line ends as LF, and which pinned lines it holds.
+    /// The SHA-256 of its bytes, with LF line endings, and which pinned lines it holds.
     File {
         hash: Hash,
         lines: BTreeMap<Hash, bool>,
     },
     Gone,
-    /// It cannot be told: what was known stands.
+    /// Unknown: the previous result stays.
     Unclear,
 }
 
 impl Checker {
-    /// What became of pinned files, by path and pin; what did not change is left out. One look at all of them, and a reading of those
-    /// whose stamp is new.
+    /// The changed pinned files, by path and pin. Looks at all of them at once, and reads those
+    /// with a new stamp.
     pub(super) fn check(
         &mut self,
         places: &Places,
@@ -392,7 +399,7 @@ impl Checker {
 }
 
 impl Known {
-    /// Whether it tells of all pins.
+    /// Whether this covers all pins.
     fn tells(&self, pinned: &Pinned) -> bool {
         let Self::File { hash, lines } = self else { return false };
         pinned.pins.iter().all(|pin| {
@@ -431,11 +438,11 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> (Option<FileStamp>, Kn
         FileState::Binary { source_hash, .. } => {
             Known::File { hash: source_hash, lines: BTreeMap::new() }
         }
-        // It was not that large when it was pinned.
+        // It was not that large when pinned.
         FileState::TooLarge { size } => {
             Known::File { hash: Hash::of(size.to_string()), lines: BTreeMap::new() }
         }
-        // A folder in its place: the file is gone.
+        // A folder in its place means that the file is gone.
         FileState::Missing | FileState::NotAFile => Known::Gone,
         FileState::Unreadable { .. } | FileState::Excluded { .. } | FileState::NotRead => {
             Known::Unclear

@@ -1,5 +1,5 @@
-//! What memory says to the model at a moment of a session: the section of the system prompt, which stays as it is while a cache holds
-//! it, and what changed since, as notes of the session. Must not choose pages.
+//! What memory tells the model during a session: the section of the system prompt, which stays
+//! unchanged while a cache holds it, and later changes as session notes. Must not choose pages.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use session::{MemoryChange, PromptedSession};
 #[derive(Debug, Default)]
 pub(super) struct InForce {
     injection: Option<Injection>,
-    /// Its pages, with the reasons.
+    /// Its pages, with the reasons for showing them.
     resident: Vec<Resident>,
     /// Pages as the model knows them.
     told: Told,
@@ -35,13 +35,14 @@ impl InForce {
 }
 
 impl Memory {
-    /// The section of the system prompt for the next calls; `None` where memory is off.
+    /// The section of the system prompt for the next calls; `None` if memory is off.
     ///
-    /// It is rendered anew at the start of a session, when the session says that this costs nothing, and without a session whenever
-    /// memory changed. Otherwise it stays as it is, and the session tells the model what changed.
+    /// It is rendered anew at the start of a session, when the session says that this costs
+    /// nothing, and without a session whenever memory changed. Otherwise it stays as it is, and the
+    /// session tells the model what changed.
     ///
     /// # Errors
-    /// What the session's store reports. The section that was in force stays so.
+    /// Those of the session's store. The section in force then stays.
     pub fn prompt(
         &mut self,
         mut session: Option<&mut dyn PromptedSession>,
@@ -72,11 +73,12 @@ impl Memory {
         Ok(self.in_force.injection.as_ref())
     }
 
-    /// Memory may have changed: the session tells the model. `call`: the tool call by which the model changed it itself, which tells it
-    /// while it stands; what others changed before has to be told apart from it, before it runs.
+    /// Call when memory may have changed: the session tells the model. `call`: the tool call by
+    /// which the model itself changed memory; the call tells the model as long as it is in the
+    /// context. Changes by others must be told separately, before it runs.
     ///
     /// # Errors
-    /// What the session's store reports.
+    /// Those of the session's store.
     pub fn changed(&mut self, session: &mut dyn PromptedSession, call: Option<&str>) -> Result<()> {
         if call.is_some() {
             self.written();
@@ -124,7 +126,7 @@ impl Memory {
         self.keep_table(&look);
     }
 
-    /// Before the first section, what is resident is what was so in the session before.
+    /// Before the first section, takes over the resident pages of the previous session.
     pub(super) fn resume(&mut self) {
         if self.in_force.injection.is_none() {
             let folders = self.memory_folders();
@@ -135,13 +137,14 @@ impl Memory {
         }
     }
 
-    /// Writes the page tables where they differ from the pages.
+    /// Writes the page tables if they differ from the pages.
     fn keep_table(&mut self, look: &Look) {
         let rows = self.injector.rows(look.pages());
         self.tables.keep(&self.memory_folders(), rows);
     }
 
-    /// Has the session tell what differs from what the model knows. `call`: the tool call that made the difference.
+    /// Has the session tell the model about changes that it does not know. `call`: the tool call
+    /// that made them.
     fn tell(
         &mut self,
         session: &mut dyn PromptedSession,
@@ -166,7 +169,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Pages of which the model knows: entries of the indexes, and the sections of topic files that are resident.
+    /// Pages that the model knows: index entries, and resident sections of topic files.
     fn known_pages(&self, look: &Look) -> Told {
         let resident = self.in_force.injection.as_ref().map(|injection| &injection.resident);
         let is_resident = |page: &Page| {
@@ -179,7 +182,7 @@ impl Memory {
         Some(self.folders.folder(scope)?.join(file))
     }
 
-    /// A path as the model knows it: `~` for the home folder, and relative to the project.
+    /// A path as the model knows it: `~` for the home folder, or relative to the project.
     fn shown_path(&self, path: &Path) -> String {
         let project =
             self.folders.folder(Scope::Project).and_then(Path::parent).and_then(Path::parent);

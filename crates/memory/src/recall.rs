@@ -1,5 +1,5 @@
-//! Recall: finds what memory says about something, and on request what past sessions said. A recall that failed never reads like one
-//! that found nothing. Must not write, nor say what a model sees.
+//! Recall: searches memory and, on request, past sessions. A failed recall never reads like one
+//! that found nothing. Must not write, or say what a model sees.
 
 mod corpus;
 mod dates;
@@ -25,26 +25,27 @@ use store::{Expression, SnippetLine, Store, snippet};
 
 /// Default limit of hits.
 const DEFAULT_LIMIT: usize = 10;
-/// Longest search, in characters.
+/// Longest query, in characters.
 const MAX_QUERY_CHARS: usize = 10_000;
 /// Passages whose lines show why a file was found.
 const SHOWN_PASSAGES: usize = 3;
-/// What a hit in the archive is worth beside one that is current: it may have been put away because it is wrong.
+/// The weight of a hit in the archive beside a current one: it may have been archived because it is
+/// wrong.
 const ARCHIVED: f64 = 0.5;
-/// Warnings about files that were not searched, or not to their end.
+/// Warnings about files that were not searched completely.
 const UNSEARCHED: [&str; 6] =
     ["UNREADABLE", "NOT_TEXT", "NOT_PRIVATE", "TOO_LARGE", "MANY_FILES", "LEADS_OUT"];
 
-/// What came of a recall.
+/// The outcome of a recall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecallReason {
     /// Something was found.
     Ok,
-    /// All that was asked for was searched, and holds nothing of it.
+    /// Everything requested was searched without a match.
     NoMatch,
-    /// The search or an option makes no sense.
+    /// The query or an option is invalid.
     Malformed,
-    /// What was asked for may not be looked at: the user does not trust the project.
+    /// The requested memory may not be read, because the user does not trust the project.
     Denied,
     /// Something could not be reached: a file that cannot be read, no store.
     Unavailable,
@@ -66,16 +67,16 @@ impl RecallReason {
     }
 }
 
-/// What to recall.
+/// Options of a recall.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallOptions {
-    /// Scopes to search; empty for all that may be looked at.
+    /// Scopes to search; empty for all readable ones.
     pub scopes: Vec<Scope>,
-    /// Whether whole files are ranked, and not their passages.
+    /// Whether to rank whole files instead of their passages.
     pub by_file: bool,
     /// Whether past sessions are searched too.
     pub sessions: bool,
-    /// The session that asks, as its ID names it without `session:`: it is no past one.
+    /// The session that asks, as in its ID without `session:`; it does not count as a past one.
     pub current_session: Option<String>,
     /// Most hits in memory, and most in past sessions; default 10.
     pub limit: usize,
@@ -93,19 +94,20 @@ impl Default for RecallOptions {
     }
 }
 
-/// What a recall found.
+/// The result of a recall.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallAnswer {
-    /// `Ok` if there is a hit; else why there is none, the worst of it.
+    /// `Ok` if there is a hit; otherwise the worst reason why there is none.
     pub reason: RecallReason,
-    /// What was asked for and not searched, or not to its end, each with why; also where there are hits.
+    /// What was requested and not searched completely, each with the reason; also present if there
+    /// are hits.
     pub problems: Vec<RecallProblem>,
     /// The hits: those in memory, best first, then those in past sessions, best first.
     pub hits: Vec<RecallHit>,
 }
 
 impl RecallAnswer {
-    /// What comes of a search that makes no sense.
+    /// The answer to an invalid query.
     pub fn malformed(error: &Error) -> Self {
         let reason = RecallReason::Malformed;
         let problems = vec![RecallProblem { reason, message: error.to_string() }];
@@ -118,14 +120,14 @@ impl RecallAnswer {
 pub struct RecallProblem {
     /// Why: `Malformed` or worse.
     pub reason: RecallReason,
-    /// What, and what is wrong, in words.
+    /// The problem, in words.
     pub message: String,
 }
 
 /// A passage or file that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallHit {
-    /// Where it stands.
+    /// Where it was found.
     pub place: RecallPlace,
     /// The page that holds it; `None` for a message, and above the first page of a file.
     pub page: Option<PageId>,
@@ -137,7 +139,7 @@ pub struct RecallHit {
     pub lines: Vec<SnippetLine>,
 }
 
-/// Where a hit stands.
+/// The place of a hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecallPlace {
     /// In a memory file.
@@ -165,8 +167,8 @@ pub enum RecallPlace {
 }
 
 impl Memory {
-    /// Finds what memory says about something: its files, linked or not, the archive, and on request past sessions in `store`. Where
-    /// memory is off it works all the same.
+    /// Searches all memory files, linked or not, the archive, and on request past sessions in
+    /// `store`. Works even if memory is off.
     pub fn recall(
         &mut self,
         query: &str,
@@ -197,7 +199,7 @@ impl Memory {
         RecallAnswer { reason, problems, hits }
     }
 
-    /// Reads the memory files and takes in their words, unless nothing changed. Returns what was wrong with them.
+    /// Reads and indexes the memory files, unless nothing changed. Returns warnings about them.
     fn learn(&mut self) -> Vec<Warning> {
         let bounded = looks::bounded(LOOK);
         let Loaded { files, warnings } = self.loader.load(&self.folders);
@@ -205,7 +207,7 @@ impl Memory {
             return warnings;
         }
         drop(bounded);
-        // Only a whole look gives pages the IDs that they have.
+        // Only a full look gives pages their stable IDs.
         let Look { files, warnings, .. } = self.look();
         self.recall.learn(files);
         warnings
@@ -230,7 +232,7 @@ impl Memory {
     }
 }
 
-/// Searches memory files, and remembers their words as long as the files stay as they are.
+/// Searches memory files, and keeps their words until the files change.
 #[derive(Debug, Default)]
 pub(super) struct Recall {
     files: Vec<MemoryFile>,
@@ -239,7 +241,7 @@ pub(super) struct Recall {
 }
 
 impl Recall {
-    /// Whether these are the files whose words are known.
+    /// Whether these are the indexed files.
     fn knows(&self, files: &[MemoryFile]) -> bool {
         let mut pairs = self.files.iter().zip(files);
         self.files.len() == files.len()
@@ -248,7 +250,7 @@ impl Recall {
             })
     }
 
-    /// Takes in the words of files.
+    /// Indexes files.
     fn learn(&mut self, files: Vec<MemoryFile>) {
         let numbered = files.iter().enumerate();
         self.passages = numbered
@@ -258,7 +260,7 @@ impl Recall {
         self.files = files;
     }
 
-    /// The hits in the files that were taken in.
+    /// The hits in the indexed files.
     fn find(&self, expression: &Expression, options: &RecallOptions) -> Vec<RecallHit> {
         let found = rank(&self.corpus, expression);
         let is_asked = |document: usize| {
@@ -284,7 +286,8 @@ impl Recall {
         hits.collect()
     }
 
-    /// What was found, best first, where the archive counts less. `document`: that of a thing that was found.
+    /// The results, best first, where the archive counts less. `document`: returns a result's
+    /// document.
     fn current_first(
         &self,
         found: &[(usize, f64)],
@@ -345,7 +348,7 @@ fn parsed(query: &str, options: &RecallOptions) -> Result<Expression, Error> {
     Expression::parse(query)
 }
 
-/// The scopes that were asked for and may not be looked at.
+/// The requested scopes that may not be read.
 fn denied(options: &RecallOptions, folders: &Folders) -> Vec<RecallProblem> {
     let asked = options.scopes.iter().filter(|scope| folders.is_denied(**scope));
     let problems = asked.map(|scope| RecallProblem {
@@ -363,7 +366,7 @@ fn unsearched(warnings: &[Warning]) -> impl Iterator<Item = RecallProblem> {
     })
 }
 
-/// The lines of a passage that show why it was found; its first one if its words are not those of the search.
+/// The lines of a passage that show why it was found; its first line if none matches the search.
 fn lines(passage: &Passage, expression: &Expression) -> Vec<SnippetLine> {
     let mut lines = snippet(&passage.text, expression);
     if lines.is_empty() {

@@ -1,22 +1,22 @@
-//! Which pages stand in the system prompt, and at which fidelity: pinned ones first, then those with the most value for their tokens.
-//! A page that is resident keeps its place until another is clearly better, so that nothing flaps. Pure and deterministic; must not
-//! know what a page says.
+//! Chooses the pages in the system prompt and their fidelities: pinned pages first, then those with
+//! the most value for their tokens. A resident page keeps its place until another is clearly
+//! better, so the choice does not flap. Pure and deterministic; must not know what a page says.
 
 use super::fidelity::Fidelity;
 
-/// How much of a page's value each fidelity keeps.
+/// The share of a page's value that each fidelity keeps.
 const KEPT: [f32; 4] = [0.2, 0.45, 0.8, 1.0];
-/// How many times its worth a page counts that is resident: another one has to be better by this much.
+/// The factor on a resident page's worth: another one has to be better by this much to replace it.
 const STAY: f32 = 1.3;
 /// A limit that does not bind.
 pub const NO_LIMIT: u32 = u32::MAX;
 
-/// What a form takes.
+/// The size of a form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageSize {
     /// Tokens.
     pub tokens: u32,
-    /// Bytes, the line break counted.
+    /// Bytes, including the line break.
     pub bytes: u32,
     /// Lines.
     pub lines: u32,
@@ -25,11 +25,11 @@ pub struct PageSize {
 /// A page that may be resident.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResidencyCandidate {
-    /// What it takes at each fidelity, from the least; tokens never fall.
+    /// Its size at each fidelity, lowest first; tokens never decrease.
     pub sizes: [PageSize; 4],
-    /// What it is worth at full fidelity, above 0.
+    /// Its value at full fidelity, above 0.
     pub value: f32,
-    /// The limit that it counts against, by its place in `ResidencyLimits::groups`.
+    /// The index of its limit in `ResidencyLimits::groups`.
     pub group: u8,
     /// The least fidelity of a pinned page; `None` if it is not pinned.
     pub least: Option<Fidelity>,
@@ -37,27 +37,28 @@ pub struct ResidencyCandidate {
     pub resident: Option<Fidelity>,
 }
 
-/// What may be taken.
+/// The limits on resident pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResidencyLimits {
     /// Tokens of all pages.
     pub tokens: u32,
-    /// Bytes and lines of the pages of each group.
+    /// Bytes and lines of each group's pages.
     pub groups: Vec<(u32, u32)>,
 }
 
-/// What was chosen.
+/// The choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Residency {
-    /// The fidelity of each candidate; `None`: it is not resident.
+    /// The fidelity of each candidate; `None`: not resident.
     pub fidelities: Vec<Option<Fidelity>>,
     /// Tokens of the resident pages.
     pub tokens: u32,
-    /// Pinned candidates that the limits keep below their least fidelity: pinned-invariant memory faults.
+    /// Pinned candidates that the limits keep below their least fidelity: pinned-invariant memory
+    /// faults.
     pub below_least: Vec<usize>,
 }
 
-/// Chooses by value for tokens, up to the limits. Takes time linear in the number of candidates.
+/// Chooses by value per token, up to the limits. Takes time linear in the number of candidates.
 pub fn choose(candidates: &[ResidencyCandidate], limits: &ResidencyLimits) -> Residency {
     let mut room = Room { tokens: limits.tokens, groups: limits.groups.clone() };
     let mut chosen =
@@ -76,7 +77,7 @@ pub fn choose(candidates: &[ResidencyCandidate], limits: &ResidencyLimits) -> Re
     Residency { fidelities, tokens: limits.tokens - room.tokens, below_least }
 }
 
-/// What is left of the limits.
+/// The remaining room within the limits.
 #[derive(Clone)]
 struct Room {
     tokens: u32,
@@ -88,7 +89,7 @@ impl Room {
     fn take(&mut self, group: u8, from: PageSize, to: PageSize) -> bool {
         let Some((bytes, lines)) = self.groups.get_mut(usize::from(group)) else { return false };
         let tokens = to.tokens - from.tokens;
-        // A shorter form may have more bytes or lines than a longer one; that is room, too.
+        // A shorter form may have more bytes or lines than a longer one; the step then frees room.
         let after = |left: u32, from: u32, to: u32| left.checked_add(from)?.checked_sub(to);
         let left =
             |left: u32, from, to| if left == NO_LIMIT { Some(left) } else { after(left, from, to) };
@@ -106,10 +107,10 @@ impl Room {
     }
 }
 
-/// Levels are 0 for a page that is not resident, else one more than the place of its fidelity.
+/// Levels: 0 for a page that is not resident, otherwise its fidelity's index plus one.
 struct Chosen {
     levels: Vec<u8>,
-    /// Whether a step of the page did not fit: no later one is taken.
+    /// Whether a step of the page did not fit; then no later one is taken.
     is_full: Vec<bool>,
 }
 
@@ -129,8 +130,8 @@ fn kept(level: u8) -> f32 {
     level.checked_sub(1).map_or(0.0, |place| KEPT[usize::from(place)])
 }
 
-/// Takes pinned pages at their least fidelities, the most valuable first, or at the highest one that fits. Returns those that stay
-/// below.
+/// Takes pinned pages at their least fidelities, the most valuable first, or at the highest
+/// fidelity that fits. Returns those that stay below.
 fn pin(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Chosen) -> Vec<usize> {
     let mut pinned: Vec<usize> =
         (0..candidates.len()).filter(|at| candidates[*at].least.is_some()).collect();
@@ -154,7 +155,7 @@ fn pin(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Chosen) 
     below
 }
 
-/// Takes all pages at full fidelity, if all of them fit: mostly they do.
+/// Takes all pages at full fidelity, if they all fit, which is the usual case.
 fn take_all(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Chosen) -> bool {
     let mut all = room.clone();
     let fits = candidates.iter().zip(&chosen.levels).all(|(candidate, level)| {
@@ -167,29 +168,32 @@ fn take_all(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Cho
     fits
 }
 
-/// A step of a page from one level to a higher one: the order in which it is worth taking above, then the page's place, and the level that
-/// it reaches below.
+/// A page's step from one level to a higher one. High bits: its rank by worth; low bits: the page's
+/// index and the new level.
 type Step = u64;
 
-/// The steps in the order in which they are worth taking. A page's own steps come from the least.
+/// The steps, most worthwhile first. A page's own steps ascend.
 fn steps(candidates: &[ResidencyCandidate], levels: &[u8]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::with_capacity(candidates.len() * 3);
     for (at, (candidate, from)) in candidates.iter().zip(levels).enumerate() {
         let mut from = *from;
         let (mut best, mut at_best, mut before) = (0.0_f32, 0_u8, f32::MAX);
-        // The upper hull of value by tokens: each step has the most value for its tokens, so that these never rise.
+        // The upper hull of value by tokens: each step has the best value per token, so that these
+        // never rise.
         while from < 4 {
             for to in from + 1..=4 {
                 let tokens = size(candidate, to).tokens - size(candidate, from).tokens;
                 let value = (kept(to) - kept(from)) * candidate.value;
                 let stays = if to <= level(candidate.resident) { STAY } else { 1.0 };
+                // A step may take no tokens, since forms may be equal: the floor keeps its worth
+                // finite.
                 #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than 2^24")]
                 let worth = value * stays / (tokens as f32).max(0.5);
                 if worth >= best {
                     (best, at_best) = (worth, to);
                 }
             }
-            // What stays counts more: that must not put a later step before it.
+            // A resident level counts more; that must not make a later step better than this one.
             before = before.min(best);
             steps.push(
                 u64::from(order(before)) << ORDER_BIT | (at as u64) << 8 | u64::from(at_best),
@@ -201,7 +205,7 @@ fn steps(candidates: &[ResidencyCandidate], levels: &[u8]) -> Vec<Step> {
     steps
 }
 
-/// The fewest tokens that any step can take, if it takes some.
+/// The fewest tokens that any step takes, among steps that take some.
 fn least_tokens(candidates: &[ResidencyCandidate]) -> u32 {
     let steps = candidates.iter().flat_map(|candidate| {
         let sizes = candidate.sizes.map(|size| size.tokens);
@@ -210,7 +214,8 @@ fn least_tokens(candidates: &[ResidencyCandidate]) -> u32 {
     steps.filter(|tokens| *tokens > 0).min().unwrap_or(0)
 }
 
-/// Ascends while the worth descends. Worths that differ by less than a hundredth may be the same: the page further up comes first.
+/// Ascends as worth descends. Worths that differ by less than a hundredth may be equal: then the
+/// earlier page comes first.
 fn order(worth: f32) -> u16 {
     // The bits of positive floats rise with them; the upper half holds the exponent and seven bits.
     !u16::try_from(worth.to_bits() >> 16).unwrap_or(u16::MAX)

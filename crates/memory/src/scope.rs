@@ -1,5 +1,5 @@
-//! Scopes and their folders: whose memory there is, where it lives, and whether it may be looked at. Must not read what the files
-//! say, nor make a folder.
+//! Scopes and their folders: whose memory exists, where it lives, and whether it may be read. Must
+//! not read the files' content, or create a folder.
 
 use files::looks;
 use std::fmt;
@@ -17,12 +17,12 @@ use source::canonical_path;
 pub const INDEX_FILE: &str = "MEMORY.md";
 /// Name of the index of the scope [`Scope::Local`].
 pub const LOCAL_INDEX_FILE: &str = "MEMORY.local.md";
-/// Digits of the SHA-256 of a conversation's name that name its folder.
+/// Digits of the SHA-256 of a conversation's name that form its folder's name.
 const CONVERSATION_DIGITS: usize = 16;
-/// Folder of what is stale: recalled, never in the system prompt.
+/// Folder for stale memory: recalled, never in the system prompt.
 pub const ARCHIVE_FOLDER: &str = "archive";
 
-/// Whose memory it is. In the order in which the model reads them: the more specific one later.
+/// Whose memory it is. Ordered as the model reads them, the more specific later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -32,14 +32,15 @@ pub enum Scope {
     Project,
     /// The user's in this project: [`LOCAL_INDEX_FILE`] in the project's folder, which git ignores.
     Local,
-    /// Of one conversation with others, such as a group's: the only one there, in the user's own folder.
+    /// Of one conversation with others, such as a group: the only memory there, in the user's own
+    /// folder.
     Conversation,
 }
 
 impl Scope {
     /// All scopes.
     pub const ALL: [Self; 4] = [Self::Global, Self::Project, Self::Local, Self::Conversation];
-    /// Those that have a folder of their own.
+    /// Scopes that have a folder of their own.
     pub const WITH_FOLDER: [Self; 3] = [Self::Global, Self::Project, Self::Conversation];
 
     /// The name that people use.
@@ -52,7 +53,7 @@ impl Scope {
         }
     }
 
-    /// The scope of a name.
+    /// The scope with a name.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for any other name.
@@ -64,7 +65,7 @@ impl Scope {
         })
     }
 
-    /// The scope by which the folder is known that holds it: that of the project holds [`Scope::Local`], too.
+    /// The scope that owns this scope's folder: the project's folder holds [`Scope::Local`], too.
     #[must_use]
     pub fn of_folder(self) -> Self {
         if self == Self::Local { Self::Project } else { self }
@@ -91,22 +92,24 @@ pub struct Folders {
     global: Option<PathBuf>,
     project: Option<PathBuf>,
     is_trusted: bool,
-    /// Whether the person's own answer says whether the project is trusted.
+    /// Whether the person's own answer decides if the project is trusted.
     is_by_answer: bool,
-    /// The user's own folder; `None` where nobody has one.
+    /// The trust answers in the user's own folder; `None` if there is no such folder.
     book: Option<TrustBook>,
-    /// The project's real path, once it was looked at.
+    /// The project's real path, once it was resolved.
     real: Arc<OnceLock<PathBuf>>,
-    /// Of a conversation with others, which has no other memory.
+    /// The folder of a conversation with others, which has no other memory.
     conversation: Option<PathBuf>,
     /// Its name.
     named: Option<String>,
 }
 
 impl Folders {
-    /// The folders `memory/` of the harness's own folder and `.pi/memory/` of the project. Neither has to exist.
+    /// The folders `memory/` of the harness's own folder and `.pi/memory/` of the project. Neither
+    /// has to exist.
     ///
-    /// `is_trusted`: whether the user trusts the project; otherwise its memory is not looked at, mentioned or made.
+    /// `is_trusted`: whether the user trusts the project; otherwise its memory is not read,
+    /// mentioned or created.
     pub fn new(agent_dir: Option<&Path>, project: Option<&Path>, is_trusted: bool) -> Self {
         Self {
             global: agent_dir.map(|folder| folder.join("memory")),
@@ -120,13 +123,15 @@ impl Folders {
         }
     }
 
-    /// The same folders, of which the project's counts once the person said that they trust it, see [`TrustBook`].
+    /// The same folders, where the project counts once the person has said that they trust it, see
+    /// [`TrustBook`].
     #[must_use]
     pub fn by_answer(self) -> Self {
         Self { is_trusted: false, is_by_answer: true, ..self }
     }
 
-    /// Finds out whether the project counts now. Returns how it stands, and whether that is new; `None` where nobody's answer decides.
+    /// Finds out whether the project counts now. Returns its standing, and whether that is new;
+    /// `None` if no answer decides.
     ///
     /// # Errors
     /// As [`TrustBook::standing`]; the project then does not count.
@@ -147,7 +152,7 @@ impl Folders {
         }
     }
 
-    /// The project's real path; `None` where there is none, or its disk does not answer.
+    /// The project's real path; `None` if there is none, or its disk does not answer.
     pub(super) fn real_project(&self) -> Option<&Path> {
         if self.real.get().is_none() {
             let project = self.project.as_deref()?.parent()?.parent()?;
@@ -157,12 +162,13 @@ impl Folders {
         self.real.get().map(PathBuf::as_path)
     }
 
-    /// The folder, among the user's own, in which the program keeps what belongs to the project.
+    /// The folder among the user's own in which the program keeps a project's files.
     pub(super) fn kept(&self) -> Option<PathBuf> {
         Some(self.book.as_ref()?.kept_folder(self.real_project()?))
     }
 
-    /// Remembers that files of the project's memory were written by a session of this person, and what they hold now.
+    /// Records that this person's session wrote files of the project's memory, and their current
+    /// content.
     ///
     /// `files`: paths in the memory folder, with `/`.
     pub(super) fn note_written<'a>(&self, files: impl Iterator<Item = &'a str>) {
@@ -174,8 +180,8 @@ impl Folders {
         book.note_written(real, &written.collect::<Vec<_>>());
     }
 
-    /// Whether `MEMORY.local.md`, whose bytes have this hash, is of this person and not of the repository: git does not have it, or one of
-    /// their sessions wrote it.
+    /// Whether `MEMORY.local.md`, whose bytes have this hash, belongs to this person and not to the
+    /// repository: git does not have it, or one of their sessions wrote it.
     pub(super) fn is_own_local(&self, hash: &Hash) -> bool {
         let Some(real) = self.real_project() else { return false };
         let wrote = || {
@@ -186,8 +192,8 @@ impl Folders {
         held_by_git(real, &path) == Some(false) || wrote()
     }
 
-    /// The folder of one conversation with others, such as a group's, which is its whole memory: nothing of the user's own, nor of the
-    /// project's. It need not exist.
+    /// The folder of one conversation with others, such as a group, which is its entire memory:
+    /// nothing from the user's own, nor from the project's. It need not exist.
     ///
     /// `name`: by which the host tells conversations apart.
     pub fn of_conversation(agent_dir: &Path, name: &str) -> Self {
@@ -201,7 +207,7 @@ impl Folders {
         }
     }
 
-    /// The folder of a scope; `None` where there is none, or where it may not be looked at.
+    /// The folder of a scope; `None` if there is none, or it may not be read.
     pub fn folder(&self, scope: Scope) -> Option<&Path> {
         let trusted = self.project.as_deref().filter(|_| self.is_trusted);
         match scope {
@@ -211,17 +217,17 @@ impl Folders {
         }
     }
 
-    /// The name of the conversation whose memory this is.
+    /// The name of the conversation that this memory belongs to.
     pub fn conversation(&self) -> Option<&str> {
         self.named.as_deref()
     }
 
-    /// Where the memory of conversations lives of the user whose global memory is here.
+    /// The folder for conversations' memory, beside this user's global memory.
     pub fn conversations(&self) -> Option<PathBuf> {
         self.global.as_deref()?.parent().map(conversations)
     }
 
-    /// The same folders with links followed, for paths that are canonical, too.
+    /// The same folders with links followed, for canonical paths.
     #[must_use]
     pub fn canonical(&self) -> Self {
         let canonical = |folder: &PathBuf| canonical_path(folder);
@@ -233,35 +239,37 @@ impl Folders {
         }
     }
 
-    /// Whether the model is told where the project's memory is. It is the same whether the person answered or not: what a clone brings
-    /// changes no request before they did.
+    /// Whether the model is told where the project's memory is. Does not depend on whether the
+    /// person has answered: what a clone brings changes no request before they did.
     pub fn names_project(&self) -> bool {
         self.folder(Scope::Project).is_some() || self.is_asked_about()
     }
 
-    /// Whether the project's memory does not count for want of the person's answer, or by it.
+    /// Whether the project's memory does not count because of the person's answer, or for lack of
+    /// one.
     fn is_asked_about(&self) -> bool {
         self.is_by_answer && self.is_denied(Scope::Project)
     }
 
-    /// Whether a path is in a project's memory that does not count for want of the person's answer, or by it.
+    /// Whether a path is in a project's memory that does not count because of the person's answer,
+    /// or for lack of one.
     pub(super) fn is_in_refused(&self, path: &Path) -> bool {
         let project = self.project.as_deref().filter(|_| self.is_asked_about());
         project.is_some_and(|folder| path.starts_with(folder))
     }
 
-    /// Whether a scope has a folder that may not be looked at.
+    /// Whether a scope has a folder that may not be read.
     pub fn is_denied(&self, scope: Scope) -> bool {
         matches!(scope, Scope::Project | Scope::Local) && self.project.is_some() && !self.is_trusted
     }
 
-    /// The scopes that may be looked at.
+    /// The scopes that may be read.
     pub fn scopes(&self) -> impl Iterator<Item = (Scope, &Path)> {
         Scope::ALL.into_iter().filter_map(|scope| Some((scope, self.folder(scope)?)))
     }
 
-    /// The scope of a file by its absolute path, and its path in the scope's folder with `/`. `None` outside of the folders that may
-    /// be looked at.
+    /// The scope of a file by its absolute path, and its path in the scope's folder with `/`.
+    /// `None` outside the readable folders.
     pub fn find(&self, path: &Path) -> Option<(Scope, String)> {
         Scope::WITH_FOLDER.into_iter().find_map(|scope| {
             let inside = path.strip_prefix(self.folder(scope)?).ok()?;
@@ -275,7 +283,7 @@ impl Folders {
     }
 }
 
-/// Where the memory of conversations lives, each in a folder of its own.
+/// The folder for conversations' memory, with one subfolder each.
 fn conversations(agent_dir: &Path) -> PathBuf {
     agent_dir.join("palimpsest").join("memory").join("conversations")
 }

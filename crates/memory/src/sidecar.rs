@@ -1,9 +1,11 @@
-//! The one way in which memory files and sidecars are read and written: folders made when something is first written there,
-//! whole files put into place in one step, one writer at a time. Must not know what the files say.
+//! The only code that reads and writes memory files and sidecars: it creates folders on the first
+//! write, replaces whole files in one step, and allows one writer at a time. Must not know what the
+//! files say.
 //!
-//! A project's folder comes with a clone, and so may anything in it. So what only the program reads and writes lies in the user's own
-//! folder ([`OWN_FILES`]); and of a project's folder no link is followed, in reading as in writing, whether it leads out or not. The
-//! user's own folder may lead where its user wants.
+//! A project's folder comes with a clone, and so may anything in it. Files that only the program
+//! reads and writes therefore live in the user's own folder ([`OWN_FILES`]), and no link in a
+//! project's folder is followed for reading or writing, whether or not it leads out. The user's own
+//! folder may lead wherever its user wants.
 
 pub(crate) mod lines;
 mod lock;
@@ -25,12 +27,12 @@ use source::{FileState, canonical_path};
 /// Largest memory file that is read.
 pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// What only the program reads and writes. Of a project it lies in the user's own folder, and what stands in the project under such a name
-/// is not read.
+/// Files that only the program reads and writes. A project's are in the user's own folder, and
+/// files in the project under such a name are not read.
 pub(crate) const OWN_FILES: [&str; 4] =
     ["page-facts.local.jsonl", "page-table.jsonl", "traces.jsonl", "writeback-journal.jsonl"];
 
-/// What earlier versions kept in a project's folder.
+/// Files that earlier versions kept in a project's folder.
 pub(crate) const FORMER_FILES: [&str; 5] = [
     "page-facts.local.jsonl",
     "page-table.jsonl",
@@ -39,39 +41,39 @@ pub(crate) const FORMER_FILES: [&str; 5] = [
     lock::LOCK_FILE,
 ];
 
-/// What people keep for themselves in a project's folder: it stands in its `.gitignore`.
+/// Private files in a project's folder, listed in its `.gitignore`.
 ///
-/// Itself, too: one that is not in git and comes with a pull would stand in the pull's way.
+/// The list includes `.gitignore` itself: an untracked one would block a pull that brings another.
 const IGNORED: [&str; 4] = [".gitignore", LOCAL_INDEX_FILE, "*.set-aside", ".*.tmp"];
 
-/// Ending of a file for a person to look at.
+/// Ending of a file that a person should look at.
 const SET_ASIDE: &str = ".set-aside";
 
-/// What the names of files end in that are only there while something is written.
+/// Ending of files that exist only during a write.
 const TEMPORARY: &str = ".tmp";
 
 /// A folder with memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFolder {
     path: PathBuf,
-    /// The project that it is in; `None`: the user's own folder.
+    /// The project that contains it; `None`: the user's own folder.
     project: Option<PathBuf>,
     /// Where its [`OWN_FILES`] are.
     own: PathBuf,
 }
 
-/// What is at a place of a memory folder.
+/// The state of a file in a memory folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SidecarFile {
     /// Its text.
     Text(String),
     /// There is none.
     Nothing,
-    /// Something is there that cannot be used, and why.
+    /// It exists but cannot be used, and why.
     Unusable(MemoryFinding),
 }
 
-/// A file's name in the folder that holds it, which is held open. The file need not be there.
+/// A file name and the open folder that holds it. The file need not exist.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) folder: HeldFolder,
@@ -84,7 +86,7 @@ impl Place {
         self.folder.path().join(&self.name)
     }
 
-    /// What is there now.
+    /// Its current state.
     pub(crate) fn state(&self, max_bytes: u64) -> FileState {
         match self.folder.read(&self.name, max_bytes) {
             Ok(Held::Missing) => FileState::Missing,
@@ -108,7 +110,7 @@ fn failed(act: &'static str, path: PathBuf, source: io::Error) -> Error {
 }
 
 impl Folders {
-    /// The folder of a scope; `None` where there is none, or where it may not be looked at.
+    /// The folder of a scope; `None` if there is none, or it may not be read.
     pub fn memory_folder(&self, scope: Scope) -> Option<MemoryFolder> {
         let path = self.folder(scope)?;
         let is_own = matches!(scope, Scope::Global | Scope::Conversation);
@@ -118,27 +120,30 @@ impl Folders {
 }
 
 impl MemoryFolder {
-    /// The folder of a scope. A project's is `.pi/memory` in it. `own`: where what only the program reads and writes is.
+    /// The folder of a scope. A project's is `.pi/memory` in it. `own`: the place of files that
+    /// only the program reads and writes.
     pub fn new(scope: Scope, path: &Path, own: &Path) -> Self {
         let is_in_project = matches!(scope, Scope::Project | Scope::Local);
         let project = path.parent().and_then(Path::parent).filter(|_| is_in_project);
         Self { path: path.to_owned(), project: project.map(Path::to_owned), own: own.to_owned() }
     }
 
-    /// The folder as it is named, which may be a link if it is the user's own.
+    /// The folder's path as given; the user's own may be a link.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where a file of the folder is, as it is named.
+    /// The path of a file in the folder.
     pub fn path_of(&self, name: &str) -> PathBuf {
         if is_own(name) { self.own.join(name) } else { self.path.join(name) }
     }
 
-    /// Where a file of the folder is: in a folder that is made if it is missing and `makes`, else `None`.
+    /// The place of a file in the folder. If the folder is missing, it is created if `makes`;
+    /// otherwise the result is `None`.
     ///
     /// # Errors
-    /// `OUTSIDE_PROJECT` if a link stands in the way; `NOT_PRIVATE` if others may put files there; `FILE`.
+    /// `OUTSIDE_PROJECT` if a link stands in the way; `NOT_PRIVATE` if others may put files there;
+    /// `FILE`.
     pub(crate) fn place(&self, name: &str, makes: bool) -> Result<Option<Place>> {
         let is_own = is_own(name);
         let act = if makes { "create" } else { "open" };
@@ -147,7 +152,7 @@ impl MemoryFolder {
                 opened_in(project, makes).map(|folder| Place { folder, name: name.to_owned() })
             }
             _ => {
-                // A file of the user's own folder may be a link that they made.
+                // In the user's own folder, a file may be a link made by the user.
                 let path = self.path_of(name);
                 let path = if is_own { path } else { canonical_path(&path) };
                 let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -205,8 +210,8 @@ impl MemoryFolder {
         }
     }
 
-    /// Reads a sidecar of JSON Lines, and says which lines do not count. A missing file has none, and one that cannot be read neither: who
-    /// writes by what is there takes [`Self::lines`].
+    /// Reads a JSON Lines sidecar, and reports the lines that do not count. A missing or unreadable
+    /// file has no lines; writers that depend on its content use [`Self::lines`].
     pub(crate) fn read_lines<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -217,7 +222,8 @@ impl MemoryFolder {
     /// As [`Self::read_lines`].
     ///
     /// # Errors
-    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: what it holds is not known then, and nothing may take its place.
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read: its content is then unknown and must not be
+    /// replaced.
     pub(crate) fn lines<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -228,8 +234,8 @@ impl MemoryFolder {
         Ok((found, findings))
     }
 
-    /// Writes a file in one step, making the folder if it is missing. Take the lock before where what is written depends on what
-    /// was read.
+    /// Writes a file in one step, creating the folder if it is missing. Take the lock first if the
+    /// content depends on something read.
     ///
     /// # Errors
     /// `OUTSIDE_PROJECT`; `NOT_PRIVATE`; `FILE` if it cannot be written.
@@ -238,7 +244,7 @@ impl MemoryFolder {
         place.folder.write(&place.name, bytes).map_err(|source| place.failed("write", source))
     }
 
-    /// Appends lines to a sidecar, which are on the disk when this returns. Take the lock before.
+    /// Appends lines to a sidecar; they are on disk when this returns. Take the lock first.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -247,7 +253,8 @@ impl MemoryFolder {
         append_to(&place, added, true).map_err(|source| place.failed("write", source))
     }
 
-    /// Appends lines to a sidecar that may be lost where the machine stops: nobody waits for the disk.
+    /// Appends lines to a sidecar without waiting for the disk: they may be lost if the machine
+    /// stops.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -256,7 +263,7 @@ impl MemoryFolder {
         append_to(&place, added, false).map_err(|source| place.failed("write", source))
     }
 
-    /// Keeps lines that cannot be read, in a file beside `name`, for a person to look at.
+    /// Keeps unreadable lines in a file beside `name`, for a person to look at.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -266,8 +273,8 @@ impl MemoryFolder {
         Ok(self.path_of(&aside))
     }
 
-    /// Keeps what is private in a project's folder out of git, making the folder if it is missing. A `.gitignore` that is there stays: a
-    /// person may have changed it.
+    /// Keeps a project folder's private files out of git, creating the folder if it is missing. An
+    /// existing `.gitignore` stays: a person may have changed it.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -294,7 +301,7 @@ impl MemoryFolder {
         FolderLock::take(&self.made(lock::LOCK_FILE)?)
     }
 
-    /// As [`Self::lock`], but `None` if another writer has it for longer than a moment.
+    /// Like [`Self::lock`], but `None` if another writer holds it for longer than a moment.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -302,12 +309,12 @@ impl MemoryFolder {
         FolderLock::take_at_once(&self.made(lock::LOCK_FILE)?)
     }
 
-    /// A name for a file that only stands there while `name` is written.
+    /// The name of a file that exists only while `name` is written.
     pub(crate) fn temporary(name: &str, tag: &str) -> String {
         format!(".{name}.{tag}{TEMPORARY}")
     }
 
-    /// As [`Self::place`], in a folder that is made if it is missing.
+    /// Like [`Self::place`], creating the folder if it is missing.
     pub(crate) fn made(&self, name: &str) -> Result<Place> {
         let made = self.place(name, true)?;
         made.ok_or_else(|| Error::internal("a folder that was made is missing"))
@@ -329,7 +336,7 @@ impl MemoryFolder {
     }
 }
 
-/// The memory folder of a project, opened part by part.
+/// A project's memory folder, opened one path component at a time.
 fn opened_in(project: &Path, makes: bool) -> io::Result<HeldFolder> {
     let mut folder = HeldFolder::open(project, FolderAccess::Shared)?;
     for name in [".pi", "memory"] {
@@ -338,7 +345,7 @@ fn opened_in(project: &Path, makes: bool) -> io::Result<HeldFolder> {
     Ok(folder)
 }
 
-/// Whether only the program reads and writes a file, or what it sets aside of one.
+/// Whether a file is one that only the program reads and writes, or was set aside from one.
 fn is_own(name: &str) -> bool {
     let of = name.strip_suffix(SET_ASIDE).unwrap_or(name);
     of == lock::LOCK_FILE
@@ -358,7 +365,7 @@ fn append_to(place: &Place, added: &[String], is_awaited: bool) -> io::Result<()
     if is_new { place.folder.sync() } else { Ok(()) }
 }
 
-/// The finding that tells of an error about a memory file.
+/// The finding for an error about a memory file.
 pub(crate) fn finding_of(error: &Error) -> MemoryFinding {
     let (code, file) = match error {
         Error::OutsideProject { path, .. } => (FindingCode::LeadsOut, Some(path)),

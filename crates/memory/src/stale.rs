@@ -1,5 +1,6 @@
-//! Which pages are stale: those whose cited files changed since they were written or confirmed; and which ones a person may want to look
-//! at because nobody did for long. Suggests, and changes nothing. Must not say how a stale page is shown.
+//! Finds stale pages, whose cited files changed since they were written or confirmed, and pages
+//! that nobody has looked at for a long time. Only suggests; changes nothing. Must not say how a
+//! stale page is shown.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,9 +12,9 @@ use super::page::{Page, PageId};
 use super::pins::{Checker, CitationPin, CitedChange, Pinned, Places};
 use base::object::Timestamp;
 
-/// Days after which an entry that nobody confirmed or used is suggested.
+/// Days without confirmation or use after which an entry is suggested.
 const OLD_DAYS: i64 = 180;
-/// Days after which a page of a topic file that was never used is suggested.
+/// Days after which a never-used page of a topic file is suggested.
 const NEVER_USED_DAYS: i64 = 90;
 
 /// Why a page is stale.
@@ -26,11 +27,11 @@ pub struct Staleness {
 /// A cited file that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitedFile {
-    /// The pin, with the path as it is shown.
+    /// The pin, with the path as shown.
     pub pin: CitationPin,
     /// Where it is.
     pub path: PathBuf,
-    /// What became of it.
+    /// How it changed.
     pub change: CitedChange,
 }
 
@@ -59,9 +60,9 @@ pub enum Doubt {
         /// The files.
         paths: Vec<String>,
     },
-    /// It was neither confirmed nor used for long.
+    /// It was not confirmed or used for a long time.
     Old {
-        /// Days since.
+        /// Days since the last time.
         days: i64,
     },
     /// No session starts with it, and none ever read or recalled it.
@@ -71,7 +72,8 @@ pub enum Doubt {
     },
 }
 
-/// The stale pages, by the facts. Looks at each cited file once, and reads those that it has not read before.
+/// The stale pages, by the facts. Looks at each cited file once, and reads only those not read
+/// before.
 pub(super) fn check(
     book: &Book,
     checker: &mut Checker,
@@ -95,7 +97,7 @@ pub(super) fn check(
     for (id, path, pin) in &wanted {
         let change_of =
             |path: &PathBuf, pin: &CitationPin| changes.get(&(path.clone(), pin.clone())).copied();
-        // Of one citation that two branches pinned, one pin that holds is enough.
+        // If two branches pinned the same citation, one matching pin is enough.
         let is_same = |other: &(&PageId, PathBuf, &CitationPin)| {
             other.0 == *id && other.1 == *path && place_of(other.2) == place_of(pin)
         };
@@ -113,12 +115,12 @@ pub(super) fn check(
     stale
 }
 
-/// The lines that a pin means.
+/// The lines that a pin covers.
 fn place_of(pin: &CitationPin) -> Option<(u32, u32)> {
     pin.lines.as_ref().map(|lines| (lines.first, lines.count))
 }
 
-/// Why a person may want to look at a page; empty for most.
+/// Why a person may want to look at a page; empty for most pages.
 ///
 /// `is_seen`: whether sessions start with it, so that its use cannot be counted.
 pub(super) fn doubts(

@@ -1,6 +1,6 @@
-//! `page-table.jsonl`: the pages of a folder as they were last met, with their sizes and the fidelity at which they are resident. It can
-//! always be made again from the Markdown; with it, IDs are carried over edits between sessions, and what is resident stays so. Must not
-//! hold what the Markdown cannot.
+//! `page-table.jsonl`: a folder's pages as last seen, with their sizes and the fidelity at which
+//! they are resident. It carries IDs over edits between sessions and keeps resident pages resident,
+//! and can always be rebuilt from the Markdown. Must not hold anything that the Markdown cannot.
 
 use std::collections::BTreeMap;
 
@@ -32,25 +32,25 @@ pub struct Row {
     pub line: u32,
     /// Last line.
     pub last_line: u32,
-    /// What it tells.
+    /// Its kind.
     pub kind: PageKind,
-    /// What it is about.
+    /// Its subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Whether it is pinned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// Tokens at each fidelity, from the least.
+    /// Tokens at each fidelity, lowest first.
     pub tokens: [u32; 4],
     /// The fidelity at which it is resident.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<Fidelity>,
-    /// Its first words, by which it is found again after an edit.
+    /// Its first words, which identify it after an edit.
     pub words: Vec<String>,
 }
 
 impl Row {
-    /// The row of a page.
+    /// The row for a page.
     pub fn of(page: &Page, forms: &Forms, resident: Option<Fidelity>) -> Self {
         let KnownPage { words, .. } = KnownPage::of(page);
         Self {
@@ -81,10 +81,10 @@ impl Row {
     }
 }
 
-/// The tables of all folders as they were read or written last.
+/// All folders' tables, as last read or written.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    /// By the scope of the folder; `None`: not read yet.
+    /// By the folder's scope; `None`: not read yet.
     rows: Option<BTreeMap<Scope, Vec<Row>>>,
     /// Why a table could not be written.
     pub(super) problem: Option<String>,
@@ -102,8 +102,7 @@ impl Tables {
         self.rows.get_or_insert_with(read).values().flatten()
     }
 
-    /// Writes the table of each folder that has Markdown, where it differs from what stands there. One that cannot be written is no
-    /// loss.
+    /// Writes each table that changed, for folders that have Markdown. A failed write is harmless.
     pub(super) fn keep(&mut self, folders: &[(Scope, MemoryFolder)], rows: Vec<Row>) {
         let mut by_folder: BTreeMap<Scope, Vec<Row>> = BTreeMap::new();
         for row in rows {
@@ -113,7 +112,7 @@ impl Tables {
         for (scope, folder) in folders {
             let now = by_folder.remove(scope).unwrap_or_default();
             let before = self.rows.get_or_insert_default().entry(*scope).or_default();
-            // An empty table makes no folder.
+            // An empty table does not create a folder.
             if *before == now {
                 continue;
             }
@@ -125,7 +124,7 @@ impl Tables {
     }
 }
 
-/// Reads the table of a folder, and says which lines do not count.
+/// Reads a folder's table, and reports the lines that do not count.
 pub(super) fn read(folder: &MemoryFolder) -> (Vec<Row>, Vec<MemoryFinding>) {
     let (lines, findings) = folder.read_lines::<Row>(TABLE_FILE);
     (lines.entries.into_iter().map(|(row, _)| row).collect(), findings)

@@ -1,5 +1,6 @@
-//! What earlier versions kept in a project's memory folder, beside the Markdown, and what is kept in the user's own folder now: taken over
-//! once where it is this person's own, else named and not read. Must not read anything else of the project.
+//! Takes over files that earlier versions kept in a project's memory folder beside the Markdown and
+//! that now live in the user's own folder: once if they are this person's own; otherwise they are
+//! named and not read. Must not read anything else of the project.
 
 use files::looks;
 use std::path::Path;
@@ -14,8 +15,8 @@ use files::private::{FolderAccess, Held, HeldFolder};
 use settings::held_by_git;
 use store::slashed;
 
-/// Takes over the journal of a trusted project, and what is known of its pages, if they are this person's: their store knows the memory
-/// folder, and git does not have the journal. Returns what a person should know.
+/// Takes over a trusted project's journal and page facts, if they are this person's: their store
+/// knows the memory folder, and git does not have the journal. Returns a warning for the person.
 pub(super) fn take_over(folders: &Folders, access: Option<&StoreAccess>) -> Option<Warning> {
     let folder = folders.memory_folder(Scope::Project)?;
     let journal = folder.path().join(JOURNAL_FILE);
@@ -65,7 +66,7 @@ fn taken(folder: &MemoryFolder, real: &Path) -> Option<()> {
     }
     folder.append(JOURNAL_FILE, &lines).ok()?;
     for name in FORMER_FILES {
-        // What stays is not read.
+        // If removal fails, the leftover file is not read.
         drop(old.remove(name));
     }
     Some(())

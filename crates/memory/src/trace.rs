@@ -1,5 +1,6 @@
-//! Traces: what was decided about memory and which memory faults happened, as JSON Lines of bounded size in the user's own folder, each
-//! with an ID. What cannot be written is kept while the process runs. Must not decide anything, nor make a folder.
+//! Traces: memory decisions and memory faults, as JSON Lines of bounded size in the user's own
+//! folder, each with an ID. Traces that cannot be written are kept while the process runs. Must not
+//! decide anything, or create a folder.
 
 use files::looks;
 use std::collections::VecDeque;
@@ -17,13 +18,13 @@ use base::object::{Hash, Timestamp};
 /// Name of the file.
 pub const TRACES_FILE: &str = "traces.jsonl";
 
-/// Size from which the older half of the file goes.
+/// Size from which the older half of the file is dropped.
 const MAX_BYTES: u64 = 256 << 10;
-/// Traces that the process keeps besides the file.
+/// Traces that the process keeps in addition to the file.
 const MAX_KEPT: usize = 200;
-/// Pages that one trace names.
+/// Most pages that one trace names.
 const MAX_PAGES: usize = 100;
-/// Characters of a text that a trace quotes.
+/// Most characters of a text that a trace quotes.
 const MAX_CHARS: usize = 200;
 /// Digits of an ID.
 const ID_CHARS: usize = 8;
@@ -44,13 +45,13 @@ pub struct Trace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Traced {
-    /// Other pages stand in the system prompt, or the same ones at another fidelity.
+    /// The pages in the system prompt, or their fidelities, changed.
     Residency {
         /// The first pages, in the order of the prompt.
         resident: Vec<Resident>,
-        /// How many there are.
+        /// Number of resident pages.
         count: usize,
-        /// The first of those that stood there before.
+        /// The first pages that were evicted.
         evicted: Vec<PageId>,
     },
     /// The host compacted the conversation.
@@ -59,16 +60,16 @@ pub enum Traced {
     Flush {
         /// Whose memory.
         scope: Scope,
-        /// What became of each operation.
+        /// The outcome of each operation.
         operations: Vec<Flushed>,
     },
     /// A recall.
     Recall {
-        /// What was asked, or its beginning.
+        /// The query, or its beginning.
         query: String,
         /// Its reason code.
         code: String,
-        /// The first pages that were found.
+        /// The first pages found.
         pages: Vec<PageId>,
         /// What could not be searched, and why.
         unsearched: Vec<String>,
@@ -77,7 +78,7 @@ pub enum Traced {
     Fault {
         /// Which.
         fault: MemoryFault,
-        /// The first pages that it concerns.
+        /// The first pages concerned.
         pages: Vec<PageId>,
         /// What happened, in words.
         words: String,
@@ -123,7 +124,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Records what happened. A folder that is not there is not made for it. A failure to write loses nothing: the process keeps it.
+    /// Records what happened. A folder that is not there is not made for it. A failure to write
+    /// loses nothing: the process keeps it.
     pub fn record(&mut self, folders: &Folders, what: Traced, now: Timestamp) {
         self.count += 1;
         let seed = format!("{} {} {}", now.0, std::process::id(), self.count);
@@ -144,7 +146,7 @@ impl Traces {
             let (lines, _) = folder.read_lines::<Trace>(TRACES_FILE);
             all.extend(lines.entries.into_iter().map(|(trace, _)| trace));
         }
-        // Those of one moment stay in the order in which they were recorded.
+        // Traces of the same moment keep the order in which they were recorded.
         all.sort_by(|one, other| one.at.cmp(&other.at));
         all.reverse();
         all
@@ -167,15 +169,16 @@ impl Traces {
     }
 }
 
-/// The folder that traces are written to: the project's if there is one, else the user's; of a conversation its own. `None` where neither was made.
+/// The folder that traces are written to: the project's if there is one, else the user's; of a
+/// conversation its own. `None` where neither was made.
 fn folder(folders: &Folders) -> Option<MemoryFolder> {
     let scopes = [Scope::Project, Scope::Global, Scope::Conversation].into_iter();
     let mut made = scopes.filter_map(|scope| folders.memory_folder(scope));
     made.find(|folder| looks::try_exists(folder.path()).unwrap_or(false))
 }
 
-/// Appends a trace to the file, of which the older half goes where it is full. `None` if that is not possible. Takes no lock: what two
-/// processes write at one moment may cost a trace, and a call never waits for one.
+/// Appends a trace to the file, dropping the older half of a full one. `None` if that fails. Takes
+/// no lock: two simultaneous writers may lose a trace, and a call never waits for one.
 fn write(folders: &Folders, trace: &Trace) -> Option<()> {
     let folder = folder(folders)?;
     folder.note(TRACES_FILE, &[serde_json::to_string(trace).ok()?]).ok()?;
@@ -183,7 +186,7 @@ fn write(folders: &Folders, trace: &Trace) -> Option<()> {
     if size > MAX_BYTES { halve(&folder) } else { Some(()) }
 }
 
-/// Keeps the newest traces of a file, half of what it may hold.
+/// Keeps the newest traces of a file, half of its capacity.
 fn halve(folder: &MemoryFolder) -> Option<()> {
     let (lines, _) = folder.read_lines::<Trace>(TRACES_FILE);
     let mut bytes = 0;
@@ -196,7 +199,7 @@ fn halve(folder: &MemoryFolder) -> Option<()> {
     folder.write(TRACES_FILE, kept.concat().as_bytes()).ok()
 }
 
-/// The beginning of a text that a trace quotes.
+/// The beginning of a text, for quoting in a trace.
 pub(super) fn quoted(text: &str) -> String {
     let mut chars = text.chars();
     let mut cut: String = chars.by_ref().take(MAX_CHARS).collect();

@@ -1,23 +1,24 @@
-//! What a person should know of a memory folder: files that could be read in part or not at all. Must not decide what to do about it.
+//! Warnings about a memory folder: files that could be read only in part or not at all. Must not
+//! decide what to do about them.
 
 use std::path::{Path, PathBuf};
 
 use super::finding::MemoryFinding;
 use base::object::quote;
 
-/// What is wrong with a memory folder. Nothing is lost by any of it, and the prompt goes out.
+/// A problem in a memory folder. It loses no data, and the prompt still goes out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// Stable code in upper snake case.
     pub code: &'static str,
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong, in words that follow the path.
+    /// The problem, in words that follow the path.
     pub problem: String,
 }
 
 impl Warning {
-    /// A warning on a path.
+    /// A warning about a path.
     pub fn new(code: &'static str, path: &Path, problem: impl Into<String>) -> Self {
         let problem = quote::line(&problem.into()).into_owned();
         Self { code, path: path.to_owned(), problem }

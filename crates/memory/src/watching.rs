@@ -1,5 +1,5 @@
-//! What happens to memory while a session is open comes in here, one method for each kind: it becomes traces, and memory faults where it
-//! is one. Must not decide what is resident, written or recalled.
+//! Receives memory events of an open session, one method per kind, and turns them into traces and,
+//! where one happened, memory faults. Must not decide what is resident, written or recalled.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct ToolCall<'a> {
     pub tool: &'a str,
     /// Its arguments.
     pub args: &'a Value,
-    /// Folder that relative paths count from.
+    /// Base folder of relative paths.
     pub cwd: &'a Path,
     /// Whether it failed.
     pub is_error: bool,
@@ -35,48 +35,48 @@ pub struct ToolCall<'a> {
     pub is_stored: bool,
 }
 
-/// A recall that was answered.
+/// An answered recall.
 #[derive(Debug, Clone)]
 pub struct Recalled<'a> {
-    /// What was asked.
+    /// The query.
     pub query: &'a str,
     /// The reason code.
     pub code: &'a str,
-    /// The pages that were found, best first.
+    /// The pages found, best first.
     pub pages: Vec<PageId>,
     /// What could not be searched, and why: `the archive cannot be read`.
     pub unsearched: Vec<String>,
 }
 
-/// A kind of memory fault with its numbers.
+/// Counts of one kind of memory fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FaultCount {
     /// Which.
     pub fault: MemoryFault,
-    /// How often in this session.
+    /// Number in this session.
     pub in_session: u64,
-    /// How often in the traces, which hold the newest of all sessions.
+    /// Number in the traces, which hold the newest of all sessions.
     pub in_traces: u64,
     /// The ID of its newest trace.
     pub newest: Option<String>,
 }
 
-/// What is known of the session that is open.
+/// State of the open session.
 #[derive(Debug, Default)]
 pub(super) struct Watcher {
     watch: Watch,
     traces: Traces,
-    /// Whether the settings want traces.
+    /// Whether the settings ask for traces.
     is_traced: bool,
-    /// Where each page stood when it was last met.
+    /// The last known place of each page.
     places: Vec<(PageId, PagePlace)>,
     /// The pages of the last system prompt.
     resident: Vec<Resident>,
 }
 
 impl Watcher {
-    /// Takes over which pages there are.
+    /// Takes over the current pages.
     pub(super) fn meet(&mut self, files: &[MemoryFile], is_traced: bool) {
         let pages = files.iter().flat_map(|file| &file.pages);
         self.places = pages.map(|page| (page.id.clone(), page.place.clone())).collect();
@@ -85,8 +85,8 @@ impl Watcher {
 }
 
 impl Memory {
-    /// A prompt goes out with these pages. `below_least`: pinned pages that are missing there or below their least fidelity. Cheap where
-    /// nothing changed.
+    /// A prompt goes out with these pages. `below_least`: pinned pages that it lacks or that are
+    /// below their least fidelity. Cheap if nothing changed.
     pub fn prompted(&mut self, resident: Vec<Resident>, below_least: &[PageId]) {
         let faults = {
             let known = &self.watcher.places;
@@ -126,7 +126,8 @@ impl Memory {
             return;
         }
         let fetched = self.pages_in(&read);
-        // Who reads an index looks for a place to write; who reads a topic file wants to know.
+        // Reading an index often means looking for a place to write; reading a topic file means
+        // wanting its content.
         let topics = fetched.iter().filter(|(_, is_entry)| !is_entry).map(|(id, _)| id.clone());
         self.keeper.used(&topics.collect::<Vec<_>>(), self.now());
         let fetched: Vec<PageId> = fetched.into_iter().map(|(id, _)| id).collect();
@@ -157,7 +158,7 @@ impl Memory {
         self.trace_faults(refetched);
     }
 
-    /// A flush has ended: its entries become pages, which keep where they come from.
+    /// A flush has ended: its entries become pages, which keep their origins.
     pub fn flushed(&mut self, flushes: &[FolderFlush]) {
         for FolderFlush { scope, report, .. } in flushes {
             self.flushed_folder(*scope, report);
@@ -188,8 +189,8 @@ impl Memory {
         self.missed(&report.lost, LOST);
     }
 
-    /// The session ends, after its last flush: what was staged and has neither been written nor refused or held with a reason is a flush
-    /// miss.
+    /// The session ends, after its last flush: a staged operation that was neither written, nor
+    /// refused or held with a reason, is a flush miss.
     pub fn ended(&mut self) {
         let (mut staged, mut lost) = (Vec::new(), Vec::new());
         for (_, folder) in self.memory_folders() {
@@ -203,7 +204,7 @@ impl Memory {
         self.keeper.write(&self.folders);
     }
 
-    /// The memory faults, each kind in its order.
+    /// The memory faults, in the order of their kinds.
     pub fn faults(&self) -> Vec<FaultCount> {
         let mut traced: BTreeMap<MemoryFault, (u64, String)> = BTreeMap::new();
         for trace in self.traces() {
@@ -221,12 +222,12 @@ impl Memory {
         MemoryFault::ALL.into_iter().map(count).collect()
     }
 
-    /// The traces, the newest first.
+    /// The traces, newest first.
     pub fn traces(&self) -> Vec<Trace> {
         self.watcher.traces.all(self.folders())
     }
 
-    /// The trace with an ID, or with the only one that begins so.
+    /// The trace with an ID, or with a unique prefix of it.
     ///
     /// # Errors
     /// `NO_TRACE`.
@@ -253,7 +254,7 @@ impl Memory {
         }
     }
 
-    /// The files that a call read, with the lines that it asked for.
+    /// The files that a call read, with the requested lines.
     fn read_by(&self, call: &ToolCall<'_>) -> Vec<Read> {
         let tool = Call::new(call.tool, call.args);
         let first = tool.first_line().unwrap_or(1);
@@ -266,7 +267,7 @@ impl Memory {
             .map(|touch| Read { path: absolute_path(touch.path, call.cwd), lines });
         let mut read: Vec<Read> = touched.collect();
         if let Some(line) = tool.command() {
-            // Of other files that a command names it is not known what it did with them.
+            // What a command did with its other files is unknown.
             let named = source::names_in(&line, call.cwd).paths.into_iter();
             let is_memory = |path: &PathBuf| self.folders().find(path).is_some();
             read.extend(named.filter(is_memory).map(|path| Read { path, lines: (1, u64::MAX) }));
@@ -274,7 +275,7 @@ impl Memory {
         read
     }
 
-    /// The pages that were read, each with whether it stands in an index.
+    /// The pages read, each with whether it is in an index.
     fn pages_in(&self, read: &[Read]) -> Vec<(PageId, bool)> {
         let mut found = Vec::new();
         for Read { path, lines: (from, to) } in read {
@@ -291,16 +292,16 @@ impl Memory {
     }
 }
 
-/// How what a crash lost is told.
+/// How an operation lost in a crash is described.
 const LOST: &str = "is in no readable line of the journal any more";
 
-/// A file that was read, and the first and last line that were asked for.
+/// A file that was read, and the first and last requested line.
 struct Read {
     path: PathBuf,
     lines: (u64, u64),
 }
 
-/// What the files are now, by name and stamp. `None` if one of them cannot be looked at.
+/// The current state of the files, by name and stamp. `None` if one of them cannot be accessed.
 fn fingerprint(read: &[Read]) -> Option<Hash> {
     let now = read.iter().map(|Read { path, .. }| Some((path, source::stamp(path)?)));
     let now: Vec<_> = now.collect::<Option<_>>()?;

@@ -1,25 +1,26 @@
-//! What a page is worth in the system prompt: its kind, importance, use, age, and whether it concerns the files at hand. Pure and
-//! deterministic. Must not know tokens.
+//! A page's value in the system prompt: its kind, importance, use, age, and whether it concerns the
+//! files at hand. Pure and deterministic. Must not know tokens.
 
 use super::page::{Page, PageKind};
 
-/// Days after which what was never confirmed or used has lost half of what age can take.
+/// Days after which a page that was never confirmed or used has lost half of what age can take.
 const HALF_DAYS: f32 = 90.0;
 
-/// What is known of a page besides its text.
+/// What is known about a page besides its text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Signals {
     /// How often it was recalled or read.
     pub uses: u32,
-    /// Days since it was confirmed, changed or used last; `None`: not known.
+    /// Days since it was last confirmed, changed or used; `None`: unknown.
     pub age_days: Option<u32>,
-    /// Whether it speaks of a file that the session works on.
+    /// Whether it mentions a file that the session works on.
     pub is_related: bool,
-    /// What became of the files that it cites, in three words, if any changed since.
+    /// What became of its cited files, in three words, if any changed since.
     pub stale: Option<&'static str>,
 }
 
-/// What a page is worth; above 0 unless it is a section of a topic file that nothing asks for: its link in the index is enough.
+/// A page's worth; above 0 unless it is a topic file section that nothing asks for: its link in the
+/// index is enough.
 pub fn worth(page: &Page, signals: Signals) -> f32 {
     let kind = match page.kind {
         PageKind::Instruction => 3.0,
@@ -49,7 +50,7 @@ pub fn worth(page: &Page, signals: Signals) -> f32 {
         * factor(signals.stale.is_some(), 0.8)
 }
 
-/// Whether a page speaks of one of these files: it cites one, or its text has a file's name.
+/// Whether a page concerns one of these files: it cites one, or its text has a file's name.
 ///
 /// `paths`: absolute, or as the agent sees them.
 pub fn is_related(page: &Page, paths: &[String]) -> bool {

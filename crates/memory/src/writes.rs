@@ -1,4 +1,5 @@
-//! What a host calls to write memory: staging, flushing, and the checks of its own tools. Must not know how a flush works.
+//! The host's interface for writing memory: staging, flushing, and checks of the host's own tools.
+//! Must not know how a flush works.
 
 use files::looks;
 use std::collections::{BTreeSet, HashMap};
@@ -21,15 +22,15 @@ use super::{LOOK, Look, Memory, capture, guard};
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
 
-/// Findings about a file, by the hash of what was checked.
+/// Findings about a file, with the hash of the checked text.
 pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<MemoryFinding>)>;
 
-/// A model as a host names it.
+/// A model as the host names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CaptureModel {
     /// Its provider.
     pub provider: String,
-    /// Its ID there.
+    /// Its ID at the provider.
     pub id: String,
 }
 
@@ -38,25 +39,25 @@ pub struct CaptureModel {
 pub struct Remembered {
     /// Its operation.
     pub id: OperationId,
-    /// Where it waits.
+    /// The scope in which it waits.
     pub scope: Scope,
     /// What a flush would find about it now.
     pub findings: Vec<MemoryFinding>,
 }
 
-/// What a flush did in one folder.
+/// The result of a flush in one folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FolderFlush {
     /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
     pub scope: Scope,
-    /// What was done.
+    /// Its report.
     #[serde(flatten)]
     pub report: FlushReport,
-    /// Why nothing could be done; what waits goes on waiting.
+    /// Why the flush failed; waiting operations keep waiting.
     pub failed: Option<MemoryFinding>,
 }
 
-/// An entry that is about to be staged, which may wait for other processes.
+/// An entry about to be staged, which may wait for other processes.
 #[derive(Debug)]
 pub struct Staging {
     scope: Scope,
@@ -66,10 +67,11 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Stages the entry: it is on the disk when this returns, and in the index after the next flush.
+    /// Stages the entry: it is on disk when this returns, and in the index after the next flush.
     ///
     /// # Errors
-    /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long; `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
+    /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long;
+    /// `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
     pub fn run(self, now: Timestamp) -> Result<Remembered> {
         let Self { scope, folder, draft, findings } = self;
         let id = journal::stage(&folder, vec![draft], false, now)?[0];
@@ -86,8 +88,8 @@ pub struct Flush {
 }
 
 impl Flush {
-    /// Checks and writes what waits in every folder, and ends flushes that were interrupted. Folders in which nothing was to be done
-    /// are left out.
+    /// Checks and writes the waiting operations of every folder, and completes interrupted flushes.
+    /// Folders without work are left out.
     pub fn run(&self) -> Vec<FolderFlush> {
         let flushed = self.folders.iter().map(|(scope, folder)| {
             let (report, failed) = match flush(folder, *scope, &self.options) {
@@ -104,31 +106,33 @@ impl Flush {
     }
 }
 
-/// What waits in a folder.
+/// Waiting operations of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// The folder's scope; entries of `MEMORY.local.md` are in the project's.
     pub scope: Scope,
     /// Whether a flush was interrupted.
     pub interrupted: bool,
-    /// What waits for a flush, then what waits for a person's word.
+    /// Operations that wait for a flush, then proposals that wait for a person's decision.
     pub operations: Vec<Operation>,
-    /// Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile.
+    /// Absolute paths of the files that a flush writes: meanwhile the host keeps its own tools away
+    /// from them.
     pub files: Vec<String>,
 }
 
 impl FolderFlush {
-    /// Whether there is nothing to say of it.
+    /// Whether there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.failed.is_none() && self.report == FlushReport::default()
     }
 }
 
 impl Memory {
-    /// What staging an entry of a scope's index needs. `heading`: the one that it goes under; `None`: what the text suggests.
+    /// Prepares staging an entry for a scope's index. `heading`: the heading for it; `None`: the
+    /// one that the text suggests.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the scope has no folder or may not be looked at.
+    /// `INVALID_ARGUMENT` if the scope has no folder or may not be read.
     pub fn prepare_remember(
         &mut self,
         scope: Scope,
@@ -146,7 +150,7 @@ impl Memory {
         Ok(Staging { scope, folder, draft, findings })
     }
 
-    /// What a flush of all folders needs.
+    /// Prepares a flush of all folders.
     pub fn prepare_flush(&mut self) -> Flush {
         let look = self.look();
         let options = FlushOptions {
@@ -157,13 +161,15 @@ impl Memory {
         Flush { places: self.folders.clone(), folders: self.memory_folders(), options }
     }
 
-    /// Looks at what other programs remember; with `apply`, stages what is to be taken, and the next flush writes it.
+    /// Examines what other programs remember; with `apply`, stages what is taken, and the next
+    /// flush writes it.
     ///
-    /// `scope`: where it goes; `None`: a person's own notes stay theirs, the user's own become global, all else goes into the project's
-    /// memory. `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
+    /// `scope`: the destination; `None`: a person's own notes in the project stay theirs, the
+    /// user's own become global, everything else goes into the project's memory.
+    /// `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
     ///
     /// # Errors
-    /// As [`Staging::run`], if something is to be staged.
+    /// As [`Staging::run`], if something is staged.
     pub fn import(
         &mut self,
         from: &ImportFrom,
@@ -191,7 +197,8 @@ impl Memory {
         Ok(plan)
     }
 
-    /// The model that its user named to propose entries, as `captureModel`; `None`: nothing is proposed.
+    /// The model that the user chose as `captureModel` to propose entries; `None`: nothing is
+    /// proposed.
     pub fn capture_model(&mut self) -> Option<CaptureModel> {
         let _bounded = looks::bounded(LOOK);
         self.admit();
@@ -203,14 +210,15 @@ impl Memory {
         Some(CaptureModel { provider: provider.to_owned(), id: id.to_owned() })
     }
 
-    /// What to ask that model about a conversation; `None` where too little was said.
+    /// The question about a conversation for that model; `None` if too little was said.
     ///
-    /// `messages`: as a host has them, oldest first.
+    /// `messages`: as the host has them, oldest first.
     pub fn capture_prompt(&mut self, messages: &[Value]) -> Option<String> {
         capture::prompt(messages, &self.here().entries)
     }
 
-    /// Proposes what a model answered: it waits until a person accepts it. Returns what was new and is proposed now.
+    /// Proposes entries from a model's answer; they wait until a person accepts them. Returns the
+    /// new proposals.
     ///
     /// # Errors
     /// As [`Staging::run`].
@@ -224,7 +232,7 @@ impl Memory {
         staged.collect()
     }
 
-    /// What stands in memory, and what waits to.
+    /// Existing memory, and what waits to be written.
     fn here(&mut self) -> Here {
         let look = self.look();
         let mut here = Here { entries: entries(&look), ..Here::default() };
@@ -247,7 +255,8 @@ impl Memory {
         here
     }
 
-    /// Takes over what a flush did: its traces and memory faults, where entries come from, the page table.
+    /// Processes the result of a flush: its traces and memory faults, the entries' origins, the
+    /// page table.
     pub fn settled(&mut self, done: &[FolderFlush]) {
         self.flushed(done);
         for FolderFlush { scope, report, .. } in done {
@@ -265,7 +274,7 @@ impl Memory {
         }
     }
 
-    /// What waits in each folder; without those in which nothing does.
+    /// The waiting operations of each folder that has any.
     pub fn waiting(&mut self) -> Vec<Waiting> {
         let _bounded = looks::bounded(LOOK);
         self.admit();
@@ -280,9 +289,10 @@ impl Memory {
         waiting.filter(|one| one.interrupted || !one.operations.is_empty()).collect()
     }
 
-    /// Accepts a proposal, which the next flush then writes; or turns it down, or takes back what waits.
+    /// Accepts a proposal, which the next flush writes, rejects it, or withdraws a waiting
+    /// operation.
     ///
-    /// `scope`: of its folder; `None`: the only one in which it waits.
+    /// `scope`: of its folder; `None`: the only folder in which it waits.
     ///
     /// # Errors
     /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Staging::run`].
@@ -316,13 +326,14 @@ impl Memory {
         }
     }
 
-    /// Why a host's call must not run: it would put a secret into a memory file, or write into memory of a project that the person did not
-    /// say that they trust. `None` for everything else.
+    /// Why a host's call must not run: it would put a secret into a memory file, or write into the
+    /// memory of a project that the person has not trusted. `None` for everything else.
     ///
-    /// `cwd`: the working folder, from which relative paths count.
+    /// `cwd`: the working folder, the base of relative paths.
     pub fn check_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = looks::bounded(LOOK);
-        // Before every tool call of a host: whether the project counts is asked only where it matters.
+        // This runs before every tool call of a host, so ask whether the project counts only if it
+        // matters.
         if !guard::writes_memory(&self.folders, cwd, tool, args) {
             return None;
         }
@@ -331,14 +342,15 @@ impl Memory {
         if refused.is_none() {
             self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
             if self.is_written_by(tool, args, cwd) {
-                // Where it cannot be made, the host's tool says so.
+                // If it cannot be created, the host's tool reports that.
                 drop(self.make_conversation());
             }
         }
         refused
     }
 
-    /// What the model should know of the memory files that a call wrote, one line for each finding; `None` if there is nothing.
+    /// What the model should know about the memory files that a call wrote, one line per finding;
+    /// `None` if there is nothing.
     pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = looks::bounded(LOOK);
         let (global, project) =
@@ -349,7 +361,8 @@ impl Memory {
         self.folders.note_written(written.iter().map(String::as_str));
         self.writing.retain(|file| !written.contains(file));
         if written.iter().any(|file| *file == LOCAL_INDEX_FILE) {
-            // The model may be the first to write in this folder, and nothing keeps its file out of git.
+            // The model may be the first to write in this folder, and nothing yet keeps its file
+            // out of git.
             let kept = self.memory_folder(Scope::Local).and_then(|folder| folder.keep_private());
             found.extend(kept.err().map(|error| finding_of(&error)));
         }
@@ -358,8 +371,9 @@ impl Memory {
             .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
     }
 
-    /// Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries
-    /// against each other, lines of journals. A text that was checked before is not checked again.
+    /// Everything a person should know about the files' current state: unreadable files, wrong
+    /// settings, secrets, sizes, conflicting entries, journal lines. A text that was checked before
+    /// is not checked again.
     pub fn check(&mut self) -> Vec<Warning> {
         let look = self.look();
         let limits = CheckLimits::of(&look.settings);
@@ -389,7 +403,7 @@ impl Memory {
         warnings
     }
 
-    /// The folders that may be looked at, by the scope that they have. The scope `Local` has its project's.
+    /// The readable folders with their scopes. The scope `Local` uses its project's.
     pub(super) fn memory_folders(&self) -> Vec<(Scope, MemoryFolder)> {
         let scopes = Scope::WITH_FOLDER.into_iter();
         scopes.filter_map(|scope| Some((scope, self.memory_folder(scope).ok()?))).collect()

@@ -1,4 +1,5 @@
-//! Whether what has the form of a secret, or stands where secrets stand, looks like one. Pure.
+//! Whether a text that has the form of a secret, or stands where secrets stand, looks like one.
+//! Pure.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +37,7 @@ fn random(secret: &str) -> bool {
         && no_placeholder(secret)
 }
 
-/// As [`random`], and in one piece: names joined by dashes are not.
+/// As [`random`], and in one piece: words joined by dashes do not count.
 fn key(secret: &str) -> bool {
     let pieces = secret.split(|c: char| !c.is_ascii_alphanumeric());
     random(secret) && pieces.into_iter().any(|piece| piece.len() >= 10 && is_chance(piece))
@@ -46,15 +47,15 @@ fn letters(secret: &str) -> bool {
     distinct(secret) >= 14 && no_placeholder(secret)
 }
 
-/// Whether a value in a place for secrets is one: it has a run of letters and digits that is not a word, number or
-/// name.
+/// Whether a value in a place for secrets is a secret: it has a run of letters and digits that is
+/// not a word, number or name.
 pub(super) fn mixed(value: &str) -> bool {
     let value = value.trim_end_matches(['.', ',', ';', '?', '!']);
     let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
     value.len() >= 12 && !is_path(value) && no_placeholder(value) && runs.into_iter().any(is_chance)
 }
 
-/// Whether a run alternates between letters and digits too often for a name with a number.
+/// Whether a run alternates between letters and digits too often to be a name with a number.
 fn is_chance(run: &str) -> bool {
     let class = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
     let bytes = run.as_bytes();
@@ -63,7 +64,7 @@ fn is_chance(run: &str) -> bool {
     digits > 0 && digits < bytes.len() && bytes.len() >= 8 && changes >= 3 && distinct(run) >= 7
 }
 
-/// Whether a value is a path, a member of something (`process.env.API_KEY2`), or a call's name.
+/// Whether a value is a path, a member expression (`process.env.API_KEY2`), or the name of a call.
 fn is_path(value: &str) -> bool {
     value.starts_with(['/', '.', '$', '%', '@', '#', '-'])
         || value.contains("://")

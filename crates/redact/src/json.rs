@@ -1,20 +1,22 @@
-//! Replaces strings inside JSON and leaves every other byte as it is. Must not know what is replaced, or why.
+//! Replaces strings inside JSON and leaves every other byte as it is. Must not know what is
+//! replaced, or why.
 
 use serde::de::IgnoredAny;
 
-/// Levels to which JSON inside of JSON strings is searched.
+/// Maximum depth to which JSON inside JSON strings is searched.
 const MAX_NESTING: u32 = 8;
 
-/// What a string of a JSON text is.
+/// The role of a string in a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place<'a> {
     /// The name of a member.
     Name,
-    /// The value of the member with this name, or one of the list that is its value; empty where there is no name.
+    /// The value of the member with this name, or an element of the list that is its value; empty
+    /// where there is no name.
     Value(&'a str),
 }
 
-/// What takes the place of a string; `None` where it stays.
+/// Returns the replacement of a string; `None` keeps it.
 pub(super) type Change<'a> = dyn FnMut(Place<'_>, &str) -> Option<String> + 'a;
 
 /// Whether a text is JSON.
@@ -22,8 +24,8 @@ pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Calls `change` with each string of a JSON text, where one is JSON itself with the strings in that, and replaces them. `None` if
-/// nothing changed.
+/// Calls `change` with each string of a JSON text, or, where a string is itself JSON, with the
+/// strings inside it, and replaces them. `None` if nothing changed.
 ///
 /// `json`: valid, see [`is_json`].
 pub(super) fn change_strings(json: &str, change: &mut Change<'_>) -> Option<String> {
@@ -33,7 +35,8 @@ pub(super) fn change_strings(json: &str, change: &mut Change<'_>) -> Option<Stri
 fn change_nested(json: &str, nesting: u32, change: &mut Change<'_>) -> Option<String> {
     let bytes = json.as_bytes();
     let (mut changed, mut copied, mut at) = (String::new(), 0, 0);
-    // Of each object and list around, the member that is read; a list has the name of its own.
+    // For each enclosing object and list, the name of the member being read; a list has the name of
+    // its member.
     let mut names = vec![String::new()];
     while at < bytes.len() {
         match bytes[at] {

@@ -1,5 +1,5 @@
-//! Takes secrets out of a whole document: what was found once is known again wherever it stands, also where a text was cut. In what
-//! order secrets are met changes nothing. Pure.
+//! Removes secrets from a whole document: a secret found once is recognised wherever it stands,
+//! also where a text was cut. The order in which secrets are found changes nothing. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -10,17 +10,18 @@ use regex::Regex;
 use super::json::{Place, change_strings};
 use super::{is_json, mark, replace, replace_value};
 
-/// Characters of a line, and of a secret, that is known again.
+/// Minimum length, in characters, of a line or secret that is recognised again.
 const KNOWN_CHARS: usize = 12;
 
-/// Characters at the start or the end of a secret by which a piece of it is known.
+/// Characters at the start or the end of a secret by which a piece of it is recognised.
 const PIECE_CHARS: usize = 16;
 
 /// The member whose value is a unified difference.
 const DIFF: &str = "diff";
 
-/// A JSON text without the secrets in its strings, and in JSON inside of these; `None` if there are none. Other text counts as one
-/// string. What was found once is replaced wherever it stands, in names of members too. A member `diff` is a unified difference.
+/// A JSON text without the secrets in its strings, and in JSON inside these; `None` if there are
+/// none. Other text counts as one string. A secret found once is replaced wherever it stands,
+/// including in names of members. A member `diff` is a unified diff.
 pub fn redact_document(text: &str) -> Option<String> {
     let mut met = Met::default();
     let once = changed(text, &mut |place, string| met.replaced(place, string));
@@ -39,7 +40,7 @@ fn changed(
     if is_json(text) { change_strings(text, change) } else { change(Place::Value(""), text) }
 }
 
-/// The signs before the lines of a difference must not hide a secret of several lines.
+/// The markers at the start of diff lines must not hide a secret that spans several lines.
 fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option<String> {
     let parted =
         diff.split('\n').map(|line| line.split_at(line.chars().next().map_or(0, char::len_utf8)));
@@ -51,12 +52,12 @@ fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option
     change(clean.as_deref().unwrap_or(diff)).or(clean)
 }
 
-/// What was found in a document by the rules.
+/// The secrets that the rules found in a document.
 #[derive(Default)]
 struct Met {
-    /// Texts that were searched, without their secrets.
+    /// Texts that were searched, each with its form without secrets.
     texts: HashMap<String, Option<String>>,
-    /// Lines that held a secret, as they are shown.
+    /// Lines that held a secret, with what is shown instead.
     lines: BTreeMap<String, String>,
     /// Secrets, and what is shown instead.
     secrets: BTreeMap<String, String>,
@@ -91,7 +92,8 @@ impl Met {
     }
 }
 
-/// Of a key in one line, each part; what frames it is in all keys.
+/// Learns each part of a secret, also of a key written on one line. The frame of a key is left out:
+/// all keys have it.
 fn learn(secrets: &mut BTreeMap<String, String>, rule: &str, secret: &str) {
     static BETWEEN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"-----[A-Z0-9 ]+-----|\\[nrt]|\s+").expect("a valid pattern"));
@@ -100,7 +102,8 @@ fn learn(secrets: &mut BTreeMap<String, String>, rule: &str, secret: &str) {
     }
 }
 
-/// Of two texts for the same one, the first by the alphabet stays: not the one that was met first.
+/// Of two replacements for the same text, keeps the alphabetically first one, so that the order of
+/// finding does not matter.
 fn keep_first(map: &mut BTreeMap<String, String>, key: &str, shown: String) {
     match map.get_mut(key) {
         Some(known) if *known > shown => *known = shown,
@@ -109,14 +112,14 @@ fn keep_first(map: &mut BTreeMap<String, String>, key: &str, shown: String) {
     }
 }
 
-/// Whether a secret can be nothing else where it stands: no word.
+/// Whether a secret is unmistakable wherever it stands: not a word.
 fn is_telling(secret: &str) -> bool {
     secret.chars().nth(KNOWN_CHARS - 1).is_some()
         && secret.bytes().any(|byte| byte.is_ascii_digit())
         && secret.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// What is known of a document: a part of a text must not show what the whole does not.
+/// The secrets known from a document: a part of a text must not show what the whole does not.
 struct Known {
     lines: BTreeMap<String, String>,
     secrets: Vec<(String, String)>,
@@ -124,7 +127,7 @@ struct Known {
     pieces: Option<AhoCorasick>,
 }
 
-/// What is replaced in a text, and by what.
+/// A range to replace in a text, and its replacement.
 type Span<'a> = (usize, usize, &'a str);
 
 impl Known {
@@ -139,7 +142,7 @@ impl Known {
         Self { lines: met.lines, secrets, pieces }
     }
 
-    /// A text without what is known; `None` if it has nothing of it.
+    /// A text without known secrets; `None` if it holds none.
     fn replaced(&self, text: &str) -> Option<String> {
         let lines = text.split('\n').map(|line| {
             let known = self.lines.get(line.trim());
@@ -158,8 +161,9 @@ impl Known {
         (shown != text).then_some(shown)
     }
 
-    /// Where the start or the end of a secret stands, as far as the text goes on as the secret does. All are looked for in the text as it
-    /// was: where one holds a part of another, taking out the part would hide the rest of the other.
+    /// Finds the start or the end of each secret, extended as far as the text matches the secret.
+    /// All are searched in the original text: where one contains a part of another, removing that
+    /// part would hide the rest of the other.
     fn spans(&self, text: &str) -> Vec<Span<'_>> {
         let pieces = self.pieces.iter().flat_map(|pieces| pieces.find_overlapping_iter(text));
         let spans = pieces.map(|piece| {
@@ -187,7 +191,7 @@ mod tests {
 
     const SHARED: &str = "Zk3vQ9x1LmT7sWc5RyB2nH8d";
 
-    /// A secret, and one of which the end is in it.
+    /// A secret, and another one with a long part in common.
     fn secrets() -> (String, String) {
         (format!("ghp_{SHARED}J4fG6aPqE0Ua"), format!("q8H{}", &SHARED[2..]))
     }

@@ -1,9 +1,11 @@
-//! Finds text that looks like a secret and replaces it. Pure: text in, text out; must not know a store.
+//! Finds text that looks like a secret and replaces it. Pure: text in, text out; must not know a
+//! store.
 //!
-//! A rule (`rules.txt`) describes a provider's form of keys, or a place where secrets occur (`Authorization: Bearer`,
-//! `password=`, a URL). In such a place a value counts only if it is not a word, path or placeholder, so ordinary code, hashes and
-//! IDs stay as they are. Secrets in other forms and places are missed, and a secret found in one place is looked for elsewhere only in
-//! a whole document, see [`redact_document`]. Read [`redact_text`] first.
+//! A rule (`rules.txt`) describes a provider's key format, or a place where secrets occur
+//! (`Authorization: Bearer`, `password=`, a URL). In such a place a value counts only if it is not
+//! a word, path or placeholder, so ordinary code, hashes and IDs stay as they are. Secrets in other
+//! forms and places are missed, and a secret found in one place is looked for elsewhere only in a
+//! whole document, see [`redact_document`]. Read [`redact_text`] first.
 
 mod checks;
 mod json;
@@ -25,17 +27,18 @@ pub use self::known::redact_document;
 pub struct Redacted {
     /// The text; `None` if nothing was replaced.
     pub text: Option<String>,
-    /// How often something was replaced, by rule.
+    /// Number of replacements by rule.
     pub counts: BTreeMap<&'static str, u64>,
 }
 
 /// What a replacement begins with.
 const MARK: &str = "[redacted:";
 
-/// The rule of a value that stands behind a word such as `password`.
+/// The rule for a value that follows a word such as `password`.
 const ASSIGNMENT: &str = "assignment";
 
-/// A string of at least this many base64 digits and nothing else is data: an image, a signature.
+/// A string of at least this many base64 digits and nothing else is data, such as an image or a
+/// signature.
 const DATA_CHARS: usize = 1_024;
 
 /// The name of a member whose value is a secret if it looks like one.
@@ -44,14 +47,14 @@ static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("the pattern is tested")
 });
 
-/// Replaces text that looks like a secret by `[redacted:RULE]`. Line breaks inside of it stay, so lines keep their
-/// numbers.
+/// Replaces text that looks like a secret with `[redacted:RULE]`. Line breaks inside it stay, so
+/// lines keep their numbers.
 pub fn redact_text(text: &str) -> Redacted {
     counted(|met| replace(text, met))
 }
 
-/// As [`redact_text`], in the string values of a JSON text, which stays JSON, and of JSON inside of these. Other text
-/// is redacted as a whole.
+/// As [`redact_text`], in the string values of a JSON text, which stays JSON, and of JSON inside
+/// these. Other text is redacted as a whole.
 pub fn redact_json(json: &str) -> Redacted {
     if !is_json(json) {
         return redact_text(json);
@@ -65,7 +68,7 @@ pub fn redact_json(json: &str) -> Redacted {
     })
 }
 
-/// As [`redact_json`], in the fields of an object. Returns how often something was replaced, by rule.
+/// As [`redact_json`], in the fields of an object. Returns the number of replacements by rule.
 pub fn redact_fields(fields: &mut Map<String, Value>) -> BTreeMap<&'static str, u64> {
     let Redacted { text, counts } = redact_json(&Value::from(fields.clone()).to_string());
     if let Some(Ok(changed)) = text.map(|text| serde_json::from_str(&text)) {
@@ -74,7 +77,7 @@ pub fn redact_fields(fields: &mut Map<String, Value>) -> BTreeMap<&'static str, 
     counts
 }
 
-/// Is told of each secret that is replaced: its rule and its text.
+/// Called with each secret that is replaced: its rule and its text.
 type Met<'a> = dyn FnMut(&'static str, &str) + 'a;
 
 fn counted(replace: impl FnOnce(&mut Met<'_>) -> Option<String>) -> Redacted {
@@ -115,7 +118,8 @@ fn replace(text: &str, met: &mut Met<'_>) -> Option<String> {
     changed
 }
 
-/// A text without these secrets; `None` if none is replaced. What holds an earlier replacement stays.
+/// A text without these secrets; `None` if none is replaced. A match that contains an earlier
+/// replacement stays.
 fn without(
     text: &str,
     secrets: &[Range<usize>],
@@ -137,7 +141,7 @@ fn without(
     (end > 0).then_some(next)
 }
 
-/// What is shown instead of a secret.
+/// The replacement of a secret.
 fn mark(rule: &str) -> String {
     format!("{MARK}{rule}]")
 }

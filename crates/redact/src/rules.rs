@@ -1,6 +1,7 @@
-//! The table of rules, `rules.txt`: forms of secrets, ours and those of gitleaks by provider, found by their keywords, and checked by
-//! their entropy, by lists of what is none, and by `checks`. Nothing is read or compiled before the first text is searched, and no
-//! pattern before one of its keywords is met.
+//! The table of rules, `rules.txt`: forms of secrets, our own and those of gitleaks by provider.
+//! Rules are found by their keywords, and matches are checked by entropy, by lists of allowed text,
+//! and by `checks`. The table is not read before the first text is searched, and no pattern is
+//! compiled before one of its keywords occurs.
 //!
 //! Pure; must not know what is done with a secret. Matching takes time in proportion to the text.
 
@@ -17,20 +18,21 @@ const TEXT: &str = include_str!("rules.txt");
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(TEXT));
 
-/// Memory of one compiled pattern, in bytes.
+/// Memory limit of one compiled pattern, in bytes.
 const PATTERN_LIMIT: usize = 32 << 20;
 
 /// One form of secret.
 pub(super) struct Rule {
-    /// What a replacement names.
+    /// The name that a replacement shows.
     pub name: &'static str,
-    /// Least entropy of a secret, in bits for each character; 0: any.
+    /// Minimum entropy of a secret, in bits for each character; 0: any.
     entropy: f64,
-    /// The group of the pattern that is the secret; 0: the first one that took part, or else all.
+    /// The group of the pattern that is the secret; 0: the first one that took part, or else the
+    /// whole match.
     group: usize,
     pattern: Pattern,
     allowed: Allowed,
-    /// Whether a match is a secret, whatever its entropy and whether it is allowed or not.
+    /// Whether a match is a secret, whatever its entropy and the allowed lists say.
     check: Option<fn(&str) -> bool>,
 }
 
@@ -40,7 +42,7 @@ struct Pattern {
     compiled: OnceLock<Option<Regex>>,
 }
 
-/// What is no secret though its form is that of one.
+/// Text that has the form of a secret and is none.
 #[derive(Default)]
 struct Allowed {
     secrets: Vec<Pattern>,
@@ -54,11 +56,11 @@ struct Rules {
     all: Vec<Rule>,
     everywhere: Allowed,
     keywords: Option<AhoCorasick>,
-    /// For each keyword, the places of its rules.
+    /// For each keyword, the indexes of its rules.
     owners: Vec<Vec<usize>>,
 }
 
-/// The rules of which a text holds a keyword, in their order.
+/// The rules that have a keyword in a text, in their order.
 pub(super) fn candidates(text: &str) -> Vec<&'static Rule> {
     let rules = &*RULES;
     let Some(keywords) = &rules.keywords else { return Vec::new() };
@@ -101,7 +103,7 @@ impl Pattern {
         Self { text, compiled: OnceLock::new() }
     }
 
-    /// Go's classes are of ASCII.
+    /// Character classes are ASCII only, as in Go.
     fn regex(&self) -> Option<&Regex> {
         let compile =
             || RegexBuilder::new(self.text).unicode(false).size_limit(PATTERN_LIMIT).build().ok();
@@ -130,7 +132,7 @@ impl Allowed {
 }
 
 impl Rules {
-    /// Reads the lines of `rules.txt`, which says what they are.
+    /// Reads the lines of `rules.txt`, which documents their format.
     fn read(text: &'static str) -> Self {
         let mut read = Self {
             all: Vec::new(),
@@ -198,7 +200,7 @@ fn any_case<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<AhoCorasick>
     AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
 }
 
-/// Patterns match bytes: the ends of a match move out to whole characters.
+/// Patterns match bytes, so the ends of a match move out to whole characters.
 fn on_characters(text: &str, Range { mut start, mut end }: Range<usize>) -> Range<usize> {
     while !text.is_char_boundary(start) {
         start -= 1;
@@ -209,7 +211,7 @@ fn on_characters(text: &str, Range { mut start, mut end }: Range<usize>) -> Rang
     start..end
 }
 
-/// The lines in which a match stands.
+/// The lines that contain a match.
 fn lines_of<'t>(text: &'t str, whole: &Range<usize>) -> &'t str {
     let start = text[..whole.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[whole.end..].find('\n').map_or(text.len(), |at| whole.end + at);

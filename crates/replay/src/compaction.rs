@@ -1,5 +1,5 @@
-//! Compaction as Pi does it: once a request reaches into the window's reserve, a summary replaces all but the last messages.
-//! Pure.
+//! Compaction as Pi does it: once a request reaches into the window's reserve, a summary replaces
+//! all but the last messages. Pure.
 
 use context::ledger::{KEPT_TOKENS, RESERVED_TOKENS};
 use context::tokens::Counter;
@@ -20,8 +20,9 @@ pub fn is_due(window_tokens: u64, request_units: u64, counter: Counter) -> bool 
     request_units > limit * counter.units_per_token()
 }
 
-/// Index of the first message to keep. It is the first message of the kept tail that is not a tool result or, if there is
-/// none, the last such message before the tail. `None` if nothing would be dropped.
+/// Index of the first message to keep. It is the first message of the kept tail that is not a tool
+/// result or, if there is none, the last such message before the tail. `None` if nothing would be
+/// dropped.
 pub fn first_kept(messages: &[Sized], counter: Counter) -> Option<usize> {
     let mut kept = 0;
     let begins = (0..messages.len()).rev().find(|index| {

@@ -191,7 +191,8 @@ impl Facts {
         message: &HostMessage,
         next: Option<&Path>,
     ) -> bool {
-        // Numbered lines, several texts, and a text beside an image are never lines of a file as they stand there.
+        // Numbered lines, several texts, and a text beside an image are never verbatim lines of a
+        // file.
         let is_text = message.images == 0 && !message.has_other_blocks;
         let [text] = message.texts.as_slice() else { return true };
         if !is_text || has_line_numbers(text) {
@@ -217,7 +218,7 @@ impl Facts {
         {
             return true;
         }
-        // A known file with another text was changed by something else, nobody knows when.
+        // A known file with another text was changed by something else, at an unknown time.
         is_whole && self.tree.lay(&path, text.as_bytes()) && known.is_none()
     }
 
@@ -258,7 +259,8 @@ impl Facts {
             .folder()
             .map_or_else(|| cwd.to_owned(), |given| base::path::absolute_path(given, cwd));
         for (from, to) in source::renames(line, &folder) {
-            // `mv a b` may mean `b/a`; where `b` is not known to be a folder, a name of the same kind is taken for a file's.
+            // `mv a b` may mean `b/a`; if `b` is not known to be a folder, a name with the same
+            // extension is taken for a file's.
             if self.tree.is_folder(&to) || from.extension() == to.extension() {
                 self.tree.rename(&from, &to);
             }

@@ -39,8 +39,9 @@ pub struct Learned {
 pub struct Quality {
     /// Number of needs in the sessions that it was learned from.
     pub needs: u64,
-    /// Area under the curve on the test sessions: the chance that the model rates a needed item above one that is not needed.
-    /// 0.5 is guessing, 1 never wrong. `None` if these sessions have no needs.
+    /// Area under the curve on the test sessions: the chance that the model rates a needed item
+    /// above one that is not needed. 0.5 is guessing, 1 never wrong. `None` if these sessions have
+    /// no needs.
     pub auc: Option<f64>,
 }
 

@@ -143,7 +143,8 @@ mod tests {
         }
     }
 
-    /// Two calls: 40 tokens before the first, 70 before the second, which comes this many seconds after the first answer.
+    /// Two calls: 40 tokens before the first, 70 before the second, which comes this many seconds
+    /// after the first answer.
     fn session(seconds: i64) -> Vec<String> {
         let message = |role: &str, tokens: usize, time: i64| {
             let text = "x".repeat(tokens * 4 - role.len());

@@ -15,7 +15,8 @@ use session::Session;
 /// The needs of a transcript.
 #[derive(Debug)]
 struct Needed {
-    /// For each message that is an output or the model's own words, the calls that need it, in order.
+    /// For each message that is an output or the model's own words, the calls that need it, in
+    /// order.
     calls: HashMap<usize, Vec<usize>>,
     /// Which messages are outputs that leave with their step, so that its needs include theirs.
     small: Vec<bool>,
@@ -61,7 +62,7 @@ impl Foresight {
     /// messages.
     fn message(&self, session: &Session, at: u64) -> Option<usize> {
         let window = session.chat().window();
-        // Positions grow along the window, but for a summary before them.
+        // Positions grow along the window, except a summary before them.
         let index = window.binary_search(&at).ok();
         let index = index.or_else(|| window.iter().rposition(|place| *place == at))?;
         self.before.checked_sub(window.len() - index)

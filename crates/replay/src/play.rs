@@ -223,7 +223,7 @@ impl<'a> Host<'a> {
             images: true,
             confined: None,
         };
-        // A clock that only counts, so that a replay does not depend on how fast it is.
+        // A clock that only counts, so that a replay does not depend on its speed.
         let time = AtomicI64::new(0);
         let clock = move || Timestamp(time.fetch_add(1, Ordering::Relaxed));
         let store = Store::open(":memory:")?.with_clock(Arc::new(clock));

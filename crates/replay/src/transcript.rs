@@ -50,8 +50,8 @@ pub enum Format {
     /// OpenCode: the database `~/.local/share/opencode/opencode.db`, before that
     /// `storage/session/*/*.json`; also the output of `opencode export`.
     OpenCode,
-    /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a deleted session. Before 2026.8
-    /// its files are in Pi's form, and read as such.
+    /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a
+    /// deleted session. Before 2026.8 its files are in Pi's form, and read as such.
     OpenClaw,
 }
 
@@ -89,9 +89,9 @@ impl fmt::Display for Format {
 
 /// A recorded session.
 ///
-/// Every tool call has exactly one result, after its assistant message and before the next other message. An assistant
-/// message has at least one block. System messages and compactions are left out; a compaction's summary is a user message,
-/// and the messages before it are kept.
+/// Every tool call has exactly one result, after its assistant message and before the next other
+/// message. An assistant message has at least one block. System messages and compactions are left
+/// out; a compaction's summary is a user message, and the messages before it are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
     /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; for a
@@ -162,7 +162,7 @@ impl Transcript {
             std::iter::once(head.as_str()).chain(messages.iter().map(String::as_str)).collect();
         let mut notes = Notes::default();
         let text = lines.join("\n");
-        // They are our own.
+        // The messages are our own, so they need no memory limit.
         let room = Room::of(usize::MAX);
         let parts = neutral::read(Lines::parse(&text, &room, &mut notes).found, &mut notes);
         Self::new(name.to_owned(), Format::Neutral, parts, notes)

@@ -139,7 +139,8 @@ impl Tree {
         for name in &wanted.files {
             texts.insert(name, fs::read(snapshot.join(name))?);
         }
-        // A file that went while another one with its bytes came was moved: it stays the file that it was.
+        // If one file disappeared and another with the same bytes appeared, it was moved and keeps
+        // its identity.
         let came: Vec<&PathBuf> = wanted.files.difference(&found.files).collect();
         for name in &came {
             let has_bytes = |old: &&&PathBuf| {

@@ -1,8 +1,8 @@
-//! Outputs and steps that stand in the window only as a line or in part, and which of them the model needed all the same.
-//! Plain data and its fold. Must not decide anything.
+//! Outputs and steps that the window holds only as a line or in part, and which of them the model
+//! needed all the same. Plain data and its fold. Must not decide anything.
 //!
-//! A **fault** is a need of absent content. It counts once per message and epoch, because content that is brought back stands
-//! in the window from then on.
+//! A **fault** is a need for absent content. It counts once per message and epoch, because content
+//! that was brought back stands in the window from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub struct Amount {
     pub tokens: u64,
 }
 
-/// Messages that do not stand in full.
+/// Messages that the window does not hold in full.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Absence {
     /// Tokens by position of the message.
@@ -31,12 +31,13 @@ impl Absence {
         self.faults
     }
 
-    /// Positions of the messages that do not stand in full.
+    /// Positions of the messages that the window does not hold in full.
     pub(super) fn places(&self) -> impl Iterator<Item = u64> {
         self.absent.keys().copied()
     }
 
-    /// Records how a message stands: `absent_tokens` are its tokens if it does not stand in full, else `None`.
+    /// Records how a message stands. `absent_tokens`: its tokens if it does not stand in full, else
+    /// `None`.
     pub(super) fn update(&mut self, at: u64, absent_tokens: Option<u64>) {
         match absent_tokens {
             Some(tokens) => drop(self.absent.insert(at, tokens)),
@@ -59,7 +60,7 @@ impl Absence {
         self.missed.clear();
     }
 
-    /// Resets the faults after a call, whose record holds them.
+    /// Resets the faults after a call; its record holds them.
     pub(super) fn called(&mut self) {
         self.faults = Amount::default();
     }

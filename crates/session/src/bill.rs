@@ -1,8 +1,9 @@
-//! The ledger of a session: what its calls cost, and what they would have cost the plain host. Plain data and its fold.
+//! The ledger of a session: what its calls cost, and what they would have cost the plain host.
+//! Plain data and its fold.
 //!
-//! `context` works out what a call costs before it is recorded; the ledger only adds up. The unit of cost is the price of one
-//! uncached input token of the call's model. Sums run from the session's first call; a fork goes on from its parent's sums.
-//! Must not decide anything.
+//! `context` computes the cost of a call before it is recorded; the ledger only adds up. The unit
+//! of cost is the price of one uncached input token of the call's model. Sums run from the
+//! session's first call; a fork continues its parent's sums. Must not decide anything.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,9 +17,10 @@ use super::record::CallRecord;
 use super::report::{ReportKind, Reported};
 use base::object::Hash;
 
-/// Number of newest reports from which the provider's way of counting is estimated.
+/// Number of newest reports used to estimate how the provider counts tokens.
 const RECENT_REPORTS: usize = 5;
-/// Plausible factors between a provider's count and ours. Beyond these, a report cannot be about the whole input.
+/// Plausible ratios of the provider's count to ours. A report outside this range cannot be about
+/// the whole input.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
 /// Sums of one side: ours or the plain host's.
@@ -78,7 +80,7 @@ pub struct Warming {
     pub requests: u64,
     /// Their cost.
     pub ours: f64,
-    /// What they would have cost the plain host, whose request is larger.
+    /// What they would have cost the plain host, whose requests are larger.
     pub plain: f64,
 }
 
@@ -95,11 +97,12 @@ pub struct EpochBill {
     pub freed: u64,
     /// Cost of the rewrite that started it.
     pub cost: f64,
-    /// What the freed tokens would have cost since then, minus `cost`; negative until the epoch has paid off.
+    /// What the freed tokens would have cost since then, minus `cost`. Negative until the epoch has
+    /// paid off.
     pub saved: f64,
     /// `saved` in US dollars, as far as prices are known; `None` if none is.
     pub saved_dollars: Option<f64>,
-    /// Whether savings are still credited: no longer once the host rewrote its list.
+    /// Whether savings are still credited. They end when the host rewrites its list.
     stands: bool,
 }
 
@@ -145,17 +148,17 @@ pub struct Bill {
     compaction: Option<PlainCompaction>,
     compactions: u64,
     known_reports: BTreeSet<String>,
-    /// By model: counted and reported tokens of the newest calls with a report.
+    /// Counted and reported tokens of the newest calls with a report, by model.
     recent: BTreeMap<String, VecDeque<(u64, u64)>>,
 }
 
 impl Bill {
-    /// Calls billed; those that went out with the host's own messages are not.
+    /// Number of billed calls. Calls that went out with the host's own messages are not billed.
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Our cost so far: all requests including our overhead, cache warming and faults.
+    /// Our cost so far: all requests, including our overhead, cache warming and faults.
     pub fn ours(&self) -> f64 {
         self.ours.cost + self.warming.ours + self.faults.1
     }
@@ -165,7 +168,7 @@ impl Bill {
         self.plain.cost + self.warming.plain
     }
 
-    /// The part of [`Self::ours`] that our tools and guidance cost.
+    /// The part of [`Self::ours`] caused by our tools and guidance.
     pub fn overhead(&self) -> f64 {
         self.overhead
     }
@@ -195,7 +198,8 @@ impl Bill {
         self.faults
     }
 
-    /// Whether the model has ever needed absent content: there was a fault, or a call made only to use our own tools.
+    /// Whether the model ever needed absent content: there was a fault, or a call that used only
+    /// our own tools.
     pub fn has_missed(&self) -> bool {
         self.faults.0 + self.extra_calls > 0
     }
@@ -205,7 +209,7 @@ impl Bill {
         self.reported
     }
 
-    /// The same sums in US dollars; `None` if no call's price is known.
+    /// The same sums in US dollars; `None` if no call has a known price.
     pub fn dollars(&self) -> Option<Dollars> {
         Some(self.dollars).filter(|dollars| dollars.calls > 0)
     }
@@ -225,7 +229,7 @@ impl Bill {
         self.last.as_ref()
     }
 
-    /// The plain host's compaction that is in effect.
+    /// The plain host's compaction now in effect.
     pub fn compaction(&self) -> Option<PlainCompaction> {
         self.compaction
     }
@@ -240,8 +244,8 @@ impl Bill {
         self.known_reports.contains(id)
     }
 
-    /// The provider's token count for a model divided by ours: the median over the newest calls with a report, 1 before the
-    /// first.
+    /// The provider's token count for a model divided by ours: the median over the newest reported
+    /// calls, 1 before the first.
     pub fn factor(&self, model: Option<&str>) -> f64 {
         let Some(recent) = self.recent.get(model.unwrap_or_default()) else { return 1.0 };
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
@@ -249,6 +253,7 @@ impl Bill {
             .iter()
             .map(|(counted, reported)| *reported as f64 / (*counted).max(1) as f64)
             .collect();
+        // The median, so that a single odd report changes little.
         ratios.sort_by(f64::total_cmp);
         let middle = ratios.len() / 2;
         ratios.get(middle).map_or(1.0, |ratio| ratio.clamp(*FACTORS.start(), *FACTORS.end()))
@@ -382,7 +387,8 @@ impl Bill {
         prices.map_or(0.0, |prices| prices.cost_reported(input, cache_read, cache_write))
     }
 
-    /// Size of the plain host's newest request divided by ours: the plain host would have had to keep its own cache alive.
+    /// Size of the plain host's newest request divided by ours. Scales the cost of cache warming,
+    /// because the plain host would have had to keep its own, larger cache alive.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn plain_by_ours(&self) -> f64 {
         self.last.as_ref().map_or(1.0, |last| {

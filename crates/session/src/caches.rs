@@ -1,32 +1,38 @@
-//! What the caches of providers hold of the requests of one side, ours or the plain host's. Plain data and its fold.
+//! Simulates the providers' prompt caches for one side: ours or the plain host's. Plain data and
+//! its fold.
 //!
-//! A request is a list of prefixes, one number for each of its messages: equal numbers stand for equal messages up to there. Each
-//! model has, with each system prompt and its tools, a cache of its own. A cache keeps the newest request as a list, and what
-//! only earlier requests had beside it: so a request that grew takes time in proportion to what is new. Must not know tokens.
+//! A request is a list of prefixes, one number per message: equal numbers mean that all messages up
+//! to there are equal. Each combination of model, system prompt and tools has its own cache.
+//!
+//! A cache keeps the newest request as a list, and separately the prefixes that only earlier
+//! requests had. A request that only grew then costs time in proportion to its new part. Must not
+//! know tokens.
 
 use std::collections::HashMap;
 
 use base::object::Hash;
 use config::Reuse;
 
-/// Names the messages at the front of a request, up to one of them.
+/// Identifies the front of a request: all messages up to one of them.
 pub type Prefix = u64;
 
-/// Most messages between the end of an earlier request and that of a new one which finds it by breakpoints. Providers look back
-/// about 20 blocks from a breakpoint, and a step of two messages has three or four.
+/// Most messages that a request may have beyond an earlier one and still find it by breakpoints.
+/// Providers look back about 20 blocks from a breakpoint, and a step of two messages has three or
+/// four blocks.
 const LOOK_BACK_MESSAGES: usize = 12;
 
-/// Number of caches that are remembered. Only a host that changes its system prompt at every call has more that are alive.
+/// Number of caches remembered. Only a host that changes its system prompt at every call would have
+/// more of them alive.
 const CACHES: usize = 8;
-/// Number of prefixes that are remembered beside the newest request's.
+/// Number of prefixes remembered besides those of the newest request.
 const OTHER_PREFIXES: usize = 20_000;
-/// A time that is not known: what was touched then counts as alive.
+/// An unknown time. A cache touched then counts as alive.
 const UNKNOWN: i64 = i64::MAX;
 
 /// The caches of one side.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Caches {
-    /// The one that was used last is the last.
+    /// Least recently used first.
     known: Vec<Cache>,
 }
 
@@ -35,16 +41,16 @@ pub struct Caches {
 pub struct CacheKey<'a> {
     /// The model.
     pub model: Option<&'a str>,
-    /// `content_hash` of system prompt and tools.
+    /// `content_hash` of the system prompt and tools.
     pub prompt: Option<&'a Hash>,
 }
 
 /// When a request is made, in ms since 1970, and how long its cache lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTime {
-    /// `None`: not known; everything counts as alive.
+    /// `None` if unknown: every cache then counts as alive.
     pub time: Option<i64>,
-    /// `None`: a cache never expires.
+    /// `None` if a cache never expires.
     pub lifetime_seconds: Option<u64>,
 }
 
@@ -56,9 +62,9 @@ struct Cache {
     touched: i64,
     /// The newest request.
     newest: Vec<Prefix>,
-    /// Numbers of messages with which a request ended that the newest one continues, itself included; they rise.
+    /// Lengths of the requests that the newest one continues, its own included, in rising order.
     ends: Vec<usize>,
-    /// What the newest request does not have.
+    /// Prefixes that only earlier requests had.
     other: HashMap<Prefix, Other>,
     /// Number of requests.
     requests: u64,
@@ -70,7 +76,7 @@ struct Other {
     touched: i64,
     /// Whether a request ended with it.
     is_end: bool,
-    /// Number of the request that came instead.
+    /// Number of the request that replaced it.
     since: u64,
 }
 
@@ -83,7 +89,7 @@ impl CallTime {
 }
 
 impl Caches {
-    /// Whether a cache is alive: then it holds system prompt and tools at least.
+    /// Whether a cache is alive; it then holds at least the system prompt and tools.
     pub fn is_alive(&self, key: CacheKey<'_>, now: CallTime) -> bool {
         self.of(key).is_some_and(|cache| now.is_alive(cache.touched))
     }
@@ -96,8 +102,9 @@ impl Caches {
 
     /// Number of messages at the front of a request that a cache holds; `None` if none is alive.
     ///
-    /// Where any prefix can be reused, that is the longest common prefix with any earlier request. With breakpoints, which hosts
-    /// set at the end of each request, it is the longest earlier request that this one continues, if its end is near.
+    /// If any prefix can be reused, this is the longest common prefix with an earlier request. With
+    /// breakpoints, which hosts set at the end of each request, it is the longest earlier request
+    /// that this one continues, if its end is near (`LOOK_BACK_MESSAGES`).
     pub fn held(
         &self,
         key: CacheKey<'_>,
@@ -120,7 +127,7 @@ impl Caches {
         Some(if end + LOOK_BACK_MESSAGES >= request.len() { end } else { 0 })
     }
 
-    /// A request was sent: its cache holds all of it, and lives on from now.
+    /// Records a sent request: its cache holds all of it, and its lifetime starts anew.
     pub fn sent(&mut self, key: CacheKey<'_>, now: CallTime, request: &[Prefix]) {
         let cache = self.take(key);
         let mut cache = cache
@@ -146,7 +153,7 @@ impl Caches {
         }
     }
 
-    /// The newest request was answered at this time, or its cache was kept alive.
+    /// Extends the life of the newest request's cache: it was answered or kept warm at this time.
     pub fn touched(&mut self, time: Option<i64>) {
         if let Some(cache) = self.known.last_mut() {
             cache.touched = cache.touched.max(time.unwrap_or(UNKNOWN));
@@ -173,7 +180,8 @@ impl Cache {
         self.model.as_deref() == key.model && self.prompt.as_ref() == key.prompt
     }
 
-    /// Number of messages at the front that a request shares with the newest one. Where a prefix is shared, so are all before it.
+    /// Number of messages at the front that a request shares with the newest one. A binary search
+    /// works because a shared prefix implies that all shorter ones are shared.
     fn common(&self, request: &[Prefix]) -> usize {
         let (mut same, mut other) = (0, self.newest.len().min(request.len()));
         while same < other {
@@ -187,7 +195,8 @@ impl Cache {
         same
     }
 
-    /// The newest request ends after `len` messages; the cache keeps the rest.
+    /// Cuts the newest request after `len` messages. The cache still holds the rest, so it moves to
+    /// the other prefixes.
     fn leave(&mut self, len: usize) {
         let Self { touched, requests, .. } = *self;
         let ends = self.ends.split_off(self.ends.partition_point(|end| *end <= len));
@@ -197,6 +206,7 @@ impl Cache {
         }
         if self.other.len() > OTHER_PREFIXES {
             let mut ages: Vec<u64> = self.other.values().map(|other| other.since).collect();
+            // Drop the oldest half at once: finding the oldest takes time linear in all of them.
             let (_, middle, _) = ages.select_nth_unstable(OTHER_PREFIXES / 2);
             let middle = *middle;
             self.other.retain(|_, other| other.since > middle);
@@ -232,7 +242,8 @@ mod tests {
         messages.chars().map(of).collect()
     }
 
-    /// The rules without any bookkeeping: each request with the times at which it was sent or continued.
+    /// The rules without bookkeeping: every request, with the times at which it was sent or
+    /// continued.
     #[derive(Default)]
     struct Model {
         requests: Vec<(String, i64)>,

@@ -1,4 +1,5 @@
-//! The bill of one call, for us and for the plain host, worked out from its record and the bill of the previous call. Pure.
+//! The bill of one call for us and for the plain host, computed from its record and the previous
+//! call's bill. Pure.
 //!
 //! Must not decide anything.
 
@@ -8,7 +9,7 @@ use config::{Charge, Input, Prices, scaled};
 
 /// Tokens of the summary that replaces what the plain host compacts away.
 pub const SUMMARY_TOKENS: u64 = 2_000;
-/// Cost of writing that summary, besides reading what it sums up.
+/// Cost of writing that summary, without reading what it sums up.
 pub const SUMMARY_COST: f64 = 7_500.0;
 
 /// The bill of a call. Tokens are in the provider's count unless stated otherwise.
@@ -18,13 +19,13 @@ pub struct CallBill {
     pub fixed: u64,
     /// The part of `fixed` that is ours, in our count.
     pub overhead: u64,
-    /// Whether a cache was alive: of a request with the same model, system prompt and tools.
+    /// Whether a cache was alive for this model, system prompt and tools.
     pub warm: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
     /// Our request.
     pub ours: Side,
-    /// The plain host's.
+    /// The plain host's request.
     pub plain: Side,
     /// Cost of `overhead`; part of `ours`.
     pub overhead_cost: f64,
@@ -34,7 +35,8 @@ pub struct CallBill {
     pub slots: u64,
     /// Tokens freed by the epoch that began with this call.
     pub freed: u64,
-    /// Cost of that epoch: of tokens written again that a request which only grew would have read from the cache.
+    /// Cost of that epoch: tokens written again that a growing request would have read from the
+    /// cache.
     pub rewrite_cost: f64,
 }
 
@@ -63,24 +65,24 @@ impl Side {
 pub struct BillTerms<'a> {
     /// Prices.
     pub prices: &'a Prices,
-    /// Whether a cache is alive: of a request with the same model, system prompt and tools.
+    /// Whether a cache is alive for this model, system prompt and tools.
     pub warm: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
 }
 
-/// What is known of the front of a request's messages. Tokens are in our count.
+/// What is known about the front of a request's messages. Tokens are in our count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Front {
-    /// Tokens that equal the previous request's; `None`: all of its messages do.
+    /// Tokens equal to the previous request's; `None` if all its messages are equal.
     pub shared: Option<u64>,
-    /// Tokens that a cache holds; `None`: those that can be reused of the previous request.
+    /// Tokens that a cache holds; `None` for those that can be reused from the previous request.
     pub cached: Option<u64>,
 }
 
 impl BillTerms<'_> {
-    /// Bills a request with `fixed` tokens of system prompt and tools and `messages` tokens of messages. `before`: tokens of the
-    /// previous request's messages.
+    /// Bills a request with `fixed` tokens of system prompt and tools and `messages` tokens of
+    /// messages. `before`: tokens of the previous request's messages.
     pub fn side(&self, fixed: u64, messages: u64, front: Front, before: u64) -> Side {
         let cached = self.warm.then(|| self.cached(front, before));
         let input = Input { fixed, messages, cached };
@@ -88,14 +90,15 @@ impl BillTerms<'_> {
         Side { messages, cached, written, cost }
     }
 
-    /// Tokens of messages that a cache holds, if one is alive.
+    /// Message tokens that a cache holds, if one is alive.
     pub fn cached(&self, front: Front, before: u64) -> u64 {
         let Front { shared, cached } = front;
         cached.unwrap_or_else(|| self.prices.reusable(shared.unwrap_or(before), shared.is_none()))
     }
 
-    /// Bills the plain host's request. `window`: tokens of its uncompacted list. `standing`: the compaction in effect before
-    /// this call. `new`: one made for this call. `before`: as in [`Self::side`].
+    /// Bills the plain host's request. `window`: tokens of its uncompacted list. `standing`: the
+    /// compaction in effect before this call. `new`: a compaction made for this call. `before`: as
+    /// in [`Self::side`].
     pub fn plain(
         &self,
         fixed: u64,
@@ -108,14 +111,15 @@ impl BillTerms<'_> {
         let Some(new) = new else { return self.side(fixed, messages, front, before) };
         let left = plain_tokens(window, Some(new));
         let gone = scaled((messages + SUMMARY_TOKENS).saturating_sub(left), self.factor);
-        // No request before had the summary.
+        // The summary is new, so no cache holds anything from it on.
         let front = Front { shared: Some(0), cached: Some(0) };
         let mut side = self.side(fixed, left, front, 0);
+        // Making the summary means reading what goes at the full price, and writing the summary.
         side.cost += as_f64(gone) + SUMMARY_COST;
         side
     }
 
-    /// Price of keeping one token for one more call in a request of this many tokens.
+    /// Price of keeping one token for one more call, in a request of this size.
     pub fn carry(&self, tokens: u64) -> f64 {
         let (read, write) = self.prices.at(tokens);
         if self.warm { read } else { write }
@@ -129,8 +133,8 @@ pub fn plain_tokens(window: u64, compaction: Option<PlainCompaction>) -> u64 {
 }
 
 impl CallBill {
-    /// Works out the bill of a recorded call. `before`: the previous call's bill; `standing`: the plain host's compaction in
-    /// effect.
+    /// Computes the bill of a recorded call. `before`: the previous call's bill. `standing`: the
+    /// plain host's compaction in effect.
     pub(super) fn new(
         note: &CallNote,
         record: &CallRecord,
@@ -181,12 +185,12 @@ impl CallBill {
         self.fixed + self.ours.messages
     }
 
-    /// Works out what the epoch that began with this call freed and cost, if one did.
+    /// Computes what the epoch that began with this call freed and cost, if one began.
     fn bill_epoch(&mut self, note: &CallNote, terms: &BillTerms<'_>, before: Option<&Self>) {
         let Some(kept) = note.kept else { return };
         let messages = self.ours.messages;
         let stood = before.map_or(0, |bill| bill.ours.messages);
-        // If the host rewrote its list, the epoch freed whatever the plain host would still send.
+        // If the host rewrote its list, the epoch freed what the plain host would still send.
         let freed = match note.plain_shared {
             Some(_) => self.plain.messages.saturating_sub(messages),
             None => stood.saturating_sub(kept),
@@ -195,12 +199,14 @@ impl CallBill {
         let held = note.kept_cached.or_else(|| note.plain_shared.is_none().then_some(kept));
         let Some(held) = held else { return };
         let front = Front { shared: None, cached: Some(held) };
+        // The same request as if its cached front had survived: the difference is what the rewrite
+        // cost.
         let without = terms.side(self.fixed, messages, front, 0);
         self.rewrite_cost = (self.ours.cost - without.cost).max(0.0);
     }
 }
 
-/// Slots of a request after the edits of its record.
+/// Number of slots after the edits of a record.
 fn slots_after(before: u64, record: &CallRecord) -> u64 {
     record
         .edits
@@ -218,8 +224,8 @@ mod tests {
     use super::*;
     use base::object::{Hash, Timestamp};
 
-    /// Tokens that both sides read from the cache in a request of 1,000 tokens, 1,100 of the plain host's, behind 100 of system
-    /// prompt and tools. `note`: the record's, as JSON.
+    /// Tokens that both sides read from the cache in a request of 1,000 tokens, 1,100 of the plain
+    /// host's, behind 100 of system prompt and tools. `note`: the record's, as JSON.
     fn cached(prices: &str, note: &str) -> (u64, u64) {
         let note: CallNote = serde_json::from_str(note).unwrap();
         let record = CallRecord {

@@ -1,6 +1,6 @@
-//! What the record of a call says about its bill, as it is stored. Plain data.
+//! What the record of a call stores about its bill. Plain data.
 //!
-//! A note holds only what does not follow from the calls before it; `call_bill` works out the rest.
+//! A note holds only what does not follow from earlier calls; `call_bill` computes the rest.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +15,13 @@ pub struct PriceNote {
     pub name: String,
     /// The figures.
     pub prices: Prices,
-    /// US dollars for a million uncached input tokens, if the host knows.
+    /// US dollars per million uncached input tokens, if the host knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd_per_million: Option<f64>,
 }
 
-/// What the record of a call says about its bill. A missing field means: as in the previous call, or none. Tokens are in our
-/// own count.
+/// What the record of a call says about its bill. A missing field means "as in the previous call",
+/// or none. Tokens are in our own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallNote {
     /// The prices.
@@ -33,21 +33,22 @@ pub struct CallNote {
     /// The part of `fixed` that is ours: tools and guidance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<u64>,
-    /// Whether no cache was alive: of no request of the session with the same model, system prompt and tools. In records of
-    /// earlier releases: not that of the previous request.
+    /// Whether no cache was alive for this model, system prompt and tools. In records of earlier
+    /// releases: whether the previous request's cache was not alive.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cold: bool,
     /// The provider's token count divided by ours, if that is not 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
-    /// Tokens at the front of our messages that equal the previous request's; missing if all of its messages do.
+    /// Tokens at the front of our messages that equal the previous request's; missing if all its
+    /// messages are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<u64>,
     /// The same for the plain host's messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain_shared: Option<u64>,
-    /// Tokens at the front of our messages that a cache held; missing if that follows from `cold` and `shared`, as where the
-    /// previous request was the one that counts.
+    /// Tokens at the front of our messages that a cache held; missing if `cold` and `shared` imply
+    /// it, as they do if the previous request was the one reused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
     /// The same for the plain host's messages.
@@ -56,16 +57,19 @@ pub struct CallNote {
     /// The compaction that the plain host would have made for this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<PlainCompaction>,
-    /// If an epoch began: tokens that the previous request's messages have now.
+    /// If an epoch began: the present tokens of the previous request's messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<u64>,
-    /// If an epoch began and no cache held all of the previous request: tokens that the messages have now which one held.
+    /// If an epoch began and no cache held all of the previous request: the present tokens of those
+    /// messages that a cache held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_cached: Option<u64>,
-    /// Whether the plain host would not make this call: since the previous call, the model used only our own tools.
+    /// Whether the plain host would not have made this call: since the previous one, the model used
+    /// only our own tools.
     #[serde(default, skip_serializing_if = "is_false")]
     pub extra: bool,
-    /// Tokens in the host's list that the plain host would not have: calls of our own tools, and their results.
+    /// Tokens in the host's list that the plain host would not have: calls of our own tools and
+    /// their results.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own: u64,
     /// Faults noticed since the previous call.

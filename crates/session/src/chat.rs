@@ -1,4 +1,5 @@
-//! The chat along the host's current branch: its messages, turns and steps, and which messages the host's list holds now.
+//! The chat along the host's current branch: its messages, turns and steps, and which messages are
+//! now in the host's list.
 
 use super::message::{MessageKey, MessageKind, Shows};
 use base::object::Hash;
@@ -18,17 +19,18 @@ pub struct ChatMessage {
     pub turn: u32,
     /// Step over the whole chat, from 1 (0 before the first answer).
     pub step: u32,
-    /// How often its text changed under its identity.
+    /// How often its text changed while its identity stayed.
     pub changes: u32,
     /// Whether its text must not be stored. Such a message always goes out as the host gives it.
     pub withheld: bool,
 }
 
-/// Number of changes of text under one identity; a message that changes once more is assumed to change on every call.
+/// A message whose text changed more often than this is assumed to change on every call.
 pub const VOLATILE_CHANGES: u32 = 3;
 
 impl ChatMessage {
-    /// Whether its text changes on every call. Such a message passes through and is not stored again.
+    /// Whether its text changes on every call. Such a message passes through and is not stored
+    /// again.
     pub fn is_volatile(&self) -> bool {
         self.changes > VOLATILE_CHANGES
     }
@@ -95,8 +97,8 @@ impl Chat {
 
     /// Appends a message to the chat and the window; returns its position.
     ///
-    /// Steering messages arrive while a turn runs: a user message right after tool results or after another user message
-    /// belongs to the current turn.
+    /// A user message right after tool results or another user message belongs to the current turn:
+    /// it steers a running turn.
     pub(super) fn push(
         &mut self,
         key: MessageKey,
@@ -120,7 +122,8 @@ impl Chat {
         at
     }
 
-    /// Whether the newest message is a user message or a tool result, which the model has not answered yet.
+    /// Whether the newest message is a user message or tool result, which the model has yet to
+    /// answer.
     fn turn_is_running(&self) -> bool {
         let mut newest = self.window.iter().rev().filter_map(|at| self.get(*at));
         newest.find(|message| !matches!(message.kind, MessageKind::Other)).is_some_and(|message| {
@@ -147,7 +150,7 @@ impl Chat {
         }
     }
 
-    /// What each tool result shows, for changing it.
+    /// What each tool result shows, to be changed in place.
     pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
         self.messages.iter_mut().filter_map(|message| match &mut message.kind {
             MessageKind::Result(fact) => Some(&mut fact.shows),
@@ -155,7 +158,8 @@ impl Chat {
         })
     }
 
-    /// Applies a rewritten host list: the first `chat_len` messages stay, and `window` holds the positions of the list.
+    /// Applies a rewritten host list: the first `chat_len` messages stay, and `window` holds the
+    /// positions of the list.
     pub(super) fn rewrite(&mut self, chat_len: u64, window: Vec<u64>) {
         self.messages.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.window = window;

@@ -1,7 +1,7 @@
 //! The ledger's sums in US dollars. Plain data.
 //!
-//! Other sums count in uncached input tokens, whose price differs between models; here each call has the prices of its own model.
-//! Must not decide anything.
+//! Other sums count uncached input tokens, whose price differs between models; here each call has
+//! its own model's prices. Must not decide anything.
 
 use serde::Serialize;
 
@@ -12,17 +12,17 @@ use super::call_note::PriceNote;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dollars {
-    /// Calls of models whose price is known. The others are in no sum.
+    /// Calls of models with a known price. Other calls are in no sum.
     pub calls: u64,
     /// Our bill: requests, warming and faults.
     pub bill: f64,
     /// What the plain host's bill would have been.
     pub plain_bill: f64,
-    /// The part of `bill` that our tools and guidance cost.
+    /// The part of `bill` caused by our tools and guidance.
     pub overhead: f64,
-    /// The part of `bill` that warming cost.
+    /// The part of `bill` caused by cache warming.
     pub warming: f64,
-    /// The part of `bill` that faults cost.
+    /// The part of `bill` caused by faults.
     pub faults: f64,
     /// Cost of what providers reported for calls.
     pub reported: f64,
@@ -39,7 +39,7 @@ impl Dollars {
         self.overhead += bill.overhead_cost * rate;
     }
 
-    /// `prices`: of the call that lacked content.
+    /// Adds a fault. `prices`: those of the call that lacked content.
     pub(super) fn missed(&mut self, cost: f64, prices: &PriceNote) {
         let cost = cost * rate(prices).unwrap_or(0.0);
         self.bill += cost;
@@ -60,7 +60,7 @@ impl Dollars {
     }
 }
 
-/// Dollars for one uncached input token, if known.
+/// US dollars per uncached input token, if known.
 pub(super) fn rate(prices: &PriceNote) -> Option<f64> {
     prices.usd_per_million.map(|usd| usd / 1_000_000.0)
 }

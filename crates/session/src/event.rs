@@ -1,4 +1,4 @@
-//! The events of a session, as they are stored: observed facts and decisions. Plain data.
+//! The events of a session as they are stored: observed facts and decisions. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,31 +11,34 @@ use super::sets::ActiveView;
 use super::{is_false, is_zero};
 use base::object::{FileStamp, Hash, ObjectId, Timestamp};
 
-/// One thing that happened to a session. Events are stored in the order in which they happened.
+/// One thing that happened to a session. Events are stored in the order they happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The session was opened: first, resumed, or forked from another.
+    /// The session was opened: for the first time, resumed, or forked from another.
     Opened(Opened),
-    /// From here on the session is confined, see [`Opened::confined`], or no longer.
+    /// The session became confined, see [`Opened::confined`], or stopped being so.
     Confined {
-        /// Whether it is.
+        /// Whether it is confined from now on.
         confined: bool,
     },
     /// A file became known, or got a new version.
     File(FileEvent),
-    /// A file was moved: its handle, its places in the sets and its showings pass from the old object to the new one. The
-    /// event of the file at its new path follows.
+    /// A file was moved: its handle, places in the sets and showings pass from the old object to
+    /// the new one. The event for the file at its new path follows.
     Moved {
-        /// The object at the old path. It leaves the session index; if it is met again, it is a different file.
+        /// The object at the old path. It leaves the session index; if met again, it is a different
+        /// file.
         from: ObjectId,
         /// The object at the new path.
         to: ObjectId,
-        /// `content_hash` of the new object's version, if its text equals that of the old object's latest known version.
+        /// `content_hash` of the new object's version if its text equals the old object's latest
+        /// known version.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         same: Option<Hash>,
     },
-    /// A file is out of reach: it can no longer be read, but is not known to be deleted. What was known of it stays valid.
+    /// A file is out of reach: unreadable, but not known to be deleted. What was known about it
+    /// stays valid.
     Orphaned {
         /// The file.
         object: ObjectId,
@@ -47,14 +50,16 @@ pub enum Event {
         /// The file.
         object: ObjectId,
     },
-    /// The answer to a failed `edit` told the model about a version of a file, so no note has to repeat it.
+    /// The answer to a failed `edit` told the model about a version of a file, so no note need
+    /// repeat it.
     Told {
         /// The file.
         object: ObjectId,
         /// `content_hash` of the version.
         version: Hash,
     },
-    /// The links in a version of a file were followed. The files found come right before this event, as [`Event::File`].
+    /// The links in a version of a file were followed. The files found precede this event as
+    /// [`Event::File`].
     Linked {
         /// The file that contains the links.
         object: ObjectId,
@@ -63,7 +68,7 @@ pub enum Event {
         /// Tokens of the metadata lines of the files found.
         tokens: u64,
     },
-    /// A tool call got an object. Its result is in the message that follows, if there is one.
+    /// A tool call got an object. Its result is in the next message, if there is one.
     Toolcall {
         /// The object.
         object: ObjectId,
@@ -73,10 +78,11 @@ pub enum Event {
         ok: bool,
         /// `content_hash` of its version.
         version: Hash,
-        /// What its result shows, if not its own text: the lines of a file for a `read`.
+        /// What its result shows if not its own text: for a `read`, the lines of a file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shows: Option<Shows>,
-        /// What it asked for, in a few words, such as the first words of a command; empty if `shows` already says it.
+        /// What it asked for in a few words, such as the start of a command; empty if `shows`
+        /// already says it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         brief: String,
     },
@@ -111,19 +117,20 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_false")]
         kept: bool,
     },
-    /// A host that sends the results of a running turn itself was told, before the message came in, how to show one.
+    /// A host that sends the results of a running turn itself was told how to show one, before its
+    /// message came in.
     Shown(ShownResult),
-    /// A turn that the host says has ended well is stored.
+    /// A turn was stored because the host said that it ended well.
     TurnCommitted {
         /// The host's key of the turn.
         key: String,
     },
-    /// The session goes on with what another one left, which precedes this event. The window is empty.
+    /// The session continues what another one left, which precedes this event. The window is empty.
     Continued {
-        /// What the model is to be told of it, in a message that stays.
+        /// What a lasting message tells the model about it.
         text: String,
     },
-    /// The text of a known message changed, for example because another extension redacted it.
+    /// The text of a known message changed, for example through redaction by another extension.
     Edited {
         /// Position in the chat.
         at: u64,
@@ -133,7 +140,7 @@ pub enum Event {
         kind: MessageKind,
         /// Its tokens now.
         tokens: u64,
-        /// Whether its text now must not be stored.
+        /// Whether its new text must not be stored.
         #[serde(default, skip_serializing_if = "is_false")]
         withheld: bool,
     },
@@ -143,10 +150,10 @@ pub enum Event {
         how: Rewrite,
         /// Number of messages that stay at the front of the chat.
         chat_len: u64,
-        /// The window from now on, as runs of positions, both ends included.
+        /// The new window as runs of positions, both ends included.
         window: Vec<(u64, u64)>,
     },
-    /// An object was activated, and maybe pinned.
+    /// An object was activated and possibly pinned.
     Activated {
         /// The object.
         object: ObjectId,
@@ -156,28 +163,30 @@ pub enum Event {
         view: ActiveView,
         /// Whether it is pinned too.
         pin: bool,
-        /// The tool call that asked for it; empty for a person's command.
+        /// The tool call that asked for it; empty if a person's command did.
         call: String,
         /// The lines shown in the call's result.
         ranges: Vec<LineRange>,
         /// Tokens of the call's result.
         #[serde(default, skip_serializing_if = "is_zero")]
         tokens: u64,
-        /// The line above the content, where a person asked and the next message has to carry it (`log`).
+        /// The line above the content, if a person asked and the next message must carry it
+        /// (`log`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         heading: Option<String>,
     },
-    /// An object was deactivated, which unpins it.
+    /// An object was deactivated, and thereby unpinned.
     Deactivated {
         /// The object.
         object: ObjectId,
     },
-    /// An object left the metadata pool: it is indexed only, and inactive, until it is activated or brought back.
+    /// An object left the metadata pool: it is inactive and only indexed until it is activated or
+    /// brought back.
     LeftPool {
         /// The object.
         object: ObjectId,
     },
-    /// An object that was indexed only was brought back into the metadata pool; it stays inactive.
+    /// An object that was only indexed came back into the metadata pool; it stays inactive.
     EnteredPool {
         /// The object.
         object: ObjectId,
@@ -187,11 +196,12 @@ pub enum Event {
         /// The object.
         object: ObjectId,
     },
-    /// An answer of the model repeats lines of earlier outputs that neither the model nor a person had written before.
+    /// A model's answer repeats lines from earlier outputs that neither the model nor a person had
+    /// written before.
     Needed {
         /// Position of the answer in the chat.
         at: u64,
-        /// Position of each output, with the number of its lines that the answer repeats.
+        /// Position of each output, with the number of its lines repeated by the answer.
         outputs: Vec<(u64, u32)>,
     },
     /// How a message is shown from its first request on (`log`).
@@ -201,27 +211,27 @@ pub enum Event {
         /// How.
         treatment: Treatment,
     },
-    /// A note was added to a message, where it is shown until the epoch ends (`log`).
+    /// A note was added to a message and stays there until the epoch ends (`log`).
     Noted {
         /// Position in the chat.
         at: u64,
         /// The text.
         text: String,
-        /// Whether it holds what a person activated: then nothing of that is due any more.
+        /// Whether it carries what a person activated, so that none of that is due any more.
         #[serde(default, skip_serializing_if = "is_false")]
         asked: bool,
     },
-    /// Memory changed, and the model's system prompt does not hold that yet (`log`).
+    /// Memory changed, and the model's system prompt does not show it yet (`log`).
     MemoryChanged {
-        /// What changed, for the model. No two changes of a session have the same text.
+        /// What changed, in words for the model. No two changes in a session have the same text.
         text: String,
         /// The path of the file that changed, as the agent sees it.
         file: String,
-        /// The tool call by which the model made the change itself.
+        /// The model's own tool call that made the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<String>,
     },
-    /// The next system prompt holds all changes of memory so far: their notes leave.
+    /// The next system prompt shows all memory changes so far, so their notes leave.
     MemoryRendered,
     /// A new epoch starts: earlier messages may be shown differently from now on (`log`).
     Epoch {
@@ -229,17 +239,17 @@ pub enum Event {
         number: u32,
         /// Why it started.
         reason: String,
-        /// Position of the newest message, whose notes stay; the others go.
+        /// Position of the newest message. Its notes stay, the others go.
         keep_notes: Option<u64>,
-        /// Notes of messages before this position stay as well: caches hold these messages.
+        /// Messages before this position keep their notes too, because caches hold them.
         #[serde(default, skip_serializing_if = "is_zero")]
         notes_before: u64,
         /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,
-        /// What the new reference lines say of their objects besides, by position: nickname and fields as they are now.
+        /// Labels of the new reference lines, by position: nickname and fields as they are now.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         labels: Vec<(u64, String)>,
-        /// Steps that are replaced by one line from now on, for as long as the window holds them unchanged.
+        /// Steps now replaced by one line, for as long as the window holds them unchanged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         folds: Vec<Fold>,
     },
@@ -247,21 +257,22 @@ pub enum Event {
     Called(CallRecord),
     /// A provider reported the usage of a request.
     Reported(Reported),
-    /// Calls that went out with the host's own messages because something failed, before the next [`Event::Called`].
+    /// Calls that went out with the host's own messages because something failed, before the next
+    /// [`Event::Called`].
     FailedOpen {
         /// One entry per call.
         calls: Vec<FailedCall>,
     },
-    /// The provider's request of a call, as the host showed it right before sending it.
+    /// The provider's request for a call, as the host showed it right before sending it.
     Payload(PayloadRecord),
 }
 
-/// A result as a host shows it that sends it itself.
+/// A tool result that the host sends itself, and how it shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownResult {
     /// The provider's ID of the call.
     pub call: String,
-    /// Position in the chat that its message will have.
+    /// The position that its message will have in the chat.
     pub at: u64,
     /// The toolcall.
     pub object: ObjectId,
@@ -271,7 +282,7 @@ pub struct ShownResult {
     pub whole: Hash,
     /// SHA-256 of the text that the host shows.
     pub shown: Hash,
-    /// If the tool cut the output and the store holds the whole: what it is of the whole.
+    /// Which part of the whole this is, if the tool cut the output and the store holds the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// How it is shown.
@@ -289,10 +300,11 @@ pub struct Opened {
     pub cwd: String,
     /// When.
     pub time: Timestamp,
-    /// For a fork: the parent session, whose events precede this one.
+    /// The parent session of a fork. Its events precede this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ObjectId>,
-    /// Whether others than the user take part: names then mean what the session itself met, and files of the working folder.
+    /// Whether people other than the user take part. Names then mean only what the session itself
+    /// met, and files in the working folder.
     #[serde(default, skip_serializing_if = "is_false")]
     pub confined: bool,
 }
@@ -311,10 +323,10 @@ pub enum Cause {
     Found,
     /// A file whose text the model knows links to it.
     Linked,
-    /// It changed on disk by other means than `edit` or `write`.
+    /// It changed on disk by means other than `edit` or `write`.
     Changed,
-    /// It changed on disk, and the model has not been told yet. The check before the next call does that if the file's text
-    /// stands in the window.
+    /// It changed on disk, and the model was not told yet. The check before the next call does that
+    /// if text of the file stands in the window.
     Checked,
 }
 
@@ -332,10 +344,10 @@ pub struct FileEvent {
     pub object: ObjectId,
     /// Canonical absolute path.
     pub path: String,
-    /// ID of its filesystem, if that is not the session's own.
+    /// ID of its filesystem, if not the session's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem_id: Option<String>,
-    /// Absolute path that the agent sees, if a mount makes it differ from `path`.
+    /// Absolute path as the agent sees it, if a mount makes it differ from `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_path: Option<String>,
     /// `content_hash` of the version.
@@ -350,12 +362,12 @@ pub struct FileEvent {
     /// State of the file on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<FileStamp>,
-    /// How lines moved since the previous version; only if both versions have text.
+    /// How lines moved since the previous version, if both versions have text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<LineMap>,
 }
 
-/// Why the host's list does not simply continue the previous one.
+/// Why the host's list does not simply continue the previous list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
@@ -389,19 +401,21 @@ pub enum Treatment {
     Given,
     /// A reference line in place of the content.
     Reference,
-    /// In part: some lines are shown, some are counted, some stand in another message. Earlier releases stored `preview`.
+    /// In part: some lines are shown, some only counted, some stand in another message. Earlier
+    /// releases stored `preview`.
     #[serde(alias = "preview")]
     Excerpt {
         /// All lines of the output, in order.
         #[serde(flatten, with = "super::excerpt::stored")]
         pieces: Vec<Piece>,
     },
-    /// A read of lines, some of which stand in the window already.
+    /// A read of lines that partly stand in the window already.
     Reread {
         /// The requested lines, in order.
         parts: Vec<Part>,
     },
-    /// The current text of a file, after the host's own text if that is not text of the file (`edit`, `write`).
+    /// The current text of a file. It follows the host's own text if that is not text of the file
+    /// (`edit`, `write`).
     Current {
         /// The file.
         object: ObjectId,
@@ -409,16 +423,17 @@ pub enum Treatment {
         version: Hash,
         /// The lines.
         ranges: Vec<LineRange>,
-        /// Whether the host's text stays, in front of the lines.
+        /// Whether the host's text stays in front of the lines.
         after_host: bool,
-        /// Whether its heading counts lines as people do. Earlier releases counted the empty one behind the last line end.
+        /// Whether its heading counts lines as people do. Earlier releases counted the empty line
+        /// after the last line end.
         #[serde(default, skip_serializing_if = "is_false")]
         counted: bool,
     },
 }
 
-/// Adjacent whole steps, replaced by one line at the user message before them (`log`). A fold that covers older folds
-/// replaces them.
+/// Adjacent whole steps replaced by one line at the user message before them (`log`). A fold that
+/// covers older folds replaces them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
     /// Position of the first message: the answer that starts the first step.

@@ -1,16 +1,18 @@
-//! The pieces of an output that is shown in part, in the order of its lines, and how they are stored. Plain data.
+//! The pieces of a partly shown output, in the order of its lines, and how they are stored. Plain
+//! data.
 
 use serde::{Deserialize, Serialize};
 
 use super::is_false;
 use super::lines::LineRange;
 
-/// Length in characters to which previews of earlier releases cut a line.
+/// Characters to which previews of earlier releases cut a line.
 const EARLIER_CHARS: u64 = 400;
-/// Line numbers above this count from the end. Earlier releases stored previews without the number of lines.
+/// Line numbers above this count from the end. Earlier releases stored previews without the number
+/// of lines.
 const FROM_END: u64 = u64::MAX / 2;
 
-/// A run of lines of an output that is shown in part.
+/// A run of lines of a partly shown output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Piece {
@@ -18,7 +20,8 @@ pub enum Piece {
     Shown {
         /// The lines.
         shown: LineRange,
-        /// Longer lines are cut to this many characters, half at each end; `None`: lines are not cut.
+        /// Longer lines are cut to this many characters, half at each end. `None`: lines are not
+        /// cut.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chars: Option<u64>,
     },
@@ -33,9 +36,11 @@ pub enum Piece {
         standing: LineRange,
         /// Position of that message.
         at: u64,
-        /// Number of the first of them there: a line of the file or output that the message shows.
+        /// Number of the first of them there, as a line of the file or output that the message
+        /// shows.
         first: u64,
-        /// Whether the line in their place quotes the first of them that says something. Earlier releases named numbers alone.
+        /// Whether their replacement quotes the first of them that says something. Earlier releases
+        /// only gave numbers.
         #[serde(default, skip_serializing_if = "is_false")]
         quoted: bool,
     },
@@ -51,7 +56,8 @@ impl Piece {
         }
     }
 
-    /// Where the lines stand: the position of the message, and the lines of the object that it shows.
+    /// Where the lines stand: the position of the message, and the lines of the object that it
+    /// shows.
     pub fn stands_at(&self) -> Option<(u64, LineRange)> {
         match self {
             Self::Standing { standing, at, first, .. } => {
@@ -63,7 +69,7 @@ impl Piece {
     }
 }
 
-/// The lines that are shown uncut, to which other messages may refer.
+/// The lines shown uncut. Other messages may refer to them.
 pub fn uncut_lines(pieces: &[Piece]) -> impl Iterator<Item = LineRange> {
     let uncut = pieces.iter().filter(|piece| matches!(piece, Piece::Shown { chars: None, .. }));
     uncut.map(Piece::lines)
@@ -106,7 +112,8 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     joined
 }
 
-/// Replaces line numbers counted from the end, which an earlier release stored, by real ones. `total`: lines of the output.
+/// Replaces line numbers counted from the end, as earlier releases stored them, with real ones.
+/// `total`: lines of the output.
 pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     let known = |line: u64| {
         if line < FROM_END { line } else { total.saturating_add(1).saturating_sub(u64::MAX - line) }
@@ -128,7 +135,7 @@ pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     *pieces = join_pieces(std::mem::take(pieces));
 }
 
-/// Stored form: the pieces, or the head and tail that an earlier release stored instead.
+/// Stored form: the pieces, or the head and tail that earlier releases stored instead.
 pub(super) mod stored {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

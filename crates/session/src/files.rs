@@ -1,5 +1,5 @@
-//! The versions of each file that a session met: how lines moved between them, which version and path the model knows, and
-//! which files are out of reach.
+//! The versions of each file that a session met: how lines moved between them, which version and
+//! path the model knows, and which files are out of reach.
 
 use std::collections::HashMap;
 
@@ -17,26 +17,27 @@ pub(super) struct Files {
     origins: HashMap<ObjectId, Vec<ObjectId>>,
     /// Files out of reach, with the reason.
     orphaned: HashMap<ObjectId, String>,
-    /// Files of which the model saw text, in the order in which it first did.
+    /// Files whose text the model saw, in the order it first saw them.
     seen: Vec<ObjectId>,
 }
 
 #[derive(Debug, Clone)]
 struct Versions {
-    /// In order, each with how lines moved from the previous version.
+    /// The versions in order, each with how lines moved since the previous one.
     all: Vec<(Hash, Option<LineMap>)>,
     /// The version that the model was last told about, or made itself.
     announced: Hash,
-    /// The path under which the model knows the file, if the file was moved since.
+    /// The path under which the model knows the file, if it has moved since.
     announced_path: Option<String>,
-    /// The newest version of whose text the model knows anything.
+    /// The newest version of which the model knows any text.
     seen: Option<Hash>,
 }
 
 impl Files {
     /// Applies a file event; returns whether it brought a new version.
     ///
-    /// `stands`: whether text of the file stands in the window. If none does, the model need not be told about a change.
+    /// `stands`: whether text of the file stands in the window. If not, the model need not be told
+    /// about a change.
     pub(super) fn enter(&mut self, event: &FileEvent, stands: bool) -> bool {
         let known = self.by_id.entry(event.object.clone()).or_insert_with(|| Versions {
             all: vec![(event.version.clone(), None)],
@@ -49,8 +50,8 @@ impl Files {
         if changed {
             known.all.push((event.version.clone(), event.moved.clone()));
         }
-        // A check of an unchanged file may or may not bring a stamp, depending on the speed of the machine. Nothing may depend
-        // on that.
+        // Whether a check of an unchanged file brings a stamp depends on the speed of the machine.
+        // Nothing else may depend on that.
         let is_news = changed || event.cause != Cause::Checked;
         if event.cause.by_model() || event.cause == Cause::Changed || (!stands && is_news) {
             known.announced = event.version.clone();
@@ -62,8 +63,8 @@ impl Files {
         changed
     }
 
-    /// Moves everything about a file, known to the model at `path`, to the object at its new path. `same`: its latest known
-    /// version, and the new object's version with the same text.
+    /// Moves everything about a file, which the model knows at `path`, to the object at its new
+    /// path. `same`: its latest known version, and the new object's version with the same text.
     pub(super) fn move_object(
         &mut self,
         (from, path): (&ObjectId, &str),
@@ -93,7 +94,7 @@ impl Files {
         }
         self.seen.iter_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());
         if let Some(before) = self.by_id.remove(to) {
-            // Text of the file that was overwritten has no place in the new one.
+            // Lines of the overwritten file have no counterpart in the new one.
             versions.all.splice(0..0, before.all);
             versions.seen = versions.seen.or(before.seen);
         }
@@ -103,7 +104,7 @@ impl Files {
     /// The current object of a file that may have been moved.
     pub(super) fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
         let mut file = file;
-        // `move_object` never closes a cycle; the bound makes sure that this ends.
+        // `move_object` never closes a cycle; the bound guarantees an end regardless.
         for _ in 0..=self.moved.len() {
             match self.moved.get(file) {
                 Some(to) => file = to,
@@ -123,7 +124,7 @@ impl Files {
         !self.origins.is_empty()
     }
 
-    /// The path under which the model knows a file, if the file was moved since.
+    /// The path under which the model knows a file, if it has moved since.
     pub(super) fn announced_path(&self, file: &ObjectId) -> Option<&str> {
         self.by_id.get(file)?.announced_path.as_deref()
     }
@@ -171,12 +172,12 @@ impl Files {
         self.by_id.get(file).into_iter().flat_map(|known| known.all.iter().map(|(hash, _)| hash))
     }
 
-    /// Files of which the model saw text, in the order in which it first did.
+    /// Files whose text the model saw, in the order it first saw them.
     pub(super) fn all_seen(&self) -> &[ObjectId] {
         &self.seen
     }
 
-    /// The newest version of which the model saw text, that it made itself, or that it was told about.
+    /// The newest version whose text the model saw, that it made itself, or that it was told about.
     pub(super) fn seen(&self, file: &ObjectId) -> Option<&Hash> {
         self.by_id.get(file)?.seen.as_ref()
     }
@@ -186,8 +187,8 @@ impl Files {
         self.by_id.get(file).map(|versions| &versions.announced)
     }
 
-    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located. Objects other than files
-    /// have only one version.
+    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located.
+    /// Objects other than files have one version only.
     pub(super) fn lines_now(
         &self,
         object: &ObjectId,

@@ -6,12 +6,12 @@ use super::chat::{Chat, ChatMessage};
 use super::event::Fold;
 use super::message::MessageKind;
 
-/// The folds of a session. The messages that a fold hides are adjacent in the window. They stand after a user message, which
-/// carries the fold's line, and before an answer of the model, so that roles still alternate.
+/// The folds of a session. A fold hides adjacent messages of the window, between a user message,
+/// which carries the fold's line, and an answer of the model, so that roles still alternate.
 #[derive(Debug, Clone, Default)]
 pub struct Folds {
     by_first: BTreeMap<u64, Carried>,
-    /// The first positions of the folds whose lines a user message carries, by its position.
+    /// First positions of the folds that each user message carries, by the message's position.
     by_carrier: BTreeMap<u64, BTreeSet<u64>>,
 }
 
@@ -72,13 +72,14 @@ impl Folds {
         Some(fold)
     }
 
-    /// Drops the folds whose lines this message carries, because it no longer can; returns them.
+    /// Drops and returns the folds carried by this message, which can no longer carry lines.
     pub(super) fn drop_carried(&mut self, carrier: u64) -> Vec<Fold> {
         let here = self.by_carrier.remove(&carrier).unwrap_or_default();
         here.into_iter().filter_map(|first| self.remove(first)).collect()
     }
 
-    /// Drops the folds whose messages the window no longer holds in one piece, after the host rewrote its list.
+    /// After the host rewrote its list: drops the folds whose messages are no longer adjacent in
+    /// the window.
     pub(super) fn drop_broken(&mut self, chat: &Chat) {
         let window = chat.window();
         let places: HashMap<u64, usize> = window.iter().copied().zip(0..).collect();
@@ -103,7 +104,8 @@ impl Folds {
     }
 }
 
-/// The user message that carries the line for steps beginning at `first`: the last one before them, if it can carry lines.
+/// The user message that carries the line for steps starting at `first`: the last one before them,
+/// if it can carry lines.
 pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
     let window = chat.window();
     let place = chat.index_of(first)?;
@@ -112,7 +114,8 @@ pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
     can_carry(message).then_some(at)
 }
 
-/// Whether a user message can carry lines. One that always goes out as the host gives it cannot.
+/// Whether a user message can carry lines. A message that always goes out as the host gives it
+/// cannot.
 pub(super) fn can_carry(message: &ChatMessage) -> bool {
     !message.withheld && !message.is_volatile()
 }

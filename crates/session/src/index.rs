@@ -1,4 +1,4 @@
-//! The session index: every content object that the session met, with its handle. Append-only.
+//! The session index: every content object the session met, with its handle. Append-only.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ pub enum Subject {
     File {
         /// Canonical absolute path.
         path: String,
-        /// ID of its filesystem, if that is not the session's own.
+        /// ID of its filesystem, if not the session's own.
         filesystem_id: Option<String>,
-        /// Absolute path that the agent sees, if it differs from `path`.
+        /// Absolute path as the agent sees it, if it differs from `path`.
         agent_path: Option<String>,
         /// `content_hash` of the latest version known to the session.
         version: Hash,
@@ -31,7 +31,7 @@ pub enum Subject {
         ok: bool,
         /// `content_hash` of its version.
         version: Hash,
-        /// What its result shows, if not its own text.
+        /// What its result shows if not its own text.
         shows: Option<Shows>,
         /// What it asked for, in a few words; empty if `shows` already says it.
         brief: String,
@@ -46,7 +46,8 @@ pub enum Subject {
         turns: (u32, u32),
         /// `content_hash` of its version.
         version: Hash,
-        /// Whether the host went back to before its end: the chat has other messages at these positions now, or none.
+        /// Whether the host went back to before its end, so that the chat now has other messages
+        /// there, or none.
         is_left: bool,
     },
 }
@@ -123,7 +124,8 @@ impl SessionIndex {
         })
     }
 
-    /// The entry of an object; of a segment that of this version, which may be on a branch that was left.
+    /// The entry of an object. For a segment, the entry of this version, which may be on an
+    /// abandoned branch.
     pub fn of_version(&self, id: &ObjectId, version: &Hash) -> Option<&IndexEntry> {
         let shown = self.get(id)?;
         let is_it = |entry: &&IndexEntry| entry.id == *id && entry.subject.version() == version;
@@ -137,7 +139,8 @@ impl SessionIndex {
         Handle { kind: HandleKind::ChatSegment, number: self.segments + 1 }
     }
 
-    /// Marks the segments of which the chat, now of this length, lost messages. Their handles keep naming them as they were.
+    /// Marks the segments that lost messages when the chat was cut to this length. Their handles
+    /// keep naming them as they were.
     pub(super) fn leave_segments(&mut self, chat_len: u64) {
         for entry in &mut self.entries {
             if let Subject::Segment { last, is_left, .. } = &mut entry.subject {
@@ -146,7 +149,8 @@ impl SessionIndex {
         }
     }
 
-    /// Makes the entry of a moved file that of its new object. If the new object already has a handle, both handles name it.
+    /// Gives the entry of a moved file to its new object. If that already has a handle, both
+    /// handles name it.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
         let Some(at) = self.by_id.remove(from) else { return };
         self.by_id.insert(to.clone(), at);
@@ -158,7 +162,7 @@ impl SessionIndex {
         }
     }
 
-    /// What each tool call shows, for changing it.
+    /// What each tool call shows, to be changed in place.
     pub(super) fn all_shows(&mut self) -> impl Iterator<Item = &mut Shows> {
         self.entries.iter_mut().filter_map(|entry| match &mut entry.subject {
             Subject::Toolcall { shows, .. } => shows.as_mut(),
@@ -166,13 +170,14 @@ impl SessionIndex {
         })
     }
 
-    /// Whether its object is shown under this entry's handle. A file that was moved over a known one has two entries.
+    /// Whether its object is shown under this entry's handle. A file moved over a known one has two
+    /// entries.
     pub fn is_shown(&self, entry: &IndexEntry) -> bool {
         self.get(&entry.id).is_some_and(|shown| shown.handle == entry.handle)
     }
 
-    /// Adds an object, or updates its entry and keeps its handle. A segment of another branch at the same positions gets a
-    /// handle of its own.
+    /// Adds an object, or updates its entry and keeps its handle. A segment at the same positions
+    /// on another branch gets its own handle.
     pub(super) fn enter(&mut self, id: &ObjectId, subject: Subject) {
         let is_left =
             |entry: &IndexEntry| matches!(entry.subject, Subject::Segment { is_left: true, .. });

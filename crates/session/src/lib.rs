@@ -1,8 +1,9 @@
-//! The session as a state machine: chat, session index, metadata pool, active and pinned set, handles, treatments.
+//! The session as a state machine: chat, session index, metadata pool, active and pinned sets,
+//! handles, treatments.
 //!
-//! Every change is an [`Event`]; the state is the fold of its events and nothing else. A restart that reads the events
-//! again therefore has the same state. No I/O, no clock, no randomness, no knowledge of any host's message format. Read [`Event`] first,
-//! then [`Session`].
+//! Every change is an [`Event`], and the state is the fold of the events and nothing else, so a
+//! restart that reads them again has the same state. No I/O, no clock, no randomness, and no
+//! knowledge of any host's message format. Read [`Event`] first, then [`Session`].
 
 mod absence;
 mod bill;
@@ -58,13 +59,13 @@ pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
 pub use state::{Asked, Effect, MemoryChange, Requests, Sent, Session};
 
-/// For serde: whether a count says nothing.
+/// For serde: skips counts of 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// For serde: whether a flag says nothing.
+/// For serde: skips flags that are not set.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_false(flag: &bool) -> bool {
     !flag

@@ -46,7 +46,7 @@ impl LineRange {
         self.last < self.first
     }
 
-    /// The range that lies this many lines further down.
+    /// The range moved down by this many lines.
     #[must_use]
     pub fn shifted(self, lines: u64) -> Self {
         Self { first: self.first + lines, last: self.last + lines }
@@ -76,7 +76,8 @@ impl LineRange {
     }
 }
 
-/// Lines as people count them. `ends_line`: whether the last of them is the empty one behind a text's last line end.
+/// Lines as people count them. `ends_line`: whether the last one is the empty line after a text's
+/// last line end.
 pub fn counted(ranges: &[LineRange], ends_line: bool) -> Vec<LineRange> {
     let mut counted = ranges.to_vec();
     if let Some(last) = counted.last_mut().filter(|_| ends_line) {
@@ -103,8 +104,8 @@ pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     merged
 }
 
-/// Parses ranges such as `40-80`, `7` or `1-3,9` for a text with this many `lines`. The result is in order, without overlaps,
-/// and does not reach beyond the text.
+/// Parses ranges such as `40-80`, `7` or `1-3,9` for a text with this many `lines`. The result is
+/// in order, without overlaps, and does not reach beyond the text.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for anything else, and for lines beyond the text.
@@ -136,10 +137,12 @@ pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
     lines.filter(|(number, _)| is_wanted(*number)).map(|(_, line)| line).collect()
 }
 
-/// With more changed lines than this, the difference is taken as one block; an exact one would take seconds.
+/// Beyond this many changed lines, the difference counts as one block, because an exact one would
+/// take seconds.
 const MAX_DIFF_LINES: usize = 4_000;
 
-/// How lines moved between two versions of a text: changed blocks as `(old_first, old_len, new_first, new_len)`, from 1.
+/// How lines moved between two versions of a text: changed blocks as
+/// `(old_first, old_len, new_first, new_len)`, from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LineMap(Vec<(u64, u64, u64, u64)>);
@@ -187,7 +190,8 @@ impl LineMap {
 
     /// Where a range of the old text is in the new one; `None` if all its lines are gone.
     ///
-    /// If the range touches a changed block, the result includes the whole block, since its lines cannot be told apart.
+    /// If the range touches a changed block, the result includes the whole block, because its lines
+    /// cannot be told apart.
     pub fn map(&self, range: LineRange) -> Option<LineRange> {
         let mut first = range.first;
         let mut last = range.last;

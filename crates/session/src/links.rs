@@ -12,17 +12,18 @@ pub struct Links {
 }
 
 impl Links {
-    /// Tokens of the metadata lines of all files that links brought in, as of when they came in.
+    /// Tokens of the metadata lines of all files that links brought in, counted when they came in.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// Whether this version of the file is the one whose links were followed last.
+    /// Whether the links of this version of the file were the last ones followed.
     pub fn are_followed(&self, file: &ObjectId, version: &Hash) -> bool {
         self.followed.get(file) == Some(version)
     }
 
-    /// Forgets a moved file, so that its links are followed again: relative ones now lead elsewhere.
+    /// Forgets a moved file, so that its links are followed again: relative ones now lead
+    /// elsewhere.
     pub(super) fn leave(&mut self, file: &ObjectId) {
         self.followed.remove(file);
     }

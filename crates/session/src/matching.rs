@@ -1,4 +1,4 @@
-//! Compares the host's list of messages with the known chat: it grew, branched, or was rewritten.
+//! Compares the host's list of messages with the known chat: did it grow, branch, or get rewritten?
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,11 +30,13 @@ pub struct HostMatch {
 
 /// Matches the host's list with the chat by message identity. No message is matched twice or lost.
 ///
-/// `skip`: number of messages at the front that are known to be unchanged; `keys` holds the keys of the rest.
+/// `skip`: number of messages at the front that are known to be unchanged; `keys` holds the keys of
+/// the rest.
 ///
-/// The longest common prefix with the window is kept. If that is the whole window, the rest is new. Otherwise, if later
-/// entries are known messages or include a compaction summary, the host rewrote its list and the chat keeps everything. If
-/// not, the list is another branch, and the chat goes back to where the two part.
+/// The longest common prefix with the window is kept. If that is the whole window, the rest is new.
+/// Otherwise, if later entries are known messages or include a compaction summary, the host rewrote
+/// its list and the chat keeps everything. If not, the list is another branch, and the chat goes
+/// back to where the two diverge.
 pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMatch {
     let window = chat.window();
     let skip = skip.min(window.len());
@@ -66,8 +68,9 @@ pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMat
     HostMatch { kept, rest: entries, rewrite: Some(Rewrite::Branch), chat_len }
 }
 
-/// Finds the message for each key, apart from those that are `kept`. Hosts mostly keep the order, so messages after the
-/// previous match come first; a key that identifies a single message is accepted anywhere.
+/// Finds the message for each key, except those already `kept`. Hosts mostly keep the order, so
+/// messages after the previous match are tried first; a key that identifies a single message is
+/// accepted anywhere.
 fn find_known(chat: &Chat, kept: &[u64], keys: &[MessageKey]) -> Vec<Option<u64>> {
     let mut places: HashMap<&MessageKey, Vec<u64>> = HashMap::new();
     for (at, message) in (0..).zip(chat.messages()) {

@@ -1,4 +1,5 @@
-//! What the session knows of a message: its identity, its kind, and what a tool result shows. Plain data.
+//! What the session knows about a message: its identity, its kind, and what a tool result shows.
+//! Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +10,13 @@ use base::object::{Hash, ObjectId};
 /// Digits of a [`RequestKey`].
 const REQUEST_DIGITS: usize = 16;
 
-/// Identity of a message, apart from its position. The same key at the same position is the same message, whatever its text:
-/// another extension may change or redact it.
+/// Identity of a message, apart from its position. The same key at the same position is the same
+/// message, whatever its text: another extension may change or redact it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MessageKey {
     /// The host's role name.
     pub role: String,
-    /// The host's time stamp in ms, if it gives one.
+    /// The host's time stamp in ms, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
     /// IDs of the tool calls that the message makes, or of the one that it answers.
@@ -23,7 +24,7 @@ pub struct MessageKey {
     pub calls: Vec<String>,
 }
 
-/// The kind of a message, as far as it matters to the session.
+/// The kind of a message, as far as the session cares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(
@@ -41,43 +42,46 @@ pub enum MessageKind {
     Other,
 }
 
-/// What the session knows of a tool result.
+/// What the session knows about a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultFact {
-    /// Object of the call; `None` for our own tools, whose calls make no object.
+    /// Object of the call; `None` for our own tools, whose calls make none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectId>,
     /// Tool name.
     pub tool: String,
     /// Identifies tool and arguments: equal for identical requests.
     pub request: RequestKey,
-    /// Whether the call succeeded; for an `activate` of an output, the call whose output it is.
+    /// Whether the call succeeded. For an `activate` of an output: whether the call that made the
+    /// output did.
     pub ok: bool,
-    /// Exit code, if the tool reports one; for an `activate` of an output, that of the call whose output it is.
+    /// Exit code, if the tool reports one. For an `activate` of an output: that of the call that
+    /// made the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
     /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
-    /// Whether its last line is the empty one behind the last line end of what it shows: nobody counts that. Earlier releases did.
+    /// Whether its last line is the empty one after the last line end, which nobody counts. Earlier
+    /// releases did.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ends_line: bool,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
-    /// If the host cut the output and the store holds the whole: what it is of the whole.
+    /// Which part of the whole this is, if the host cut the output and the store holds the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
-    /// Whether a line can take its place: the store holds its text and the images that leave with it. Earlier releases stored
-    /// false also for a result of several text blocks, a string, or a block with keys that are not known; such a result goes out
-    /// as the host gave it for as long as its session lasts.
+    /// Whether a reference line can replace it: the store holds its text and the images that leave
+    /// with it. Earlier releases also stored `false` for several text blocks, a string, or a block
+    /// with unknown keys; such a result goes out as the host gave it for the rest of its session.
     #[serde(rename = "plain")]
     pub is_output: bool,
-    /// Tokens of its blocks that stay when a line takes the place of the text; `None` if it has none.
+    /// Tokens of the blocks that stay when a line replaces the text; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_tokens: Option<u64>,
-    /// Number of its images that leave with the text: `activate` brings them back.
+    /// Number of images that leave with the text. `activate` brings them back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images: u64,
-    /// Tokens of the call's arguments that a fold line would not show.
+    /// Tokens of the call's arguments that a fold line would omit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub argument_tokens: u64,
     /// The kind of its text.
@@ -87,19 +91,20 @@ pub struct ResultFact {
     pub shows: Shows,
 }
 
-/// What the host shows of an output that it cut. The lines of the output are numbered as in the whole.
+/// What the host shows of an output that it cut. Lines are numbered as in the whole output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// SHA-256 of the whole text, by which the store finds it.
     pub text: Hash,
     /// Number of its lines.
     pub lines: u64,
-    /// As that of the result.
+    /// See [`ResultFact::ends_line`].
     #[serde(default, skip_serializing_if = "is_false")]
     pub ends_line: bool,
     /// Number of lines of the whole before the first one shown.
     pub before: u64,
-    /// The lines of the whole that are shown; `None` if the first of them is shown in part, or the middle is missing.
+    /// The lines of the whole that are shown; `None` if the first one is shown in part or the
+    /// middle is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<LineRange>,
     /// Where the middle is missing, if it is.
@@ -108,7 +113,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// The lines of the whole that are shown, but for those in which the middle is missing: one line may be all of the output.
+    /// The lines of the whole that are shown, except those from which the middle is missing: one
+    /// line may be all of the output.
     pub fn ranges(&self) -> Vec<LineRange> {
         let Some(Gap { above, line, resumes }) = self.gap else {
             return self.shown.into_iter().collect();
@@ -129,13 +135,13 @@ impl Cut {
 pub struct Gap {
     /// Lines of the host's own above the first line of the output.
     pub above: u64,
-    /// The line in which the middle is missing, as the host shows it.
+    /// The line in which the middle is missing, as numbered by the host.
     pub line: u64,
-    /// The line of the whole, shown in part, with which that line ends.
+    /// The line of the whole that continues after the gap; its end is shown.
     pub resumes: u64,
 }
 
-/// How lines that the host shows are numbered in what they are from.
+/// Maps the lines that the host shows to their numbers in the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Numbering {
     /// Number of lines before the first one.
@@ -145,12 +151,12 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// The numbering of lines of which so many stand before the first one.
+    /// The numbering of lines that follow `before` others.
     pub fn after(before: u64) -> Self {
         Self { before, gap: None }
     }
 
-    /// The lines that a range of the shown ones are. Of the host's own lines the first one is said.
+    /// The original lines of a range of shown lines. The host's own lines count as the first line.
     pub fn place(self, range: LineRange) -> LineRange {
         let Some(Gap { above, line, resumes }) = self.gap else {
             return range.shifted(self.before);
@@ -163,14 +169,15 @@ impl Numbering {
         }
     }
 
-    /// The line that a shown one is.
+    /// The original line of a shown line.
     pub fn line(self, shown: u64) -> u64 {
         self.place(LineRange { first: shown, last: shown }).first
     }
 }
 
-/// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so they cost disk space, and 64
-/// bits are enough to tell the calls of one session apart. Earlier releases stored all 64 digits.
+/// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so
+/// they cost disk space, and 64 bits are enough to tell the calls of one session apart. Earlier
+/// releases stored all 64 digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct RequestKey(String);
@@ -189,12 +196,12 @@ impl From<String> for RequestKey {
 }
 
 impl ResultFact {
-    /// Whether it is the result of one of our own tools, which the plain host does not have.
+    /// Whether one of our own tools made it, which the plain host does not have.
     pub fn is_own(&self) -> bool {
         is_own_tool(&self.tool)
     }
 
-    /// The object of which it shows lines, if that is another one than its own call's.
+    /// The object whose lines it shows, if not its own call's.
     pub fn shown_object(&self) -> Option<&ObjectId> {
         match &self.shows {
             Shows::File { object, .. } | Shows::Activated { object, .. } => Some(object),
@@ -202,7 +209,7 @@ impl ResultFact {
         }
     }
 
-    /// Number of lines of its text, of the whole where the host cut it, as people count them.
+    /// Number of lines of its text, or of the whole if the host cut it, as people count them.
     pub fn counted_lines(&self) -> u64 {
         let (lines, ends_line) = match &self.cut {
             Some(cut) => (cut.lines, cut.ends_line),
@@ -216,12 +223,12 @@ impl ResultFact {
         counted(ranges, self.ends_line)
     }
 
-    /// The object whose text it shows: the one above, else its own call's.
+    /// The object whose text it shows: [`Self::shown_object`], else its own call's.
     pub fn text_of(&self) -> Option<&ObjectId> {
         self.shown_object().or(self.object.as_ref())
     }
 
-    /// A result of `bash` with an object named `object`, for tests of this crate and of those above it.
+    /// A `bash` result with an object named `object`, for tests of this crate and its dependents.
     #[doc(hidden)]
     pub fn for_tests(object: &str) -> Self {
         Self {
@@ -244,12 +251,13 @@ impl ResultFact {
     }
 }
 
-/// Whether a tool is one of our own. Its calls make no object, and the plain host would not make them.
+/// Whether a tool is one of our own. Its calls make no object, and the plain host would not make
+/// them.
 pub fn is_own_tool(tool: &str) -> bool {
     matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
 }
 
-/// The kind of a tool result's text, which tells how likely it is needed again.
+/// The kind of a tool result's text. It affects how likely the text is needed again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputClass {

@@ -1,7 +1,7 @@
-//! One small record per message of the chat, kept up to date by events: what the decision about an epoch looks at in every
-//! message before each call. Must not decide anything.
+//! One small record per message, kept up to date by events, because the decision about an epoch
+//! looks at every message before each call. Must not decide anything.
 
-/// A message as the decision sees it at first glance.
+/// A message as the epoch decision first sees it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChatPlace {
     /// Its step.
@@ -17,11 +17,11 @@ pub struct ChatPlace {
 /// What a message is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
-    /// A person's.
+    /// A person's message.
     User,
     /// An answer of the model.
     Answer,
-    /// A tool result that is a single text block which the store holds.
+    /// A tool result that a reference line can replace.
     Output,
     /// Any other tool result.
     Result,

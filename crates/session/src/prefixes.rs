@@ -1,5 +1,6 @@
-//! The prefixes of the newest request of each side, as [`Caches`](super::caches::Caches) compares them. A fold of the session's
-//! events: after a restart they are the same, and a new call changes them from its first different message on.
+//! The prefixes of each side's newest request, as [`Caches`](super::caches::Caches) compares them.
+//! A fold of the session's events, so they are the same after a restart. A new call changes them
+//! only from its first different message on.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,14 +11,14 @@ use super::chat::{Chat, ChatMessage};
 use super::message::MessageKind;
 use super::record::{SlotEdit, SlotRecord};
 
-/// A number for a value: the same in every run of one build, never stored.
+/// A number for a value. It is the same in every run of one build and is never stored.
 pub fn number_of(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The prefix that one more message makes.
+/// The prefix extended by one message.
 pub fn extended(prefix: Prefix, message: u64) -> Prefix {
     number_of((prefix, message))
 }
@@ -27,16 +28,16 @@ pub fn extended(prefix: Prefix, message: u64) -> Prefix {
 pub struct SentSlots {
     slots: Vec<SlotMark>,
     prefixes: Vec<Prefix>,
-    /// Number of slots at the front whose messages are still those that were sent.
+    /// Number of slots at the front whose messages are unchanged since they were sent.
     same: usize,
 }
 
-/// What tells a slot from another.
+/// What distinguishes one slot from another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum SlotMark {
     /// A message of the chat as the host gave it.
     Given(u64),
-    /// A message of the chat with another content: the position, and a number for the content.
+    /// A message of the chat with other content: its position, and a number for the content.
     Changed(u64, u64),
     /// Anything else.
     Other(u64),
@@ -75,7 +76,7 @@ impl SentSlots {
         self.stands_until(|chat| chat == at);
     }
 
-    /// The chat keeps this number of messages; others take the places of the rest.
+    /// The chat keeps this many messages; others replace the rest.
     pub(super) fn cut(&mut self, chat_len: u64) {
         self.stands_until(|chat| chat >= chat_len);
     }
@@ -98,7 +99,7 @@ impl SentSlots {
 }
 
 impl SlotMark {
-    /// `pool`: the first slot before, whose lines the metadata pool goes on with.
+    /// `pool`: the previous first slot, whose lines the metadata pool continues.
     fn new(record: &SlotRecord, pool: Option<Self>) -> Self {
         match record {
             SlotRecord::Chat { chat, content: None, folded: None } => Self::Given(*chat),
@@ -138,16 +139,17 @@ impl SlotMark {
     }
 }
 
-/// The plain host's newest request: its own list without our tools, and a summary before it once it has compacted.
+/// The plain host's newest request: its own list without our tools, and a summary before it once it
+/// has compacted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlainList {
     prefixes: Vec<Prefix>,
     compaction: Option<PlainCompaction>,
     /// Number of messages of the host's list.
     len: usize,
-    /// Number of messages at the front of the host's list that are still those that were sent.
+    /// Number of messages at the front of the host's list that are unchanged since they were sent.
     same: usize,
-    /// Whether any message was found to change on every call.
+    /// Whether any message is known to change on every call.
     any_volatile: bool,
 }
 
@@ -157,7 +159,8 @@ impl PlainList {
         &self.prefixes
     }
 
-    /// Goes on with the host's list as it is at a call. `compaction`: the plain host's that is then in effect; `call`: its number.
+    /// Updates to the host's list at a call. `compaction`: the plain host's compaction then in
+    /// effect. `call`: number of the call.
     pub fn apply(&mut self, chat: &Chat, compaction: Option<PlainCompaction>, call: u64) {
         let window = chat.window();
         if self.compaction != compaction {
@@ -183,7 +186,7 @@ impl PlainList {
         (self.len, self.same) = (window.len(), window.len());
     }
 
-    /// Tokens of this number of messages at the front.
+    /// Tokens of the first `count` messages.
     pub fn tokens(&self, chat: &Chat, count: usize) -> u64 {
         let window = chat.window();
         let summary = usize::from(self.compaction.is_some()).min(count);
@@ -217,7 +220,7 @@ impl PlainList {
     }
 }
 
-/// A number for a message. One that changes on every call is another in each.
+/// A number for a message. A message that changes on every call gets a new number in each.
 fn number(message: &ChatMessage, at: u64, call: u64) -> u64 {
     if message.is_volatile() { number_of((at, call)) } else { number_of(&message.digest) }
 }

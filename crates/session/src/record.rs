@@ -1,4 +1,4 @@
-//! Records of requests, as they are stored. Plain data.
+//! Records of requests as they are stored. Plain data.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +11,11 @@ use base::object::{Hash, ObjectId, RedactionReason, Timestamp};
 pub struct CallRecord {
     /// Number of the call in the session, from 1.
     pub number: u64,
-    /// The call that this one retries: the host asks again with the same list. If a new epoch started, the request differs.
+    /// The call that this one retries: the host asked again with the same list. If a new epoch
+    /// started, the request still differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_of: Option<u64>,
-    /// Provider and model, as the host names them.
+    /// Provider and model as the host names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Name of the layout.
@@ -30,12 +31,12 @@ pub struct CallRecord {
     pub hash: Hash,
     /// Tokens of the messages as sent.
     pub sent_tokens: u64,
-    /// Tokens of the messages as the host would have sent them.
+    /// Tokens of the messages as the plain host would have sent them.
     pub plain_tokens: u64,
     /// Tokens of the model's window, if the host stated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// What the bill depends on; records of earlier versions have none.
+    /// What the bill depends on; `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bill: Option<CallNote>,
     /// When.
@@ -57,7 +58,8 @@ pub struct SlotEdit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SlotRecord {
-    /// A message of the chat; `content`, if set, is JSON that replaces its content. Folded messages have no slot.
+    /// A message of the chat; `content`, if set, is JSON that replaces its content. Folded messages
+    /// have no slot.
     Chat {
         /// Position.
         chat: u64,
@@ -68,7 +70,8 @@ pub enum SlotRecord {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folded: Option<String>,
     },
-    /// The metadata pool as one user message (`pools`): the first lines of the previous slot, and the lines after them.
+    /// The metadata pool as one user message (`pools`): first lines kept from the previous slot,
+    /// then new lines.
     Pool {
         /// Lines kept.
         pool_keep: u64,
@@ -88,7 +91,8 @@ pub enum SlotRecord {
         /// Time stamp of the message.
         time: i64,
     },
-    /// A host message that the chat does not hold in this form: it changes on every call, or the call failed.
+    /// A host message that the chat does not hold in this form, because it changes on every call or
+    /// the call failed.
     Message {
         /// The message's JSON.
         message: String,
@@ -98,7 +102,7 @@ pub enum SlotRecord {
     },
 }
 
-/// What is kept of a message whose text must not be stored. A placeholder takes its place.
+/// What is kept of a message whose text must not be stored. A placeholder replaces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withheld {
     /// Why.
@@ -119,7 +123,7 @@ pub enum WithheldReason {
     Excluded,
     /// A person removed it with `forget`.
     Forgotten,
-    /// It looked like a secret and was replaced when an archive was written.
+    /// It looked like a secret and was replaced while an archive was written.
     Redacted,
 }
 
@@ -143,15 +147,15 @@ impl From<RedactionReason> for WithheldReason {
     }
 }
 
-/// The provider's request of a call, as the host showed it right before sending it.
+/// The provider's request for a call, as the host showed it right before sending it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayloadRecord {
     /// Number of the call.
     pub call: u64,
     /// SHA-256 of the request as canonical JSON.
     pub hash: Hash,
-    /// Set if its messages differ from those that we gave the host. The edits lead from the list, in the provider's format, of
-    /// the last record that has one (at first from an empty list) to this one's.
+    /// Set if its messages differ from those we gave the host. The edits turn the previous such
+    /// list, in the provider's format (at first an empty one), into this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<SlotEdit>>,
 }
@@ -161,8 +165,8 @@ pub struct PayloadRecord {
 pub struct FailedCall {
     /// Why.
     pub reason: String,
-    /// The edits that lead from the previous failed call's host list (at first from an empty list) to this one's. `None` if it
-    /// is not known what went out; it is then assumed to be the next call's list.
+    /// The edits that turn the previous failed call's host list (at first an empty one) into this
+    /// one. `None` if what went out is unknown; it is then assumed to be the next call's list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<SlotEdit>>,
 }

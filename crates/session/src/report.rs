@@ -1,4 +1,4 @@
-//! What a provider reports about a request, as it is stored. Plain data.
+//! What a provider reports about a request, as stored. Plain data.
 
 use super::is_zero;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct Reported {
     /// What the request was for.
     #[serde(default, skip_serializing_if = "ReportKind::is_call")]
     pub kind: ReportKind,
-    /// The host's ID of the report; a report with a known ID is ignored.
+    /// The host's ID of the report. A report with a known ID is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// When the request was made, in ms since 1970.

@@ -1,7 +1,7 @@
-//! Metadata pool, active set and pinned set, and how the tools change them.
+//! The metadata pool, active set and pinned set, and how the tools change them.
 //!
-//! The layout `pools` renders these sets. In `log`, an object is active while its content stands; there the sets record what
-//! the model pinned, activated and deactivated.
+//! The layout `pools` renders these sets. In `log`, an object is active while its content stands,
+//! and the sets record what the model pinned, activated and deactivated.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -39,7 +39,7 @@ pub struct Active {
     pub id: ObjectId,
     /// How much of it.
     pub view: ActiveView,
-    /// Turn in which it was last produced or activated.
+    /// The turn that last produced or activated it.
     pub turn: u32,
 }
 
@@ -63,13 +63,13 @@ pub struct Sets {
     activations: HashMap<ObjectId, u64>,
     pinned: Vec<ObjectId>,
     deactivated: HashSet<ObjectId>,
-    /// Objects that were taken out of the pool and not brought back.
+    /// Objects taken out of the pool and not brought back.
     indexed_only: HashSet<ObjectId>,
     seen: u64,
 }
 
 impl Sets {
-    /// Objects known to the model, in the order in which they became known.
+    /// Objects known to the model, in the order they became known.
     pub fn pool(&self) -> &[Known] {
         &self.pool
     }
@@ -94,12 +94,12 @@ impl Sets {
         self.pinned.contains(id)
     }
 
-    /// Whether the model deactivated any object that was not shown again since.
+    /// Whether any object is deactivated: the model said so, and it was not shown again since.
     pub fn lets_go(&self) -> bool {
         !self.deactivated.is_empty()
     }
 
-    /// Whether the model deactivated an object and it was not shown again since.
+    /// Whether the model deactivated this object and it was not shown again since.
     pub fn is_deactivated(&self, id: &ObjectId) -> bool {
         self.deactivated.contains(id)
     }
@@ -109,7 +109,7 @@ impl Sets {
         self.indexed_only.contains(id)
     }
 
-    /// Takes an object out of the pool, which deactivates it.
+    /// Takes an object out of the pool and deactivates it.
     pub(super) fn leave_pool(&mut self, id: &ObjectId) {
         self.deactivate(id);
         self.indexed_only.insert(id.clone());
@@ -124,12 +124,14 @@ impl Sets {
         self.meet(id, false);
     }
 
-    /// Makes an object known. One that is indexed only stays so: only its content, or somebody who says so, brings it back.
+    /// Makes an object known. An object that is only indexed stays so until its content appears or
+    /// somebody brings it back.
     pub(super) fn discover(&mut self, id: &ObjectId) {
         self.meet(id, false);
     }
 
-    /// Activates content and makes it as fresh as if it had just been produced. New lines join those that are already active.
+    /// Activates content and makes it as fresh as if just produced. New lines join those already
+    /// active.
     pub(super) fn activate(&mut self, id: &ObjectId, view: ActiveView, turn: u32) {
         self.indexed_only.remove(id);
         self.meet(id, true);
@@ -155,21 +157,22 @@ impl Sets {
         self.pinned.retain(|other| other != id);
     }
 
-    /// Deactivates an object because the model said so. This overrides every rule that would keep it.
+    /// Deactivates an object at the model's request. This overrides every rule that would keep it.
     pub(super) fn deactivate(&mut self, id: &ObjectId) {
         self.drop_active(id);
         self.unpin(id);
         self.deactivated.insert(id.clone());
     }
 
-    /// Deactivates an object because the conversation went back to before it was produced; a pinned one stays.
+    /// Deactivates an object because the conversation went back to before it was produced. A pinned
+    /// object stays.
     pub(super) fn leave_behind(&mut self, id: &ObjectId) {
         if !self.is_pinned(id) {
             self.drop_active(id);
         }
     }
 
-    /// Adjusts the active lines of a file that changed. If none are left, the file is no longer active.
+    /// Adjusts the active lines of a changed file. If none are left, the file is no longer active.
     pub(super) fn move_lines(&mut self, id: &ObjectId, moved: Option<&LineMap>) {
         let active = self.activations.get(id).and_then(|number| self.active.get_mut(number));
         let Some(Active { view: ActiveView::Lines(ranges), .. }) = active else { return };
@@ -183,7 +186,7 @@ impl Sets {
         }
     }
 
-    /// Replaces a moved file's object by the new one in every set.
+    /// Replaces a moved file's object with the new one in every set.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
         if let Some(mut active) = self.activations.get(from).and_then(|at| self.active.remove(at)) {
             let number = self.activations.remove(from).unwrap_or_default();

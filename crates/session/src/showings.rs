@@ -1,4 +1,5 @@
-//! What stands of objects at the messages of the window. Plain data, found by message and by object. Must not decide what stands.
+//! Which lines of which objects stand at each message of the window. Plain data, looked up by
+//! message or by object. Must not decide what stands.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,13 +15,13 @@ pub struct Showing {
     pub object: ObjectId,
     /// `content_hash` of the version shown.
     pub version: Hash,
-    /// The lines shown, of that version.
+    /// The lines shown, as numbered in that version.
     pub ranges: Vec<LineRange>,
     /// Where these lines are in the latest version; empty if they are gone.
     pub now: Vec<LineRange>,
 }
 
-/// All of them, at most one to a message.
+/// All showings, at most one per message.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Showings {
     by_place: BTreeMap<u64, Showing>,
@@ -28,12 +29,12 @@ pub(super) struct Showings {
 }
 
 impl Showings {
-    /// What stands, in the order of the messages.
+    /// All showings, in the order of the messages.
     pub(super) fn all(&self) -> impl Iterator<Item = &Showing> {
         self.by_place.values()
     }
 
-    /// What stands of an object, in the order of the messages.
+    /// The showings of an object, in the order of the messages.
     pub(super) fn of<'a>(
         &'a self,
         object: &ObjectId,
@@ -42,7 +43,7 @@ impl Showings {
         places.filter_map(|at| self.by_place.get(at))
     }
 
-    /// Replaces what stands at a message; nothing stands there with `None`.
+    /// Replaces what stands at a message. `None`: nothing does.
     pub(super) fn set(&mut self, at: u64, showing: Option<Showing>) {
         if let Some(before) = self.by_place.remove(&at)
             && let Some(places) = self.by_object.get_mut(&before.object)
@@ -58,7 +59,7 @@ impl Showings {
         }
     }
 
-    /// Nothing stands any more.
+    /// Removes all showings.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

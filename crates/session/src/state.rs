@@ -1,6 +1,7 @@
-//! The state of a session: the fold of its events. `reading` has the accessors, `moved` passes a moved file's state on, `asked`
-//! holds what a person activated, `kept` what a host sends itself, `continued` what another session left, `window` works out what
-//! stands at each message, and `requests` what caches hold.
+//! The state of a session: the fold of its events. `reading` has the accessors, `moved` transfers a
+//! moved file's state, `asked` holds what a person activated, `kept` what a host sends itself, and
+//! `continued` what another session left. `window` computes what stands at each message, and
+//! `requests` what caches hold.
 
 mod asked;
 mod continued;
@@ -38,7 +39,7 @@ use super::sets::{ActiveView, Sets};
 use super::showings::Showings;
 use base::object::{Handle, Hash, ObjectId};
 
-/// What a tool call did, recorded when it ran. Its result comes with the host's next list.
+/// What a tool call did, recorded when it ran. Its result arrives with the host's next list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// It read a version of a file.
@@ -54,7 +55,7 @@ pub enum Effect {
 pub struct Sent {
     /// Tokens of the messages as sent.
     pub sent_tokens: u64,
-    /// Tokens of the messages as the host would have sent them.
+    /// Tokens of the messages as the plain host would have sent them.
     pub plain_tokens: u64,
     /// Tokens of the model's window, if the host stated it.
     pub context_window: Option<u64>,
@@ -69,7 +70,8 @@ impl Sent {
     }
 }
 
-/// Number of steps after which a need counts as late. What the model needs sooner mostly still stands.
+/// Number of steps after which a need counts as late. What the model needs earlier than that mostly
+/// still stands.
 const LATE_STEPS: u32 = 10;
 
 /// State of a session. Only [`Session::apply`] changes it.
@@ -81,19 +83,19 @@ pub struct Session {
     index: SessionIndex,
     sets: Sets,
     treatments: BTreeMap<u64, Treatment>,
-    /// What reference lines say of their objects besides, by position.
+    /// Labels of reference lines, by position.
     labels: BTreeMap<u64, String>,
     notes: BTreeMap<u64, Vec<String>>,
     kept: Kept,
     continued: Continued,
     folds: Folds,
-    /// The segments that the host compacted away and that are not in its list again.
+    /// Segments that the host compacted away and has not listed again.
     compacted: Vec<Handle>,
     showings: Showings,
     edited: BTreeMap<ObjectId, u32>,
     files: Files,
     links: Links,
-    /// Tokens that tools of ours have answered since the newest call.
+    /// Tokens of answers by our own tools since the newest call.
     coming_tokens: u64,
     effects: Vec<(String, Effect)>,
     asked: Vec<Asked>,
@@ -256,7 +258,8 @@ impl Session {
             lines: file.lines,
             stamp: file.stamp,
         };
-        // When a stamp becomes trustworthy depends on the speed of the machine. What the model sees must not.
+        // When a stamp becomes trustworthy depends on the machine's speed. What the model sees must
+        // not.
         let brings_nothing = matches!(file.cause, Cause::Changed | Cause::Checked)
             && self.index.get(&file.object).is_some_and(|known| {
                 matches!(&known.subject, Subject::File { version, .. } if *version == file.version)
@@ -312,8 +315,8 @@ impl Session {
         }
     }
 
-    /// A tool result activates its object and the file that it shows. One without text (an image, or a placeholder) stays in the
-    /// chat as the host gave it and is not activated.
+    /// A tool result activates its object and the file that it shows. A result without text (an
+    /// image or a placeholder) stays in the chat as the host gave it and activates nothing.
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
         self.note_asked_again(&fact);
@@ -383,8 +386,9 @@ impl Session {
         }
     }
 
-    /// Counts a late need where a result shows again what had left the window: text of the same file, or what the same request
-    /// shows of files. Other commands are run again for what they say now.
+    /// Counts a late need if a result shows again what had left the window: text of the same file,
+    /// or a repeated request's view of files. Other commands do not count, because they are run
+    /// again for their new output.
     fn note_asked_again(&mut self, fact: &ResultFact) {
         match &fact.shows {
             Shows::File { object, .. } => self.count_return(|gone| gone.text_of() == Some(object)),
@@ -400,7 +404,7 @@ impl Session {
         self.late_needs += u64::from(self.returns(is_it));
     }
 
-    /// Whether one of these results left the window and is late to be needed.
+    /// Whether one of these results left the window and is old enough for a late need.
     fn returns(&self, is_it: impl Fn(&ResultFact) -> bool) -> bool {
         let now = self.chat.step();
         let is_late = |at: u64| self.chat.get(at).is_some_and(|m| now > m.step + LATE_STEPS);

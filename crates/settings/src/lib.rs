@@ -1,8 +1,9 @@
-//! Settings as they are set on this machine: files of a person and of a project, the environment, where the store is, and whether a
-//! project's files count.
+//! The settings in effect on this machine: settings files of the user and of a project, environment
+//! variables, the place of the store, and whether a project's files count.
 //!
-//! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project, `<project>/.pi/palimpsest.json` overrides them. What
-//! can be set is in `config`. Must not open a store. Read [`load()`] first, then [`TrustBook`].
+//! `<agentDir>/palimpsest.json` holds the user's settings; in a trusted project,
+//! `<project>/.pi/palimpsest.json` overrides them. The crate `config` defines the settings
+//! themselves. Must not open a store. Read [`load()`] first, then [`TrustBook`].
 
 mod load;
 mod memory;

@@ -12,12 +12,12 @@ use source::{FileState, canonical_path, read_file};
 /// Largest settings file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Reads the settings. The user's file overrides the defaults, and the project's file overrides both. A missing file sets
-/// nothing.
+/// Reads the settings. The user's file overrides the defaults, and the project's file overrides
+/// both. A missing file sets nothing.
 ///
-/// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only if the user trusts it.
-/// The paths in `hazards`, `xtdbTokenFile` and `xtdbCaFile` become absolute: `~` is expanded, and a relative path is resolved from
-/// `agent_dir`.
+/// `agent_dir`: the harness's folder, if it has one. `trusted_project`: the project's folder, only
+/// if the user trusts it. The paths in `hazards`, `xtdbTokenFile` and `xtdbCaFile` become absolute:
+/// `~` is expanded, and a relative path is resolved from `agent_dir`.
 ///
 /// # Errors
 /// `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
@@ -25,10 +25,11 @@ pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<
     load_needed(agent_dir, trusted_project, &|_| true)
 }
 
-/// As [`load`], for work that needs some of the settings: a wrong value of another is passed over.
+/// As [`load`], for callers that need only some settings: a wrong value of any other is ignored.
 ///
 /// # Errors
-/// As [`load`], for the keys that `is_needed` names, and for a file that cannot be read as an object.
+/// As [`load`], for the keys that `is_needed` names, and for a file that cannot be read as an
+/// object.
 pub fn load_needed(
     agent_dir: Option<&Path>,
     trusted_project: Option<&Path>,
@@ -37,10 +38,10 @@ pub fn load_needed(
     Files::read(agent_dir, trusted_project, is_needed)?.settings(agent_dir)
 }
 
-/// Who set the value of a setting.
+/// Where the value of a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingSource {
-    /// Nobody: it is the default.
+    /// The default: nobody set it.
     Default,
     /// The user's file, at this path.
     User(PathBuf),
@@ -79,7 +80,7 @@ impl Files {
         })
     }
 
-    /// Who of them sets a key. The globs that a project excludes count as its `excludeAlso`.
+    /// Which file sets a key. The globs that a project excludes count as its `excludeAlso`.
     pub(crate) fn source_of(&self, key: &str) -> SettingSource {
         let in_project = match key {
             "exclude" => false,
@@ -95,7 +96,7 @@ impl Files {
         }
     }
 
-    /// The settings that they come to.
+    /// The resulting settings.
     pub(crate) fn settings(self, agent_dir: Option<&Path>) -> Result<Settings> {
         let Self { user: mut values, mut project, .. } = self;
         for key in ["hazards", "xtdbTokenFile", "xtdbCaFile"] {
@@ -104,9 +105,9 @@ impl Files {
             }
         }
         if let Some(Value::Array(mut globs)) = project.remove("exclude") {
-            // A list of its own, so that no `!` of one takes back what another excludes: a cloned repository must not get stored
-            // what its user excludes, and what it excludes itself must count beside the default. The user's globs come last, and
-            // the last match decides.
+            // A separate list, so that no `!` in one takes back what the other excludes: a cloned
+            // repository must not get stored what its user excludes, and its own exclusions must
+            // count besides the default. The user's globs come last, and the last match decides.
             if let Some(Value::Array(also)) = values.remove("excludeAlso") {
                 globs.extend(also);
             }
@@ -117,7 +118,8 @@ impl Files {
     }
 }
 
-/// Reads and checks one file; returns no values if it does not exist, and none that are wrong and not needed.
+/// Reads and checks one file. Returns no values if it does not exist, and skips wrong values that
+/// are not needed.
 fn read_values(
     path: &Path,
     rules: Rules,
@@ -130,8 +132,9 @@ fn read_values(
     if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
 }
 
-/// Refuses a project's file if it is a link, or one of the folders above it is: a clone could have brought it, to have another file read.
-/// `count`: how many parts of the path are the project's.
+/// Refuses a project's file if it, or one of the folders above it, is a link: a clone could have
+/// brought the link to have another file read. `count`: how many parts of the path are the
+/// project's.
 pub(crate) fn refuse_links(path: &Path, count: usize) -> Result<()> {
     let is_link = |part: &Path| looks::symlink_metadata(part).is_ok_and(|found| found.is_symlink());
     if path.ancestors().take(count).any(is_link) {
@@ -144,7 +147,7 @@ pub(crate) fn refuse_links(path: &Path, count: usize) -> Result<()> {
 /// Reads one file; returns no values if it does not exist.
 pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>> {
     let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
-    // Read like a source, so that a link to a device or a huge file cannot hang the host.
+    // Read like a source file, so that a link to a device or a huge file cannot hang the host.
     let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {
         FileState::Text { text, .. } => text,
         FileState::Missing => return Ok(Map::new()),

@@ -1,4 +1,4 @@
-//! Reads the settings of memory from the folders of memory. Must not decide which folder is trusted.
+//! Reads the memory settings from the memory folders. Must not decide which folder is trusted.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 
 use super::load::{read_object, refuse_links};
 
-/// Reads the settings of both folders, a project's over the user's. A missing file sets nothing, and neither does what is wrong: it is
-/// reported, and what is right counts.
+/// Reads the settings of both folders; a project's override the user's. A missing file sets
+/// nothing. A wrong value also sets nothing and is reported; the correct values count.
 ///
-/// `global`, `project`: the memory folders; the project's only if the user trusts it. Returns `INVALID_SETTINGS` of each file with
-/// something wrong.
+/// `global`, `project`: the memory folders; the project's only if the user trusts it. Returns an
+/// `INVALID_SETTINGS` error for each file with a wrong value.
 pub fn load_memory(global: Option<&Path>, project: Option<&Path>) -> (MemorySettings, Vec<Error>) {
     let mut wrong = Vec::new();
     let mut values = Map::new();

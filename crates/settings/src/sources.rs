@@ -1,4 +1,5 @@
-//! Where the value of each setting comes from, for a person who asks. Must not decide which value counts: `load` does.
+//! Where the value of each setting comes from, for display. Must not decide which value counts:
+//! `load` does.
 
 use std::path::Path;
 
@@ -17,20 +18,20 @@ const VARIABLES: [(&str, &str); 5] = [
     ("xtdbUrl", "PALIMPSEST_XTDB_URL"),
 ];
 
-/// The value of a setting that counts, and who set it.
+/// The effective value of a setting, and where it comes from.
 #[derive(Debug, Clone)]
 pub struct SettingValue {
     /// The setting.
     pub doc: &'static SettingDoc,
     /// The value.
     pub value: Value,
-    /// Who set it.
+    /// Where it comes from.
     pub source: SettingSource,
 }
 
 /// Every setting with its value and its source, in the order of the documentation.
 ///
-/// `variable`: the value of an environment variable. The folders are as in [`crate::load`].
+/// `variable`: returns the value of an environment variable. The folders are as in [`crate::load`].
 ///
 /// # Errors
 /// As [`crate::load`] and [`Settings::in_environment`].

@@ -10,19 +10,22 @@ use source::data_folder;
 /// Where the store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorePlace {
-    /// In memory: gone when the process ends.
+    /// In memory: it ends with the process.
     Memory,
     /// A file, by its absolute path; it may not exist yet.
     File(PathBuf),
 }
 
-/// Finds where the store is. The first of these that is given counts: `env` (the value of `PALIMPSEST_STORE`), the setting,
-/// `<agentDir>/palimpsest/store.sqlite`, `store.sqlite` in the platform's data folder.
+/// Finds where the store is. The first of these that is given counts: `env` (the value of
+/// `PALIMPSEST_STORE`), the setting, `<agentDir>/palimpsest/store.sqlite`, `store.sqlite` in the
+/// platform's data folder.
 ///
-/// `~` is expanded. A relative path is resolved from `cwd` in `env`, and from `agent_dir` in the setting.
+/// `~` is expanded. A relative path is resolved from `cwd` in `env`, and from `agent_dir` in the
+/// setting.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if `env` or the setting is empty, or there is neither an agent folder nor a home folder.
+/// `INVALID_ARGUMENT` if `env` or the setting is empty, or there is neither an agent folder nor a
+/// home folder.
 pub fn store_place(
     env: Option<&str>,
     settings: &Settings,
@@ -43,7 +46,8 @@ pub fn store_place(
     }
 }
 
-/// The user's own folder of this program: `palimpsest/` of the harness's folder, else the platform's data folder.
+/// This program's own folder of the user: `palimpsest/` in the harness's folder, else the
+/// platform's data folder.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if there is neither an agent folder nor a home folder.

@@ -1,9 +1,10 @@
-//! Whether this person trusts what lies in a project: its memory in `.pi/memory` and its settings in `.pi/palimpsest.json`, which come with
-//! a clone and reach the model's prompt. A person says so once for a real path; what their own sessions wrote on this machine needs no
-//! word. Whatever a host thinks of the project does not count.
+//! Whether the user trusts a project's files: its memory in `.pi/memory` and its settings in
+//! `.pi/palimpsest.json`, which come with a clone and reach the model's prompt. The user answers
+//! once for each real path; files that their own sessions wrote on this machine need no answer. The
+//! host's own opinion of the project does not count.
 //!
-//! The answers are in `trust.json` in the user's own folder, and so is what the program keeps of each project, in a folder of its own.
-//! Must not read what the memory says, nor ask anybody.
+//! The answers are in `trust.json` in the user's own folder, next to a folder for each project with
+//! what the program keeps about it. Must not read what the memory says, nor ask anybody.
 
 mod brought;
 mod repository;
@@ -25,31 +26,32 @@ use files::private::{self, FolderAccess, Held, HeldFolder};
 
 /// Name of the file with the answers.
 const TRUST_FILE: &str = "trust.json";
-/// Name of the file, in a project's own folder, with what sessions wrote there.
+/// Name of the file, in a project's own folder, that lists what sessions wrote there.
 const WRITTEN_FILE: &str = "written.jsonl";
-/// Folder of what is kept of projects.
+/// Name of the folder with one folder for each project.
 const KEPT_FOLDER: &str = "memory";
 
-/// Largest `trust.json` and `written.jsonl` that are read.
+/// Maximum size of `trust.json` and `written.jsonl` that is read.
 const MAX_BYTES: u64 = 4 << 20;
-/// From this size on the older half of `written.jsonl` goes.
+/// Once `written.jsonl` reaches this size, its older half is dropped.
 const FULL_BYTES: usize = 256 << 10;
 /// Digits of the hash that names a project's own folder.
 const KEY_CHARS: usize = 16;
 
-/// What a person said of a project, or what takes its place.
+/// Whether the user trusts a project, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// They trust it.
+    /// The user trusts it.
     Trusted,
-    /// There is nothing but what their own sessions wrote on this machine.
+    /// It holds only what the user's own sessions wrote on this machine.
     Own,
-    /// They were not asked yet, and there is something.
+    /// The user has not been asked yet, and the project holds something else.
     Unknown,
-    /// They trusted what stood at this path, and it belongs to another user or is another repository now.
+    /// The user trusted what was at this path, but it now belongs to another user or is another
+    /// repository.
     Changed,
-    /// They said no.
+    /// The user refused.
     Denied,
 }
 
@@ -74,11 +76,11 @@ impl Standing {
 /// An answer in `trust.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustAnswer {
-    /// Whether they trust it.
+    /// Whether the user trusts it.
     pub trusted: bool,
-    /// When they said so, in RFC 3339.
+    /// When the user answered, in RFC 3339.
     pub at: String,
-    /// What stood there then.
+    /// What was at the path at that time.
     #[serde(flatten)]
     identity: Identity,
 }
@@ -88,7 +90,7 @@ struct Answers {
     projects: BTreeMap<String, TrustAnswer>,
 }
 
-/// What a person's sessions wrote into a file of a project.
+/// A file of a project that the user's sessions wrote.
 #[derive(Debug, Serialize, Deserialize)]
 struct Written {
     /// Path below `.pi`, with `/`.
@@ -97,14 +99,15 @@ struct Written {
     hash: Hash,
 }
 
-/// The answers of one person, in their own folder.
+/// The answers of one user, in their own folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustBook {
     root: PathBuf,
 }
 
 impl TrustBook {
-    /// The answers in `palimpsest/` of the harness's own folder; without one, in the platform's data folder. Looks at nothing.
+    /// The answers in `palimpsest/` of the harness's own folder; without one, in the platform's
+    /// data folder. Reads nothing yet.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if there is neither an agent folder nor a home folder.
@@ -112,7 +115,8 @@ impl TrustBook {
         Ok(Self { root: own_folder(agent_dir)? })
     }
 
-    /// The folder in which the program keeps what belongs to a project and must not lie in it: a clone could bring it.
+    /// The folder for data about a project that must not be in the project itself, where a clone
+    /// could bring it.
     ///
     /// `project`: its real path.
     pub fn kept_folder(&self, project: &Path) -> PathBuf {
@@ -120,10 +124,12 @@ impl TrustBook {
         self.root.join(KEPT_FOLDER).join(&key.as_str()[..KEY_CHARS])
     }
 
-    /// How a project stands, by its real path and by what it has now, which is looked at only where no answer decides.
+    /// The standing of a project, by its real path and its present files. `brought` is called only
+    /// where no answer decides.
     ///
     /// # Errors
-    /// `NOT_PRIVATE` if others could have written the answers, `FILE` if they cannot be read: then nothing is trusted.
+    /// `NOT_PRIVATE` if others could have written the answers, `FILE` if they cannot be read;
+    /// nothing is trusted then.
     pub fn standing(&self, project: &Path, brought: impl FnOnce() -> Brought) -> Result<Standing> {
         let answers = self.answers()?;
         let Some(answer) = answers.projects.get(&key(project)) else {
@@ -151,13 +157,13 @@ impl TrustBook {
         if is_own { Standing::Own } else { Standing::Unknown }
     }
 
-    /// Remembers what a person says of a project; `None`: that they said nothing. Returns its real path.
+    /// Records the user's answer for a project; `None` removes it. Returns the project's real path.
     ///
     /// # Errors
     /// `FILE` if there is no such folder, or the answer cannot be written; `NOT_PRIVATE`.
     pub fn answer(&self, project: &Path, trusted: Option<bool>, now: Timestamp) -> Result<PathBuf> {
         let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
-        // An answer may be taken back of a project that is gone.
+        // The answer for a project that is gone can still be removed.
         let real = match looks::canonicalize(project) {
             Err(error) if trusted.is_none() && error.kind() == ErrorKind::NotFound => {
                 source::canonical_path(project)
@@ -195,9 +201,10 @@ impl TrustBook {
         Ok(projects.into_iter().map(|(path, answer)| (PathBuf::from(path), answer)).collect())
     }
 
-    /// Remembers that a session of this person wrote files of a project, as they are now.
+    /// Records that a session of this user wrote files of a project, as they are now.
     ///
-    /// `files`: paths below `.pi`, with `/`, and the bytes' SHA-256. A failure costs a question more.
+    /// `files`: paths below `.pi`, with `/`, and the SHA-256 of the bytes. A failure only leads to
+    /// one more question.
     pub fn note_written(&self, project: &Path, files: &[(String, Hash)]) {
         let known = self.written(project);
         let is_new = |(file, hash): &&(String, Hash)| {
@@ -227,7 +234,7 @@ impl TrustBook {
         drop(write());
     }
 
-    /// Whether a session of this person wrote a file of a project as it is now.
+    /// Whether a session of this user wrote a file of a project in its present form.
     pub fn wrote(&self, project: &Path, file: &str, hash: &Hash) -> bool {
         self.written(project).iter().any(|one| one.file == file && one.hash == *hash)
     }
@@ -275,7 +282,7 @@ impl TrustBook {
     }
 }
 
-/// A project's real path, how it stands, and what it has.
+/// A project's real path, its standing, and the files that it brought.
 ///
 /// # Errors
 /// `FILE` if there is no such folder; as [`TrustBook::standing`].

@@ -1,4 +1,5 @@
-//! Collects files and writes them in one transaction. [`super::indexing`] decides which version each gets.
+//! Collects files and writes them in one transaction. [`super::indexing`] decides which version
+//! each gets.
 
 use std::path::{Path, PathBuf};
 
@@ -12,15 +13,16 @@ use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Store};
 
-/// Most files in one transaction.
+/// Maximum number of files in one transaction.
 const BATCH_FILES: usize = 200;
-/// Bytes of text after which a transaction is full; the file that passes the limit still belongs to it.
+/// Bytes of text after which a transaction is full; the file that passes the limit still belongs to
+/// it.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A file that was indexed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedFile {
-    /// Canonical path. For a tracked file: the path at which this process opens it.
+    /// Canonical path. For a tracked file, the path at which this process opens it.
     pub path: PathBuf,
     /// ID of its object.
     pub id: ObjectId,
@@ -28,11 +30,12 @@ pub struct IndexedFile {
     pub outcome: IndexOutcome,
     /// Transaction of its latest version.
     pub tx_id: TxId,
-    /// Why it has no content (`binary`, `too_large`, `excluded`, `deleted`); `None` where it has.
+    /// Why it has no content (`binary`, `too_large`, `excluded`, `deleted`); `None` if it has
+    /// content.
     pub no_content: Option<String>,
 }
 
-/// A reading of a file, and the store's newest transaction before it.
+/// A reading of a file, with the store's newest transaction before it.
 #[derive(Debug)]
 pub(super) struct Look {
     reading: FileReading,
@@ -40,10 +43,11 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Takes a reading. What the store gets from now on may be of another process that read the file later.
+    /// Takes a reading. Versions that the store gets from now on may come from another process that
+    /// read the file later.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(super) fn take(store: &Store, read: impl FnOnce() -> FileReading) -> Result<Self> {
         let (since, _) = store.newest()?;
         Ok(Self { reading: read(), since })
@@ -70,7 +74,7 @@ struct Staged {
     payload: Payload,
     /// The latest version before the look.
     expected: Expected,
-    /// Where this process opened it.
+    /// The path at which this process opened it.
     open: PathBuf,
 }
 
@@ -78,20 +82,21 @@ struct Staged {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub files: Vec<IndexedFile>,
-    /// Files left out because a person had them forgotten.
+    /// Files left out because they are forgotten.
     pub forgotten: Vec<WalkProblem>,
-    /// Files left out because another process wrote a version since they were looked at: where this process opens them.
-    /// They have to be looked at again.
+    /// Files left out because another process has written a version since they were read, by the
+    /// paths at which this process opens them. They must be read again.
     pub overtaken: Vec<PathBuf>,
 }
 
 impl Batch {
-    /// Adds a file, or records that the store has its version already. `path`: the path for reports. `moved_from`:
-    /// the object that the file was before it moved. Returns the expected outcome; `None` where nothing is known
-    /// about the file, see [`indexing::index`], and where another process overtook the look.
+    /// Adds a file, or records that the store has its version already. `path`: the path for
+    /// reports. `moved_from`: the object that the file was before it moved. Returns the expected
+    /// outcome; `None` where nothing is known about the file, see [`indexing::index`], and where
+    /// another process has written a version since the reading.
     ///
     /// # Errors
-    /// What the store reports; `INVALID_ARGUMENT` if the path is not UTF-8.
+    /// Errors of the store; `INVALID_ARGUMENT` if the path is not UTF-8.
     pub(super) fn stage(
         &mut self,
         store: &Store,
@@ -134,7 +139,7 @@ impl Batch {
         self.files.len()
     }
 
-    /// Whether nothing waits in it.
+    /// Whether the batch is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.overtaken.is_empty()
     }
@@ -144,11 +149,11 @@ impl Batch {
         self.files.len() >= BATCH_FILES || self.bytes >= BATCH_BYTES
     }
 
-    /// Writes the batch in one transaction and empties it. Leaves out what a person had forgotten, and what another process
-    /// overtook.
+    /// Writes the batch in one transaction and empties it. Leaves out forgotten files, and files of
+    /// which another process has written a version since the reading.
     ///
     /// # Errors
-    /// What the store reports; then nothing was written.
+    /// Errors of the store; nothing was written then.
     pub(super) fn commit(&mut self, store: &Store) -> Result<Written> {
         let Self { mut files, overtaken, .. } = std::mem::take(self);
         let mut written = Written { overtaken, ..Written::default() };

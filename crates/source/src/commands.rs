@@ -1,7 +1,8 @@
-//! The commands of a shell's command line, each with the folder in which it runs and the paths that it names.
+//! Splits a shell command line into its commands, each with the folder in which it runs and the
+//! paths that it names.
 //!
-//! Best effort, and nothing is looked up or run: what a shell would compute (variables, substitutions, patterns) is left as
-//! it stands.
+//! Best effort, and nothing is looked up or run: what a shell would compute (variables,
+//! substitutions, patterns) is left as written.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +13,13 @@ use base::harness::shell::{
 use base::harness::{heads_matches, reads_named_files_only};
 use base::path::absolute_path;
 
-/// Bytes of a line that are read: each `cd` may lengthen the folder of all commands behind it.
+/// Number of bytes of a line that are read: each `cd` may lengthen the folder of all later
+/// commands.
 const MAX_BYTES: usize = 32 << 10;
 
-/// Most folders of commands, and most commands of which is known what they may read.
+/// Maximum number of command folders, and of commands whose possible reads are determined.
 const MAX_FOLDERS: usize = 8;
-/// Most paths of a command that it may read.
+/// Maximum number of paths that one command may read.
 const MAX_REACHED: usize = 16;
 
 /// A command and where it runs.
@@ -51,22 +53,23 @@ pub(super) fn commands(line: &str, folder: &Path) -> Vec<PlacedCommand> {
     found
 }
 
-/// What a command line names, and what else it may read.
+/// The paths that a command line names, and what else it may read.
 #[derive(Debug, Default)]
 pub struct NamesInCommand {
     /// Its words that may be paths.
     pub words: Vec<PathWord>,
-    /// The absolute paths that the words of its commands may name here.
+    /// The absolute paths that the words of its commands may name.
     pub paths: Vec<PathBuf>,
     /// Folders in which commands run, the one in which the line starts first.
     pub folders: Vec<PathBuf>,
-    /// Files and folders from which commands may show text without naming the file: where they run, and what they are given.
+    /// Files and folders whose text commands may show without naming the file: where they run, and
+    /// what they are given.
     pub reach: Vec<PathBuf>,
-    /// Whether a search puts the path of a file above its lines, not before each.
+    /// Whether a search prints the path of a file above its lines instead of before each.
     pub heads_matches: bool,
 }
 
-/// What a line names that starts in `folder`.
+/// The names in a line that starts in `folder`.
 pub fn names_in(line: &str, folder: &Path) -> NamesInCommand {
     let commands = commands(line, folder);
     let all = || commands.iter().map(|placed| &placed.command);
@@ -91,7 +94,7 @@ pub fn names_in(line: &str, folder: &Path) -> NamesInCommand {
     names
 }
 
-/// What a program in another language than a shell's names, which runs in `folder`.
+/// The names in a program written in a language other than shell, which runs in `folder`.
 pub fn names_in_program(text: &str, folder: &Path) -> NamesInCommand {
     NamesInCommand {
         words: program_words(text),
@@ -102,17 +105,17 @@ pub fn names_in_program(text: &str, folder: &Path) -> NamesInCommand {
 }
 
 impl PlacedCommand {
-    /// The absolute paths that its words may name, as the command would take them: `..` is left in.
+    /// The absolute paths that its words may name, as the command would take them: `..` stays.
     pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
         let goes = matches!(self.command.program(), "cd" | "pushd");
         let before = self.command.words.len() - self.command.from_program().len();
         let patterns = patterns(&self.command);
         let named = self.command.words.iter().enumerate().filter(move |(place, word)| {
             let is_pattern = patterns.iter().any(|pattern| std::ptr::eq(*pattern, *word));
-            // A program's name without a slash is looked for in `PATH`.
+            // A program name without a slash is looked for in `PATH`.
             let is_path = *place > before || word.redirect.is_some();
             let is_program = *place == before && word.text.contains('/');
-            // A quoted `*` stands for no name, and has none itself.
+            // A quoted `*` is no pattern, and no name either.
             let is_mark = !word.is_plain && !word.text.contains(char::is_alphanumeric);
             !goes && !is_pattern && !is_mark && !word.is_computed && (is_path || is_program)
         });
@@ -123,7 +126,7 @@ impl PlacedCommand {
         })
     }
 
-    /// The absolute path of a word; `None` where it is relative to nobody knows what.
+    /// The absolute path of a word; `None` if it is relative to an unknown folder.
     pub(super) fn path_of(&self, word: &Word) -> Option<PathBuf> {
         if word.is_computed { None } else { self.resolve(&word.text, word.is_plain) }
     }
@@ -138,14 +141,14 @@ impl PlacedCommand {
         Some(path).filter(|path| !text.is_empty() && path.is_absolute())
     }
 
-    /// Where `cd` leads.
+    /// The folder that `cd` enters.
     fn folder_entered(&self) -> Option<PathBuf> {
         let given = |word: &&Word| !word.text.starts_with('-') || word.text == "-";
         let Some(word) = self.command.arguments().find(given) else { return std::env::home_dir() };
         if word.text == "-" {
             return None;
         }
-        // A shell takes `..` out by text.
+        // A shell removes `..` textually.
         Some(absolute_path("", &self.path_of(word)?))
     }
 

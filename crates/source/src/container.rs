@@ -1,8 +1,9 @@
-//! Which container of Docker, Podman, Kubernetes or another engine this process runs in. An image bakes one machine ID into all
-//! its containers; this tells them apart.
+//! Identifies the container of Docker, Podman, Kubernetes or another engine in which this process
+//! runs. An image bakes one machine ID into all its containers; this tells them apart.
 //!
-//! Reads files of `/proc`, `/run` and `/etc` on Linux; asks no daemon. A system container (LXC, systemd-nspawn) has a machine ID
-//! of its own; where clones share one, the setting `filesystemId` tells them apart.
+//! Reads files of `/proc`, `/run` and `/etc` on Linux; asks no daemon. A system container (LXC,
+//! systemd-nspawn) has a machine ID of its own; where clones share one, the setting `filesystemId`
+//! tells them apart.
 
 use base::object::Hash;
 use files::mount_table::mounts;
@@ -29,7 +30,8 @@ pub(super) struct Clues {
 pub(super) enum Container {
     /// The engine's ID: 64 hexadecimal digits.
     Id(String),
-    /// A name that is unique only together with the machine: one of a pod's containers, or one whose engine hides its ID.
+    /// A name that is unique only together with the machine: one of a pod's containers, or one
+    /// whose engine hides its ID.
     Named(String),
 }
 
@@ -42,7 +44,8 @@ impl Container {
     }
 }
 
-/// Files that engines bind into each container from a host folder whose path contains the container's ID.
+/// Files that engines bind into each container from a host folder whose path contains the
+/// container's ID.
 const BOUND_FILES: [&str; 4] =
     ["/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"];
 /// File that a kubelet binds into each container from a host folder of the pod and the container.
@@ -51,7 +54,8 @@ const TERMINATION_LOG: &str = "/dev/termination-log";
 const OVERLAYS: [&str; 3] = ["overlay", "aufs", "fuse.fuse-overlayfs"];
 
 impl Clues {
-    /// The container. `None` on a plain host, and where nothing distinguishes one container from another.
+    /// The container. `None` on a plain host, and where nothing distinguishes one container from
+    /// another.
     pub(super) fn container(&self) -> Option<Container> {
         let id = |id: &str| Container::Id(id.to_owned());
         let stated = self.id_of_cgroup().or_else(|| self.id_of_podman());
@@ -78,7 +82,8 @@ impl Clues {
     }
 
     /// `/docker/<id>`, `/system.slice/docker-<id>.scope`, `/kubepods/besteffort/pod<uid>/<id>`,
-    /// `…/cri-containerd-<id>.scope`, `…:cri-containerd:<id>`, `/machine.slice/libpod-<id>.scope/container`.
+    /// `…/cri-containerd-<id>.scope`, `…:cri-containerd:<id>`,
+    /// `/machine.slice/libpod-<id>.scope/container`.
     fn id_of_cgroup(&self) -> Option<&str> {
         let paths = self.cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
         let mut parts = paths.flat_map(|path| path.split('/').rev());
@@ -89,7 +94,8 @@ impl Clues {
         })
     }
 
-    /// Kubernetes: `/var/lib/kubelet/pods/<uid>/containers/<name>/<number>` is one run of one container of a pod.
+    /// Kubernetes: `/var/lib/kubelet/pods/<uid>/containers/<name>/<number>` is one run of one
+    /// container of a pod.
     fn pod_container(&self) -> Option<Container> {
         let log = mounts(&self.mountinfo).find(|mount| mount.point == TERMINATION_LOG)?;
         let (_, pod) = log.root.split_once("/pods/")?;
@@ -102,12 +108,12 @@ impl Clues {
         Some(Container::Named(format!("{engine} {host} {machine}")))
     }
 
-    /// The engine and the name of the host, where the engine leaves a mark and no ID.
+    /// The engine and the name of the host, if the engine leaves a mark but no ID.
     fn engine_and_host(&self) -> Option<(&str, &str)> {
         let engine = if self.containerenv.is_some() {
             "podman"
         } else if self.has_dockerenv && self.has_overlay() {
-            // A machine that was made of an image has the mark too, but no overlay.
+            // A machine made from an image has the mark too, but no overlay.
             "docker"
         } else {
             return None;
@@ -120,7 +126,8 @@ impl Clues {
         root.is_some_and(|root| OVERLAYS.contains(&root.kind))
     }
 
-    /// The clues of this process. Empty on other systems than Linux: their containers run in Linux machines.
+    /// The clues of this process. Empty on other systems than Linux: their containers run in Linux
+    /// machines.
     pub(super) fn found(machine_id: Option<String>) -> Self {
         if !cfg!(target_os = "linux") {
             return Self::default();

@@ -1,9 +1,10 @@
-//! Finds the files that a tool call names: in listings and search results, in a shell's command and in what it
-//! printed.
+//! Finds the files that a tool call names: in listings and search results, in a shell command and
+//! in its output.
 //!
-//! Best effort and cheap. A path counts if the caller finds a regular file there now. Each path is looked up once and
-//! the number of look-ups is bounded; no folder is listed, no pattern expanded, no file opened. Source of Pi's
-//! formats: `dist/core/tools/{ls,find,grep}.js` of `@earendil-works/pi-coding-agent` 0.87.1.
+//! Best effort and cheap. A path counts if the caller finds a regular file there now. Each path is
+//! looked up once and the number of look-ups is bounded; no folder is listed, no pattern expanded,
+//! no file opened. Source of Pi's formats: `dist/core/tools/{ls,find,grep}.js` of
+//! `@earendil-works/pi-coding-agent` 0.87.1.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ mod output;
 pub use origin::named_in_output;
 pub(super) use output::cut;
 
-/// Bytes of an output that are read. Pi shows at most 50 KiB.
+/// Number of bytes of an output that are read. Pi shows at most 50 KiB.
 const MAX_OUTPUT_BYTES: usize = 256 << 10;
 /// Folders in which names from a command's output are tried.
 const MAX_FOLDERS: usize = 4;
@@ -48,16 +49,16 @@ pub enum Naming<'a> {
 /// Limits for one call.
 #[derive(Debug, Clone, Copy)]
 pub struct DiscoveryLimits {
-    /// Most files found.
+    /// Maximum number of files found.
     pub files: usize,
-    /// Most paths looked up.
+    /// Maximum number of paths looked up.
     pub look_ups: usize,
 }
 
 /// Finds the regular files that a tool call names, in order, without duplicates.
 ///
-/// `cwd`: the folder in which the tool ran. `output`: what it showed. `look`: the location of the regular file at an
-/// absolute path, if one is there now.
+/// `cwd`: the folder in which the tool ran. `output`: its output. `look`: returns the location of
+/// the regular file at an absolute path, if one is there now.
 pub fn discovered_files(
     naming: Naming<'_>,
     cwd: &Path,
@@ -101,15 +102,15 @@ fn without_notice(output: &str) -> &str {
 struct Search<'a> {
     look: &'a dyn Fn(&Path) -> Option<Location>,
     limits: DiscoveryLimits,
-    /// The paths that were looked up, and whether files are there.
+    /// The paths looked up so far, and whether a file is at each.
     known: HashMap<PathBuf, bool>,
     found: Vec<Location>,
     seen: HashSet<Location>,
 }
 
 impl Search<'_> {
-    /// Whether a regular file is at a path, and if so, adds it to the files found. Always `false` once a limit is
-    /// reached.
+    /// Whether a regular file is at a path; if so, adds it to the files found. Always `false` once
+    /// a limit is reached.
     fn is_file(&mut self, path: PathBuf) -> bool {
         if let Some(is_file) = self.known.get(&path) {
             return *is_file;
@@ -142,10 +143,11 @@ impl Search<'_> {
         }
     }
 
-    /// Reads `path:12: text` (a match), `path-12- text` (context), `path:12:text` and bare paths. A path may contain such
-    /// marks itself, so the shortest one that exists counts.
+    /// Reads `path:12: text` (a match), `path-12- text` (context), `path:12:text` and bare paths. A
+    /// path may contain such marks itself, so the shortest one that exists counts.
     fn matches(&mut self, base: &Path, output: &str) {
-        // A search in one file shows only the last part of its path, so all that matters is whether it matched.
+        // A search in one file shows only the last part of its path, so all that matters is whether
+        // it matched.
         let matched = output.lines().any(|line| output::mark_offsets(line).next().is_some());
         if matched && self.is_file(base.to_owned()) {
             return;
@@ -203,8 +205,8 @@ fn is_list(placed: &PlacedCommand) -> bool {
     placed.command.program() == "ls"
 }
 
-/// Folders in which names from the output may be, the likeliest first: those that `ls` was given, then those where
-/// commands ran, the last first.
+/// Folders that may contain names from the output, likeliest first: those that `ls` was given, then
+/// those where commands ran, the last one first.
 fn folders(commands: &[PlacedCommand], cwd: &Path) -> Vec<PathBuf> {
     let listed = commands.iter().filter(|placed| is_list(placed)).flat_map(PlacedCommand::paths);
     let ran = commands.iter().rev().filter_map(|placed| placed.folder.clone());

@@ -1,4 +1,5 @@
-//! Which files on a disk the setting `exclude` means: by their own path, by the one that a link leads to, and by another name.
+//! Which files on a disk the setting `exclude` covers: by their own path, by the target of a link,
+//! and by another name of the same file.
 //!
 //! Looks at names, links and inodes, never into a file.
 
@@ -12,21 +13,22 @@ use config::{Exclude, wildcard};
 use super::canonical_path;
 use files::looks;
 
-/// Most entries of folders that are looked at for one question.
+/// Maximum number of folder entries that are looked at for one question.
 const MAX_ENTRIES: usize = 10_000;
-/// Folders that hold what was fetched or made, and in which nobody keeps a secret.
+/// Folders with downloaded or generated files, where nobody keeps a secret.
 const FETCHED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
-/// What [`Exclude`] says of files on a disk.
+/// Questions about files on a disk that [`Exclude`] answers.
 pub trait ExcludedFiles {
-    /// Whether a file is excluded by the given path, by the path that it leads to, or by another name of the same file (a hard
-    /// link) in its folder or one above it.
+    /// Whether a file is excluded by the given path, by the path that it leads to, or by another
+    /// name of the same file (a hard link) in its folder or one above it.
     fn excludes(&self, path: &Path) -> bool;
 
-    /// Whether the last part of a path, read as a shell's wildcard, matches an excluded file.
+    /// Whether the last part of a path, read as a shell wildcard, matches an excluded file.
     fn excludes_some(&self, pattern: &Path) -> bool;
 
-    /// Whether a folder, or one in it, holds an excluded file: of the first 10,000 entries, those that are nearest first.
+    /// Whether a folder, or one in it, holds an excluded file. Checks the first 10,000 entries,
+    /// nearest first.
     fn excludes_within(&self, folder: &Path) -> bool;
 }
 
@@ -78,7 +80,7 @@ impl ExcludedFiles for Exclude {
     }
 }
 
-/// Whether a file has several names, and one that is excluded stands in its folder or in one above it.
+/// Whether a file has another name that is excluded, in its folder or in one above it.
 #[cfg(unix)]
 fn excludes_link_of(exclude: &Exclude, path: &Path) -> bool {
     use std::os::unix::fs::{DirEntryExt, MetadataExt};
@@ -153,7 +155,7 @@ mod tests {
             (".env", "notes.txt", true),
             (".env", "sub/deep/notes.txt", true),
             ("a.txt", "b.txt", false),
-            // Nothing is looked for below.
+            // Nothing below these folders is searched.
             ("sub/deep/k.pem", "c.txt", false),
         ] {
             std::fs::hard_link(path(from), path(to)).unwrap();

@@ -1,4 +1,5 @@
-//! What is at a path now: a file's text and stamp, or why there is none. [`super::indexing`] decides which version that makes.
+//! The present state of a path: a file's text and stamp, or why there is none. [`super::indexing`]
+//! decides which version that makes.
 
 use std::fs::{File, FileType};
 use std::io::{self, ErrorKind, Read};
@@ -9,13 +10,13 @@ use super::stamp::{is_fresh, root_depth, stamp_of};
 use base::object::{FileStamp, Hash};
 use files::looks;
 
-/// How many times to read a file that changes while it is read.
+/// How often to read a file that changes while it is read.
 const ATTEMPTS: u32 = 3;
 
 /// What was found at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
-    /// Valid UTF-8, a byte order mark and NUL bytes included.
+    /// Valid UTF-8, including a byte order mark and NUL bytes.
     Text {
         /// SHA-256 of the bytes.
         source_hash: Hash,
@@ -39,13 +40,14 @@ pub enum FileState {
         /// Number of bytes.
         size: u64,
     },
-    /// Known by path alone: out of reach, or met without looking at it.
+    /// Known by path alone: out of reach, or found without looking at it.
     NotRead,
-    /// Nothing exists there, and the nearest existing folder can be read: the file was deleted or never existed.
+    /// Nothing exists there, and the nearest existing folder can be read: the file was deleted or
+    /// never existed.
     Missing,
     /// A folder, FIFO, socket or device; it was not opened.
     NotAFile,
-    /// It is unclear what exists there; what was known about the file stands.
+    /// It is unclear what exists there; earlier knowledge of the file stands.
     Unreadable {
         /// The system's reason.
         reason: String,
@@ -68,13 +70,14 @@ impl FileState {
 pub struct FileReading {
     /// What was found.
     pub state: FileState,
-    /// The stamp of exactly what was read. `None` if nothing was opened, or if an equal stamp later would prove
-    /// nothing: the file changed while it was read or within the last 2 s, and could change again unnoticed.
+    /// The stamp of exactly what was read. `None` if nothing was opened, or if an equal stamp later
+    /// would prove nothing: the file changed while it was read or within the last 2 s, and could
+    /// change again unnoticed.
     pub stamp: Option<FileStamp>,
 }
 
-/// Reads the file at a canonical path. Never reads files larger than `max_bytes`, nor anything but regular files.
-/// Every failure is a state.
+/// Reads the file at a canonical path. Never reads files larger than `max_bytes`, nor anything but
+/// regular files. Every failure is a state.
 pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     let unstamped = |state| FileReading { state, stamp: None };
     let asked = path.to_owned();
@@ -86,18 +89,19 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
     read.unwrap_or_else(unanswered)
 }
 
-/// What is known of a file that a look did not answer for.
+/// The reading of a file when the look at it hung.
 pub fn unanswered() -> FileReading {
     FileReading { state: unreadable(&looks::no_answer()), stamp: None }
 }
 
-/// Opens the regular file at a path for reading; `None` if something else is there, which is not opened.
+/// Opens the regular file at a path for reading; `None` if something else is there, which is not
+/// opened.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub(super) fn open_file(path: &Path) -> io::Result<Option<File>> {
-    // Opening a FIFO or a device can block or have effects, so the kind is checked first. It is checked again after
-    // opening, because another file may have taken the path in between.
+    // Opening a FIFO or a device can block or have effects, so the kind is checked first. It is
+    // checked again after opening, because another file may have taken the path in between.
     if !looks::metadata(path)?.is_file() {
         return Ok(None);
     }
@@ -105,10 +109,10 @@ pub(super) fn open_file(path: &Path) -> io::Result<Option<File>> {
     Ok(file.metadata()?.is_file().then_some(file))
 }
 
-/// The bytes of the regular file at a path; `None` if something else is there, but for a folder.
+/// The bytes of the regular file at a path; `None` if something else is there, except a folder.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let asked = path.to_owned();
     let read = looks::together(move || {
@@ -123,8 +127,8 @@ pub fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     read.unwrap_or_else(|| Err(looks::no_answer()))
 }
 
-/// What kept the file at a path from being read, in words: `it is a folder`, `it cannot be read: …`. `None` if it was
-/// read, or if nothing is there.
+/// Why the file at a path could not be read, in words: `it is a folder`, `it cannot be read: …`.
+/// `None` if it was read, or if nothing is there.
 pub fn obstacle(path: &Path, found: &FileState) -> Option<String> {
     match found {
         FileState::NotAFile => Some(kind_at(path).to_owned()),
@@ -200,7 +204,8 @@ pub fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Distinguishes a missing file from one that is out of reach: the nearest existing ancestor must be readable.
+/// Distinguishes a missing file from one that is out of reach: the nearest existing ancestor must
+/// be readable.
 pub(super) fn absent(path: &Path) -> FileState {
     for ancestor in path.ancestors().skip(1) {
         match looks::metadata(ancestor) {

@@ -1,6 +1,7 @@
-//! The ID of the filesystem that this process lives in, and the platform's data folder.
+//! The ID of the filesystem that this process runs in, and the platform's data folder.
 //!
-//! The ID of every stored file depends on the filesystem ID, so how it is made must never change.
+//! The ID of every stored file depends on the filesystem ID, so the way it is made must never
+//! change.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -28,18 +29,20 @@ pub struct OwnFilesystem {
 
 /// Finds the filesystem of this process.
 ///
-/// Tries in this order: `env` (the value of `PALIMPSEST_FILESYSTEM_ID`) and `setting` (`filesystemId`), both verbatim
-/// except for surrounding white space; in a container, the SHA-256 of the container's ID, because an image gives all
-/// its containers one machine ID; the SHA-256 of the machine's ID, trimmed, as 64 hexadecimal digits; on a machine
-/// without one (absent, empty, `uninitialized`) a random UUID, created once and kept in the file `filesystem-id` of
+/// Tries in this order: `env` (the value of `PALIMPSEST_FILESYSTEM_ID`) and `setting`
+/// (`filesystemId`), both verbatim except for surrounding white space; in a container, the SHA-256
+/// of the container's ID, because an image gives all its containers one machine ID; the SHA-256 of
+/// the machine's ID, trimmed, as 64 hexadecimal digits; on a machine without one (absent, empty,
+/// `uninitialized`) a random UUID, created once and kept in the file `filesystem-id` of
 /// `data_folder`. Processes that create it at the same time agree on one ID.
 ///
-/// `holds_files`: whether the store holds files of a filesystem. It is called only in a container, once, with the ID
-/// that this process would have outside one (the machine's or the kept one): files stored under that ID keep it.
+/// `holds_files`: whether the store holds files of a filesystem. It is called only in a container,
+/// once, with the ID that this process would have outside one (the machine's or the kept one):
+/// files stored under that ID keep it.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be read or written, or is no
-/// UUID; what `holds_files` reports.
+/// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be
+/// read or written, or is no UUID; errors of `holds_files`.
 pub fn own_filesystem(
     env: Option<&str>,
     setting: Option<&str>,
@@ -82,8 +85,9 @@ fn own_filesystem_of(
     }
 }
 
-/// The platform's folder for Palimpsest's data: `$XDG_DATA_HOME/palimpsest` or `~/.local/share/palimpsest`; on macOS
-/// `~/Library/Application Support/palimpsest`; on Windows `%APPDATA%\palimpsest`. It may not exist yet.
+/// The platform's folder for Palimpsest's data: `$XDG_DATA_HOME/palimpsest` or
+/// `~/.local/share/palimpsest`; on macOS `~/Library/Application Support/palimpsest`; on Windows
+/// `%APPDATA%\palimpsest`. It may not exist yet.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if the environment names no home folder.
@@ -182,8 +186,8 @@ fn read_id(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok().and_then(|text| parse_id(&text).ok())
 }
 
-/// Reads the ID under a lock, or writes a new one. Thanks to the lock all processes see the first one's ID, and the
-/// next process completes what a crash left unwritten.
+/// Reads the ID under a lock, or writes a new one. The lock makes all processes see the first one's
+/// ID, and the next process completes what a crash left unwritten.
 fn make_id(folder: &Path, path: &Path) -> std::io::Result<String> {
     private::create_folder(folder)?;
     let mut file = private::open(path, true)?;
@@ -266,7 +270,8 @@ mod tests {
 
     #[test]
     fn the_machine_id_is_hashed_without_surrounding_white_space() {
-        // Known answer: printf 0123456789abcdef0123456789abcdef | sha256sum. Another ID would orphan every stored file.
+        // Known answer: printf 0123456789abcdef0123456789abcdef | sha256sum. Another ID would
+        // orphan every stored file.
         let id = usable_machine_id("0123456789abcdef0123456789abcdef\n").map(id_of_machine);
         let expected = "3eb1bd439947eb762998e566ccc2e099c791118b2f40579cc4f7da2b5061b7f9";
         assert_eq!(id.as_deref(), Some(expected));

@@ -1,4 +1,5 @@
-//! Whether git leaves a file out, by the `.gitignore` files above it. Must not ask git, nor open the file.
+//! Whether git ignores a file, by the `.gitignore` files above it. Must not ask git, nor open the
+//! file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,8 @@ use ignore::gitignore::Gitignore;
 
 use files::looks;
 
-/// Whether a file below `root` is ignored: the nearest `.gitignore` that speaks of it, or of a folder above it, decides; after all of them
-/// `.git/info/exclude` of `root`.
+/// Whether a file below `root` is ignored: the nearest `.gitignore` with a rule for it, or for a
+/// folder above it, decides; after all of them `.git/info/exclude` of `root`.
 pub fn is_ignored(root: &Path, path: &Path) -> bool {
     if !path.starts_with(root) {
         return false;
@@ -36,7 +37,7 @@ fn matched(folder: PathBuf, file: &Path, path: &Path) -> Match<()> {
         return Match::None;
     }
     let mut builder = ignore::gitignore::GitignoreBuilder::new(folder);
-    // A line that cannot be read counts for nothing, as in git.
+    // An unreadable line is skipped, as in git.
     drop(builder.add(file));
     let rules = builder.build().unwrap_or_else(|_| Gitignore::empty());
     rules.matched_path_or_any_parents(path, false).map(|_| ())

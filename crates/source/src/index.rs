@@ -1,5 +1,5 @@
-//! Stores the files at and under given paths. [`super::walk`] decides which files those are, [`super::batch`] how
-//! many are written at once.
+//! Stores the files at and under given paths. [`super::walk`] decides which files those are,
+//! [`super::batch`] how many are written at once.
 //!
 //! Makes a version only where a file changed.
 
@@ -18,7 +18,7 @@ use base::object::{AsOf, ObjectId, ObjectType, Source};
 use config::Exclude;
 use store::{IndexedFolder, Store, Version, slashed};
 
-/// Versions read from the store at a time.
+/// Number of versions read from the store at a time.
 const PAGE: usize = 1_000;
 
 /// Options of [`index_paths`].
@@ -28,31 +28,32 @@ pub struct IndexOptions {
     pub files: Namespace,
     /// Whether to include hidden and ignored files. `.git` is never included.
     pub all: bool,
-    /// Largest file whose text is stored, in bytes; of larger files only metadata is.
+    /// Maximum size in bytes of a file whose text is stored; of larger files only metadata is
+    /// stored.
     pub max_text_bytes: u64,
-    /// Files of which only path and size are stored.
+    /// Files stored with path and size only.
     pub exclude: Exclude,
 }
 
 /// Result of [`index_paths`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IndexReport {
-    /// The indexed files in the order in which the walk met them; deleted files last.
+    /// The indexed files in the order of the walk; deleted files last.
     pub files: Vec<IndexedFile>,
     /// Paths that could not be indexed, with reasons.
     pub failed: Vec<WalkProblem>,
-    /// Number of skipped paths: links, FIFOs, sockets, devices, and files that a person had forgotten.
+    /// The skipped paths: links, FIFOs, sockets, devices, and forgotten files.
     pub skipped: Vec<WalkProblem>,
 }
 
 /// Stores the files at and under `paths`, which must be absolute.
 ///
-/// A given path may be a link, hidden or ignored. Links under it are not followed; only regular files and folders are
-/// opened. A file that the store knows under a given path and that is gone gets a version without content. `progress`
-/// receives the number of files done.
+/// A given path may be a link, hidden or ignored. Links under it are not followed; only regular
+/// files and folders are opened. A file that the store knows under a given path and that is gone
+/// gets a version without content. `progress` receives the number of files done.
 ///
 /// # Errors
-/// What the store reports. Then the transactions before hold.
+/// Errors of the store. Earlier transactions stay written.
 pub fn index_paths(
     store: &Store,
     paths: &[PathBuf],
@@ -95,11 +96,12 @@ pub fn index_paths(
     Ok(work.report)
 }
 
-/// Stores the files at `paths`, which must be absolute; one that the store knows and that is gone gets a version without content. Unlike
-/// [`index_paths`] it takes no longer in a large store.
+/// Stores the files at `paths`, which must be absolute. A file that the store knows and that is
+/// gone gets a version without content. Unlike [`index_paths`], this takes no longer in a large
+/// store.
 ///
 /// # Errors
-/// What the store reports. Then the transactions before hold.
+/// Errors of the store. Earlier transactions stay written.
 pub fn index_files(
     store: &Store,
     paths: &[PathBuf],
@@ -139,7 +141,7 @@ struct Work<'a> {
     options: &'a IndexOptions,
     /// Known files that the walk has not met.
     known: HashMap<ObjectId, Known>,
-    /// Files that the walk has met: given paths may overlap.
+    /// Files that the walk has met; needed because given paths may overlap.
     seen: HashSet<PathBuf>,
     batch: Batch,
     report: IndexReport,
@@ -189,8 +191,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Handles known files that the walk did not meet. Those that are gone get a version without content. The others
-    /// are hidden, ignored or out of reach, and keep their versions.
+    /// Handles known files that the walk did not meet. Those that are gone get a version without
+    /// content. The others are hidden, ignored or out of reach, and keep their versions.
     fn index_gone(&mut self) -> Result<()> {
         let mut gone: Vec<PathBuf> = self
             .known
@@ -231,7 +233,7 @@ impl Work<'_> {
         if self.batch.is_full() { self.commit() } else { Ok(()) }
     }
 
-    /// Writes the batch. Files that another process overtook are looked at again.
+    /// Writes the batch. Files that another process wrote versions of meanwhile are read again.
     fn commit(&mut self) -> Result<()> {
         for looks in 1..=MAX_LOOKS {
             let written = self.batch.commit(self.store)?;
@@ -258,7 +260,7 @@ impl Work<'_> {
     }
 }
 
-/// How often a file is looked at while other processes write versions of it.
+/// How many times a file is read while other processes write versions of it.
 const MAX_LOOKS: u32 = 10;
 
 fn is_missing(path: &Path) -> bool {
@@ -288,7 +290,7 @@ fn known_files(
     }
 }
 
-/// Where this process opens a file, if it lies under one of the paths.
+/// The path at which this process opens a file, if it is under one of `roots`.
 fn path_under(version: &Version, roots: &[PathBuf], files: &Namespace) -> Option<PathBuf> {
     let Some(Source::Filesystem { filesystem_id, path }) = &version.envelope.source else {
         return None;

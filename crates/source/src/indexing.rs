@@ -1,7 +1,9 @@
-//! The indexing protocol: from a file as it is now to the version that the store should have.
+//! The indexing protocol: from the present state of a file to the version that the store should
+//! have.
 //!
-//! Every version of a file is made here, whoever asks: tools, trackers, a resumed session, the `index` command. Reads
-//! the file and writes nothing; the caller stores the payload unless the outcome is [`IndexOutcome::Unchanged`].
+//! Every version of a file is made here, for every caller: tools, trackers, a resumed session, the
+//! `index` command. Reads the file and writes nothing; the caller stores the payload unless the
+//! outcome is [`IndexOutcome::Unchanged`].
 
 use serde_json::{Map, Value, json};
 
@@ -12,12 +14,12 @@ use base::object::{Envelope, FileStamp, Hash, ObjectId, Payload, Source, file_fi
 use files::looks;
 use store::{MOVED_FROM, Version};
 
-/// Fields that come from reading the file. All others stay: they are a person's, such as `view`, or say where the
-/// file was before (`moved_from`).
+/// Fields that come from reading the file. All others stay: they were set by a person, such as
+/// `view`, or say where the file was before (`moved_from`).
 const READ_FIELDS: [&str; 6] =
     ["file_type", "char_count", "no_content", "size_bytes", "partial", "shown_lines"];
 
-/// Name of the additional content of a file known in part: the lines that were shown.
+/// Name of the additional content of a partly known file: the lines that were shown.
 const SHOWN: &str = "shown_lines";
 
 /// What indexing did with a file.
@@ -73,7 +75,7 @@ impl LatestFile {
     /// Describes a payload that is not written yet.
     ///
     /// # Errors
-    /// What canonical JSON reports.
+    /// Errors of canonical JSON.
     pub fn staged(payload: &Payload) -> Result<Self> {
         Ok(Self {
             version: payload.content_hash(None)?,
@@ -103,17 +105,18 @@ pub struct Indexed {
     pub payload: Payload,
     /// `content_hash` of the version.
     pub version: Hash,
-    /// What became of it.
+    /// What indexing did with it.
     pub outcome: IndexOutcome,
     /// The stamp of what was read, see [`FileReading`].
     pub stamp: Option<FileStamp>,
 }
 
 impl Indexed {
-    /// Records which object the file was before it moved here. A version that exists without that is updated.
+    /// Records which object the file was before it moved here. If the store has this version
+    /// without that field, the outcome becomes an update.
     ///
     /// # Errors
-    /// What canonical JSON reports.
+    /// Errors of canonical JSON.
     pub fn set_moved_from(&mut self, id: &ObjectId) -> Result<()> {
         let old = self.payload.fields.insert(MOVED_FROM.into(), json!(id.to_string()));
         if old.as_ref() != self.payload.fields.get(MOVED_FROM) {
@@ -126,7 +129,8 @@ impl Indexed {
     }
 }
 
-/// Looks at a file and reads it if it is within reach and not excluded. Every failure is a state, not an error.
+/// Looks at a file and reads it if it is within reach and not excluded. Every failure is a state,
+/// not an error.
 pub fn look(location: &Location, is_excluded: bool, max_text_bytes: u64) -> FileReading {
     let reading = match &location.open {
         None => FileReading { state: FileState::NotRead, stamp: None },
@@ -153,14 +157,16 @@ pub fn index(
     index_source(location.envelope()?, reading, latest)
 }
 
-/// Decides which version an object should have, given what was found at its source and its latest version. `None`
-/// where nothing is known about it (no regular file, or not readable): the latest version stands.
+/// Decides which version an object should have, given what was found at its source and its latest
+/// version. `None` where nothing is known about it (no regular file, or not readable): the latest
+/// version stands.
 ///
-/// Text becomes content. Other files are metadata with the reason in `no_content`: `binary`, `too_large`, `excluded`
-/// (these have `size_bytes`), `not_read` or `deleted`. A version known by path alone never replaces another one.
+/// Text becomes content. Other files are metadata with the reason in `no_content`: `binary`,
+/// `too_large`, `excluded` (these have `size_bytes`), `not_read` or `deleted`. A version known by
+/// path alone never replaces another one.
 ///
 /// # Errors
-/// What canonical JSON reports.
+/// Errors of canonical JSON.
 pub fn index_source(
     envelope: Envelope,
     reading: FileReading,
@@ -187,7 +193,7 @@ pub fn index_source(
     Ok(Some(Indexed { envelope, payload, version, outcome, stamp }))
 }
 
-/// What a tool showed of a file that this process cannot read.
+/// What a tool reported about a file that this process cannot read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told<'a> {
     /// The whole text.
@@ -198,9 +204,10 @@ pub enum Told<'a> {
     Changed,
 }
 
-/// Decides which version a file out of reach should have, given what a tool showed of it. A part never becomes the
-/// content: the content stays null, `no_content` is `partial`, `partial` is true, and the lines are an additional
-/// content, `shown_lines`, whose line numbers are in the field of that name.
+/// Decides which version a file out of reach should have, given what a tool reported about it. A
+/// part never becomes the content: the content stays null, `no_content` is `partial`, `partial` is
+/// true, and the lines are an additional content, `shown_lines`, whose line numbers are in the
+/// field of that name.
 ///
 /// # Errors
 /// As [`index`].
@@ -243,7 +250,7 @@ pub fn index_told(
 
 fn keep_fields_of_people(payload: &mut Payload, latest: &LatestFile, is_gone: bool) {
     for (name, value) in &latest.fields {
-        // What appears after a deletion is a new file and has not moved.
+        // A file that appears after a deletion is new and has not moved.
         let is_past = is_gone && name == MOVED_FROM;
         if !is_past && !READ_FIELDS.contains(&name.as_str()) {
             payload.fields.entry(name.clone()).or_insert_with(|| value.clone());

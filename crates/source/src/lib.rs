@@ -1,10 +1,11 @@
-//! Everything about files outside the store: which filesystem this is, canonical paths, contents, files named in tool
-//! output, excluded files, watching.
+//! Everything about files outside the store: which filesystem this is, canonical paths, contents,
+//! files named in tool output, excluded files, watching.
 //!
-//! Reads files and folders. Must not write any file but the filesystem ID of a machine that has none, nor know a
-//! session. Only `indexing` (compares a file with its version in a store), `index` (stores the files of folders),
-//! `tracking` (keeps them up to date) and `names` (finds objects by path) know a store. Read [`Namespace`] first: whose
-//! files they are; then [`read_file`] and [`index_source`].
+//! Reads files and folders. Must not write any file but the filesystem ID of a machine that has
+//! none, nor know a session. Only `indexing` (compares a file with its version in a store), `index`
+//! (stores the files of folders), `tracking` (keeps them up to date) and `names` (finds objects by
+//! path) know a store. Read [`Namespace`] first, which says whose files they are; then
+//! [`read_file`] and [`index_source`].
 
 mod batch;
 mod commands;

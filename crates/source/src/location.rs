@@ -1,7 +1,8 @@
-//! A file's identity (filesystem and canonical path) and where this process opens it. Looks at nothing.
+//! A file's identity (filesystem and canonical path) and where this process opens it. Looks at no
+//! files.
 //!
-//! The identity does not depend on who looks: an agent in a container and one on the host name the same file by
-//! different paths, and must end with one object.
+//! The identity does not depend on the observer: an agent in a container and one on the host name
+//! the same file by different paths, and must get one object.
 
 use std::path::PathBuf;
 
@@ -15,10 +16,11 @@ pub struct Location {
     pub filesystem_id: String,
     /// Canonical absolute path within it. With the filesystem ID it is the file's identity.
     pub path: PathBuf,
-    /// Where this process opens the file. `None` if the file is out of reach: it is never looked at or watched.
+    /// Where this process opens the file. `None` if the file is out of reach: it is never looked at
+    /// or watched.
     pub open: Option<PathBuf>,
-    /// Folder of the mapping through which the file is reached. If that folder is missing, nothing is known about the
-    /// file.
+    /// Folder of the mapping through which the file is reached. If that folder is missing, nothing
+    /// is known about the file.
     pub root: Option<PathBuf>,
 }
 
@@ -42,11 +44,11 @@ impl Location {
         self.envelope_at(path)
     }
 
-    /// ID of the file's object. A path that is not UTF-8 never has an object; its ID is that of the closest path in
-    /// UTF-8.
+    /// ID of the file's object. A path that is not UTF-8 never has an object; its ID is that of the
+    /// closest path in UTF-8.
     ///
     /// # Errors
-    /// What canonical JSON reports.
+    /// Errors of canonical JSON.
     pub fn id(&self) -> Result<ObjectId> {
         Ok(self.envelope_at(&self.path.to_string_lossy())?.id)
     }

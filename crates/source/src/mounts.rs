@@ -1,5 +1,6 @@
-//! Mount mappings: translate the paths that an agent in a sandbox sees to canonical ones, and back. Pure text, except
-//! that the links of the mapped folders are followed once when the mappings are read.
+//! Mount mappings: translates the paths that an agent in a sandbox sees to canonical ones, and
+//! back. Works on text only, except that the links of the mapped folders are followed once when the
+//! mappings are read.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,7 @@ impl Mounts {
     /// Parses mappings. Those that name no filesystem belong to `filesystem_id`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with what [`MountMapping::problem`] says.
+    /// `INVALID_ARGUMENT` with the text of [`MountMapping::problem`].
     pub(super) fn read(mappings: &[MountMapping], filesystem_id: &str) -> Result<Self> {
         let refused = |problem| Error::argument("mounts", problem);
         if let Some(problem) = MountMapping::problem(mappings) {
@@ -57,8 +58,9 @@ impl Mounts {
         found.min_by_key(|(_, rest)| rest.len())
     }
 
-    /// The agent's path of a file: by the longest prefix that leads back to the same file, the first of equals.
-    /// `None` if the agent cannot see it, for example because another mapping covers it.
+    /// The agent's path of a file: by the longest prefix that leads back to the same file, the
+    /// first of equals. `None` if the agent cannot see it, for example because another mapping
+    /// covers it.
     pub(super) fn backward(
         &self,
         filesystem_id: &str,
@@ -69,7 +71,8 @@ impl Mounts {
         self.nearest(holding.collect())
     }
 
-    /// The agent's path of a path on this machine, by the longest `clientPrefix`. `None` if the agent cannot see it.
+    /// The agent's path of a path on this machine, by the longest `clientPrefix`. `None` if the
+    /// agent cannot see it.
     pub(super) fn of_client(&self, path: &AbsolutePath) -> Option<AbsolutePath> {
         let clients = self.mounts.iter().filter_map(|mount| {
             let client = AbsolutePath::parse(mount.client.to_str()?)?;
@@ -78,7 +81,8 @@ impl Mounts {
         self.nearest(clients.collect())
     }
 
-    /// The agent's path of names below one of these mappings: the nearest that no deeper mapping covers.
+    /// The agent's path of names below one of these mappings: the nearest that no deeper mapping
+    /// covers.
     fn nearest(&self, mut below: Vec<(&Mount, &[String])>) -> Option<AbsolutePath> {
         below.sort_by_key(|(_, rest)| rest.len());
         let mut seen = below.into_iter().map(|(mount, rest)| (mount, mount.agent.join(rest)));
@@ -124,8 +128,8 @@ pub(super) fn joined(folder: &Path, names: &[String]) -> PathBuf {
     path
 }
 
-/// Parses a mapping. Follows links in the canonical prefix if this process opens the folder there, because an agent
-/// on the host would.
+/// Parses a mapping. Follows links in the canonical prefix if this process opens the folder there,
+/// because an agent on the host would.
 fn mount(mapping: &MountMapping, filesystem_id: &str) -> Option<Mount> {
     let MountMapping { agent_prefix, canonical_prefix, client_prefix, .. } = mapping;
     let client = canonical_path(Path::new(client_prefix.as_ref().unwrap_or(canonical_prefix)));
@@ -279,7 +283,8 @@ mod tests {
                 prop_assert!(longest);
                 let canonical = mount.canonical.join(rest);
                 prop_assert!(canonical.below(&mount.canonical).is_some());
-                // An alias may come back; it is the same file, and coming back again changes nothing.
+                // An alias may come back; it is the same file, and coming back again changes
+                // nothing.
                 let back = mounts.backward("host", &canonical).unwrap();
                 let (again, names) = mounts.of_agent(&back).unwrap();
                 prop_assert!(is_at(&again.canonical.join(names), &canonical));

@@ -10,7 +10,7 @@ use base::path::absolute_path;
 use files::looks;
 use store::{Named, Store, Version};
 
-/// How long a disk has to say where a path leads.
+/// How long a disk may take to resolve a path.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What a path in a name is relative to.
@@ -23,8 +23,8 @@ pub struct PathPlace {
 }
 
 impl PathPlace {
-    /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8 digits. A disk that does not answer
-    /// holds up nobody: then the path is taken as it is written.
+    /// Finds the object with a name: full ID, nickname, path, or unique ID prefix of at least 8
+    /// digits. A disk that does not answer blocks nobody: the path is then taken as written.
     ///
     /// # Errors
     /// As [`Store::find`].
@@ -38,7 +38,8 @@ impl PathPlace {
     /// Reads the version that a name and `at` select; the latest if neither does.
     ///
     /// # Errors
-    /// As [`Store::find`] and [`Store::select`]; `INVALID_ARGUMENT` if name and `at` both choose a version.
+    /// As [`Store::find`] and [`Store::select`]; `INVALID_ARGUMENT` if name and `at` both choose a
+    /// version.
     pub fn version(
         &self,
         store: &Store,

@@ -1,6 +1,8 @@
-//! Maps paths as an agent sees them to a file's identity and to where this process opens it, and back.
+//! Maps paths as an agent sees them to a file's identity and to the path at which this process
+//! opens it, and back.
 //!
-//! Looks at links and folders, never into a file. Outside the mappings of a sandbox it looks at nothing.
+//! Looks at links and folders, never into a file. Outside the mappings of a sandbox it looks at
+//! nothing.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -47,15 +49,17 @@ impl Namespace {
         Ok(Self::of(Mounts::read(mappings, filesystem_id)?, filesystem_id, false))
     }
 
-    /// An agent in a sandbox if `mappings` or `sandbox` say so; else as [`Namespace::here`].
+    /// The namespace of an agent in a sandbox if `mappings` or `sandbox` say so; else as
+    /// [`Namespace::here`].
     ///
-    /// `filesystem_id`: the host's, which holds mapped folders unless they say otherwise. `sandbox`: ID or name of
-    /// the container. Unmapped files are out of reach; they belong to the filesystem whose ID is the SHA-256 of
-    /// `sandbox`, or without it to a filesystem of `session` alone, so that two containers never share files by
-    /// accident.
+    /// `filesystem_id`: the host's, which holds mapped folders unless a mapping says otherwise.
+    /// `sandbox`: ID or name of the container. Unmapped files are out of reach; they belong to the
+    /// filesystem whose ID is the SHA-256 of `sandbox`, or without it to a filesystem of `session`
+    /// alone, so that two containers never share files by accident.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if a mapping has a prefix that is no absolute path, or two have one `agentPrefix`.
+    /// `INVALID_ARGUMENT` if a mapping has a prefix that is no absolute path, or two have one
+    /// `agentPrefix`.
     pub fn of_agent(
         filesystem_id: &str,
         mappings: &[MountMapping],
@@ -73,8 +77,8 @@ impl Namespace {
         Ok(Self::of(mounts, sandbox.as_str(), false))
     }
 
-    /// This process's own view: files under a mapping's `clientPrefix` belong to the mapping, all others to this
-    /// process.
+    /// This process's own view: files under a mapping's `clientPrefix` belong to the mapping, all
+    /// others to this process.
     ///
     /// # Errors
     /// As [`Namespace::of_agent`].
@@ -95,15 +99,17 @@ impl Namespace {
         Self { mounts, filesystem_id, is_reached, volumes: None, spelling: Arc::default() }
     }
 
-    /// For a process in a container: each mount from outside (a volume or a folder of the host) is a filesystem of
-    /// its own, identified by type, source and folder. Paths stay as they are. Mappings take precedence.
+    /// For a process in a container: makes each mount from outside (a volume or a folder of the
+    /// host) a filesystem of its own, identified by type, source and folder. Paths stay as they
+    /// are. Mappings take precedence.
     #[must_use]
     pub fn in_container(mut self) -> Self {
         self.volumes = self.is_reached.then(Arc::default);
         self
     }
 
-    /// Warnings about the mappings: folders that do not exist, and mappings that show the same files.
+    /// Warnings about the mappings: folders that do not exist, and mappings that show the same
+    /// files.
     pub fn oddities(&self) -> Vec<String> {
         let gone = self.mounts.all().iter().filter(|mount| !looks::is_dir(&mount.client)).map(|mount| {
             let (agent, client) = (&mount.agent, mount.client.display());
@@ -122,15 +128,16 @@ impl Namespace {
         self.is_reached || !self.mounts.all().is_empty()
     }
 
-    /// Whether something exists at a canonical path of a filesystem, as far as this process can look.
+    /// Whether something exists at a canonical path of a filesystem, as far as this process can
+    /// look.
     pub fn exists(&self, filesystem_id: &str, path: &str) -> bool {
         self.known(filesystem_id, Path::new(path))
             .open
             .is_some_and(|open| looks::try_exists(&open).unwrap_or(false))
     }
 
-    /// Where the file at an agent's absolute path is. Links are followed as far as this process can look; a link out
-    /// of its mapping leads to another mapping's file or out of reach.
+    /// Where the file at an agent's absolute path is. Links are followed as far as this process can
+    /// look; a link out of its mapping leads to another mapping's file or out of reach.
     pub fn locate(&self, path: &Path) -> Location {
         if self.mounts.all().is_empty() {
             return self.unmapped(path);
@@ -142,7 +149,8 @@ impl Namespace {
         }
     }
 
-    /// Where a known file is, by filesystem and canonical path. It is out of reach if the path now leads elsewhere.
+    /// Where a known file is, by filesystem and canonical path. It is out of reach if the path now
+    /// leads elsewhere.
     pub fn known(&self, filesystem_id: &str, path: &Path) -> Location {
         let elsewhere = || Location::elsewhere(filesystem_id, path.to_owned());
         if self.mounts.all().is_empty() {
@@ -160,7 +168,7 @@ impl Namespace {
         found.filter(is_it).unwrap_or_else(elsewhere)
     }
 
-    /// The path by which the agent sees a file; `None` if that is the canonical one.
+    /// The path by which the agent sees a file; `None` if it equals the canonical one.
     pub fn agent_path(&self, filesystem_id: &str, path: &Path) -> Option<String> {
         let canonical = AbsolutePath::parse(path.to_str()?)?;
         let agent = self.mounts.backward(filesystem_id, &canonical)?.to_string();
@@ -178,8 +186,8 @@ impl Namespace {
         agent.map_or_else(|| folder.to_owned(), |path| PathBuf::from(path.to_string()))
     }
 
-    /// The file at a canonical path of this machine; trackers report such paths. Within a mapping it is out of reach
-    /// once a link leads elsewhere.
+    /// The file at a canonical path of this machine, as trackers report it. Within a mapping it is
+    /// out of reach if a link leads elsewhere.
     pub fn opened_at(&self, path: &Path) -> Location {
         let agent = path.to_str().and_then(AbsolutePath::parse);
         let Some(agent) = agent.and_then(|path| self.mounts.of_client(&path)) else {
@@ -204,8 +212,8 @@ impl Namespace {
         Location::here(volume.as_deref().unwrap_or(&self.filesystem_id), path)
     }
 
-    /// Follows the links in an agent's path. An absolute link is relative to the agent's root or, where nothing is
-    /// mapped there, to this machine's: tools that run here follow it that way.
+    /// Follows the links in an agent's path. An absolute link is relative to the agent's root or,
+    /// where nothing is mapped there, to this machine's: tools that run here follow it that way.
     fn followed(&self, path: &AbsolutePath) -> Location {
         let mut links = MAX_LINKS;
         let mut at = path.root();
@@ -214,7 +222,7 @@ impl Namespace {
         while let Some(name) = rest.pop() {
             at.step(&name);
             let target = self.client(&at).and_then(|client| {
-                // Below what is not there is nothing to look at.
+                // Nothing can exist below a missing folder.
                 if missing.as_ref().is_some_and(|missing| client.starts_with(missing)) {
                     return None;
                 }
@@ -226,7 +234,7 @@ impl Namespace {
             });
             let Some(target) = target else { continue };
             let Some(target) = target.to_str().filter(|_| links > 0) else {
-                // The link leads nowhere that is known.
+                // The link leads to an unknown place.
                 rest.iter().rev().for_each(|name| at.step(name));
                 return Location::elsewhere(&self.filesystem_id, at.to_string().into());
             };
@@ -245,7 +253,7 @@ impl Namespace {
         self.settled(&at)
     }
 
-    /// Where to look whether an agent's path is a link. The folder of a mapping never is one.
+    /// The path to check for a link, given an agent's path. The folder of a mapping never is one.
     fn client(&self, path: &AbsolutePath) -> Option<PathBuf> {
         match self.mounts.of_agent(path) {
             Some((mount, names)) => (!names.is_empty()).then(|| joined(&mount.client, names)),

@@ -1,8 +1,8 @@
 //! Paths as a model writes them, as Pi opens them, and in canonical form.
 //!
-//! Pi removes `.` and `..` from the text of a path before it opens the file, so this module does too, and resolves
-//! symlinks after that. Source: `dist/core/tools/path-utils.js` and `dist/utils/paths.js` of
-//! `@earendil-works/pi-coding-agent` 0.87.1.
+//! Pi removes `.` and `..` from the text of a path before it opens the file, so this module does
+//! too, and resolves symlinks after that. Source: `dist/core/tools/path-utils.js` and
+//! `dist/utils/paths.js` of `@earendil-works/pi-coding-agent` 0.87.1.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,9 @@ use files::looks;
 /// Most dangling symlinks followed in a row; operating systems have the same limit.
 const MAX_LINKS: u32 = 40;
 
-/// Resolves a `path` argument as Pi's tools do: expands `~`, drops a leading `@`, makes Unicode spaces plain, reads
-/// `file://` URLs, translates Git Bash and WSL drive paths on Windows, makes the path absolute against `cwd`, and
-/// removes `.` and `..`. Symlinks stay.
+/// Resolves a `path` argument as Pi's tools do: expands `~`, drops a leading `@`, makes Unicode
+/// spaces plain, reads `file://` URLs, translates Git Bash and WSL drive paths on Windows, makes
+/// the path absolute against `cwd`, and removes `.` and `..`. Symlinks stay.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if the path is a `file://` URL that names no local path.
@@ -26,9 +26,9 @@ pub fn resolve_path(given: &str, cwd: &Path) -> Result<PathBuf> {
     resolve_with_home(given, cwd, std::env::home_dir().as_deref())
 }
 
-/// Resolves a path as Pi's `read` does: as [`resolve_path`]; if nothing exists there, takes the first existing
-/// spelling that macOS may have used instead: a narrow no-break space before AM or PM, decomposed letters (NFD), a
-/// typographic apostrophe, or the last two together.
+/// Resolves a path as Pi's `read` does: as [`resolve_path`]; if nothing exists there, takes the
+/// first existing spelling that macOS may have used instead: a narrow no-break space before AM or
+/// PM, decomposed letters (NFD), a typographic apostrophe, or the last two together.
 ///
 /// `exists`: whether something exists at an absolute path.
 pub fn read_path(given: &str, cwd: &Path, exists: impl Fn(&Path) -> bool) -> Result<PathBuf> {
@@ -47,10 +47,12 @@ pub fn read_path(given: &str, cwd: &Path, exists: impl Fn(&Path) -> bool) -> Res
     Ok(found.unwrap_or(path))
 }
 
-/// Makes the canonical form of an absolute path: symlinks resolved, spelled as on disk. If the file does not exist or
-/// cannot be reached, resolves its nearest reachable ancestor and keeps the rest; follows links that point nowhere.
+/// The canonical form of an absolute path: symlinks resolved, spelled as on disk. If the file does
+/// not exist or cannot be reached, resolves its nearest reachable ancestor and keeps the rest;
+/// follows links that point nowhere.
 ///
-/// The result serves for opening as well as for identity, so it is not normalised; see [`base::path::comparison_key`].
+/// The result serves for opening as well as for identity, so it is not normalised; see
+/// [`base::path::comparison_key`].
 pub fn canonical_path(path: &Path) -> PathBuf {
     let path = without_dots(path);
     let asked = path.clone();

@@ -1,5 +1,5 @@
-//! Which files a shell command moves by `mv` and `git mv`, according to its words. Looks nothing up: the caller
-//! checks what happened.
+//! Which files a shell command moves with `mv` and `git mv`, judged by its words. Looks nothing up:
+//! the caller checks what happened.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,13 @@ use super::commands::{PlacedCommand, commands};
 use base::harness::shell::Word;
 use base::path::absolute_path;
 
-/// Most pairs from one command.
+/// Maximum number of pairs from one command.
 const MAX_PAIRS: usize = 200;
 
-/// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the order of the
-/// words; at most 200. A pair of folders stands for all files in them. Not every pair has come true: in `mv a b` it is
-/// unknown whether `b` is a folder, so both `b` and `b/a` are returned.
+/// Pairs of an old and a new place that a command names, absolute as the agent writes them, in the
+/// order of the words; at most 200. A pair of folders stands for all files in them. Not every pair
+/// need come true: in `mv a b` it is unknown whether `b` is a folder, so both `b` and `b/a` are
+/// returned.
 pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut pairs = Vec::new();
     for placed in commands(command, cwd).iter().filter(|placed| !placed.command.is_elsewhere) {
@@ -50,7 +51,7 @@ fn moved(command: &PlacedCommand, words: &[&Word], pairs: &mut Vec<(PathBuf, Pat
     let target = target.or_else(|| places.pop()).filter(|target| !is_pattern(&target.text));
     let Some(target) = target.and_then(|target| place(command, &target)) else { return };
     for from in places {
-        // Which files a pattern matched is no longer visible: any file of its folder may have.
+        // The files that a pattern matched are gone, so any file of its folder may be one.
         let (folder, is_pattern) = match from.text.rsplit_once('/') {
             Some((folder, last)) if is_pattern(last) => (folder, true),
             None if is_pattern(&from.text) => (".", true),

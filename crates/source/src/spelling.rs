@@ -1,5 +1,5 @@
-//! The spelling of names on disk, in folders that ignore case. The spelling on disk is the canonical one. Asks the
-//! folder itself and never opens a file.
+//! The spelling of names on disk, in folders that ignore case. The spelling on disk is the
+//! canonical one. Asks the folder itself and never opens a file.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,7 +19,8 @@ pub(super) struct Spelling {
 }
 
 impl Spelling {
-    /// A path without links, in the spelling on disk. macOS and Windows resolve paths to that by themselves.
+    /// A path without links, in the spelling on disk. macOS and Windows resolve paths to that by
+    /// themselves.
     pub(super) fn of(&self, path: PathBuf) -> PathBuf {
         if cfg!(any(target_os = "macos", windows)) {
             return path;
@@ -40,7 +41,7 @@ impl Spelling {
     /// Spells nested names below a folder as on disk.
     pub(super) fn of_names(&self, folder: &Path, names: &[String]) -> Vec<String> {
         let mut at = folder.to_owned();
-        // Below what is not there nothing is spelled.
+        // Nothing below a missing folder can be spelled.
         let mut is_there = true;
         let spelled = names.iter().map(|name| {
             if !is_there {
@@ -59,7 +60,7 @@ impl Spelling {
         self.found_name(folder, name).unwrap_or_else(|| name.to_owned())
     }
 
-    /// The name as it is on disk; `None` where it is seen that nothing is there.
+    /// The name as it is on disk; `None` if nothing is there.
     fn found_name(&self, folder: &Path, name: &str) -> Option<String> {
         if !self.ignores_case(folder, name)? {
             return Some(name.to_owned());
@@ -86,8 +87,8 @@ impl Spelling {
     }
 }
 
-/// The entry that a name refers to in a folder that ignores case: the same name, else one that differs in case or
-/// composition.
+/// The entry that a name refers to in a folder that ignores case: the same name, else one that
+/// differs in case or composition.
 fn spelled(name: &str, entries: impl Iterator<Item = OsString>) -> Option<String> {
     let key = |name: &str| comparison_key(name).to_lowercase();
     let wanted = key(name);

@@ -1,4 +1,4 @@
-//! File stamps: metadata that shows without reading a file that it is unchanged.
+//! File stamps: metadata that shows, without reading a file, that it is unchanged.
 //!
 //! Asks the system for metadata; opens nothing.
 
@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base::object::{FileStamp, Timestamp};
 use files::looks;
 
-/// A file changed this recently may change again without a new modification time: FAT, the coarsest common
-/// filesystem, counts in steps of 2 s.
+/// A file changed this recently may change again without a new modification time: FAT, the coarsest
+/// common filesystem, counts in steps of 2 s.
 const FRESH: Duration = Duration::from_secs(2);
 /// The same for filesystems with finer times: Linux's clock advances every 10 ms at most.
 const FRESH_FINE: Duration = Duration::from_millis(20);
@@ -19,8 +19,8 @@ const FRESH_FINE: Duration = Duration::from_millis(20);
 #[cfg(unix)]
 const LAG_SECONDS: i64 = 2;
 
-/// Whether the filesystem of a file at `path` is still mounted, as far as its stamp shows. If not, a missing
-/// file is out of reach rather than deleted.
+/// Whether the filesystem of a file at `path` is still mounted, as far as its stamp shows. If not,
+/// a missing file is out of reach rather than deleted.
 pub fn is_mounted(stamp: &FileStamp, path: &Path) -> bool {
     let Some(depth) = stamp.root_depth.map(usize::from).filter(|depth| *depth > 1) else {
         return true;
@@ -33,7 +33,7 @@ pub fn is_mounted(stamp: &FileStamp, path: &Path) -> bool {
     }
 }
 
-/// The stamp that metadata of a file makes; `None` for a time that no stamp can hold.
+/// The stamp for a file's metadata; `None` for a time that no stamp can hold.
 pub(super) fn stamp_of(metadata: &Metadata) -> Option<FileStamp> {
     let modified = metadata.modified().ok()?;
     let mtime_ns = match modified.duration_since(UNIX_EPOCH) {
@@ -52,6 +52,7 @@ pub(super) fn is_fresh(stamp: FileStamp, now: SystemTime) -> bool {
     };
     // `mtime_ns` may have been set by hand, so it says nothing about the clock.
     let is_changed_just_now = |ctime_ns: i64| {
+        // A fraction of a second shows that the filesystem counts in finer steps than FAT.
         let is_fine = ctime_ns % 1_000_000_000 != 0;
         is_within(ctime_ns, if is_fine { FRESH_FINE } else { FRESH })
     };

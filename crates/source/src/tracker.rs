@@ -1,8 +1,8 @@
 //! Trackers report when a tracked file changed, was deleted, moved, or went out of reach.
 //!
-//! A tracker watches the folders of its files rather than the files, so that a file survives being replaced. Where
-//! the system cannot watch, it polls. Pending work is a set of files, never a queue of events. Reads no file and
-//! knows no store; that is the job of `tracking` beside it.
+//! A tracker watches the folders of its files rather than the files, so that a file survives being
+//! replaced. Where the system cannot watch, it polls. Pending work is a set of files, never a queue
+//! of events. Reads no file and knows no store; that is the job of `tracking` beside it.
 
 mod barrier;
 #[cfg(test)]
@@ -39,18 +39,19 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 pub struct Tracker {
     shared: Arc<Shared>,
     thread: ThreadId,
-    /// Its other end goes with the thread, however that ends.
+    /// The sender ends with the thread, however that ends.
     ended: Mutex<Receiver<()>>,
 }
 
 impl Tracker {
     /// Starts a tracker without files.
     ///
-    /// Calls `on_event` on the tracker's thread, one call at a time; events that happen meanwhile come with the next
-    /// call. `on_event` must not call `settle`.
+    /// Calls `on_event` on the tracker's thread, one call at a time; events that happen meanwhile
+    /// come with the next call. `on_event` must not call `settle`.
     ///
     /// # Errors
-    /// `FILE` if the system gives no thread. That it does not watch is no error: files are polled, and an event says so.
+    /// `FILE` if the system provides no thread. A failure to watch is no error: the files are
+    /// polled, and an event says so.
     pub(super) fn start(
         options: TrackerOptions,
         on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply + Send + 'static,
@@ -78,8 +79,8 @@ impl Tracker {
         Ok(Self { shared, thread: thread.thread().id(), ended: Mutex::new(ended) })
     }
 
-    /// Tracks files by their canonical paths on this machine. Each is reported once as attached, deleted or orphaned.
-    /// Files that are tracked already stay as they are.
+    /// Tracks files by their canonical paths on this machine. Each is reported once as attached,
+    /// deleted or orphaned. Files that are tracked already stay as they are.
     pub fn track(&self, paths: impl IntoIterator<Item = PathBuf>) {
         self.shared.change(|roster, now| {
             for path in paths {
@@ -97,15 +98,17 @@ impl Tracker {
         });
     }
 
-    /// Takes signals of another watcher, in addition to the tracker's own or instead of it ([`Watching::Reported`]),
-    /// in any order and as often as it likes. After missed signals, report [`Signal::Overflow`].
+    /// Takes signals of another watcher, in addition to the tracker's own or instead of it
+    /// ([`Watching::Reported`]), in any order and as often as it likes. After missed signals,
+    /// report [`Signal::Overflow`].
     pub fn report(&self, signals: impl IntoIterator<Item = Signal>) {
         self.shared.take(signals);
     }
 
-    /// Waits until everything that happened to tracked files before this call was reported and `on_event` has
-    /// returned. Polled files are looked at now. Returns `false` after `timeout`. Waits up to `absence` for a file
-    /// that is gone, and up to `settle` for one that is being written.
+    /// Waits until everything that happened to tracked files before this call was reported and
+    /// `on_event` has returned. Polled files are looked at now. Returns `false` after `timeout`.
+    /// Waits up to `absence` for a file that is gone, and up to `settle` for one that is being
+    /// written.
     pub fn settle(&self, timeout: Duration) -> bool {
         self.shared.settle(timeout)
     }
@@ -115,14 +118,15 @@ impl Tracker {
         self.shared.change(|roster, _| roster.status())
     }
 
-    /// Stops watching and ends the threads; `on_event` is not called again. Idempotent. A thread that hangs, since a disk does not
-    /// answer, is left to itself after 1 s.
+    /// Stops watching and ends the threads; `on_event` is not called again. Idempotent. A thread
+    /// that hangs because a disk does not answer is abandoned after 1 s.
     pub fn close(&self) {
         self.shared.close();
-        // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends after the call.
+        // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends
+        // after the call.
         if self.thread != std::thread::current().id() {
             let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-            // Nothing is ever sent. What hangs ends later.
+            // Nothing is ever sent. A hanging thread ends later.
             let _ = ended.recv_timeout(LONGEST_END);
         }
     }

@@ -1,7 +1,8 @@
-//! Keeps tracked files up to date in a store: turns a tracker's events into versions, in batches, and reports what
-//! was done.
+//! Keeps tracked files up to date in a store: turns a tracker's events into versions, in batches,
+//! and reports the results.
 //!
-//! Every file goes through the indexing protocol; a moved file also gets `moved_from`. Knows no session.
+//! Every file goes through the indexing protocol; a moved file also gets `moved_from`. Knows no
+//! session.
 
 use crate::ExcludedFiles;
 use std::collections::{HashMap, HashSet};
@@ -22,24 +23,26 @@ use store::Store;
 /// How tracked files become versions.
 #[derive(Clone)]
 pub struct TrackingOptions {
-    /// Where a path that is opened here belongs in the store: its filesystem, and its path there.
+    /// Maps a path that is opened here to its place in the store: its filesystem, and its path
+    /// there.
     pub locate: Arc<dyn Fn(&Path) -> Location + Send + Sync>,
-    /// Largest file whose text is stored, in bytes; of larger files only metadata is.
+    /// Maximum size in bytes of a file whose text is stored; of larger files only metadata is
+    /// stored.
     pub max_text_bytes: u64,
-    /// Files of which only path and size are stored.
+    /// Files stored with path and size only.
     pub exclude: Exclude,
     /// How files are watched.
     pub tracker: TrackerOptions,
 }
 
 impl TrackingOptions {
-    /// Options for files of one filesystem whose paths are this machine's.
+    /// Options for files of one filesystem whose paths are those of this machine.
     pub fn here(filesystem_id: &str) -> Self {
         let filesystem_id = filesystem_id.to_owned();
         Self::at(move |path| Location::here(&filesystem_id, path.to_owned()))
     }
 
-    /// Options for files whose place in the store `locate` decides.
+    /// Options for files whose place in the store is decided by `locate`.
     pub fn at(locate: impl Fn(&Path) -> Location + Send + Sync + 'static) -> Self {
         Self {
             locate: Arc::new(locate),
@@ -62,10 +65,11 @@ impl fmt::Debug for TrackingOptions {
 /// What happened to a tracked file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrackingEvent {
-    /// A file was compared with the store, and a version written if the store had another one. Each tracked file is
-    /// reported once even if it is unchanged, and later only when it changes.
+    /// A file was compared with the store, and a version written if the store had another one. Each
+    /// tracked file is reported once even if it is unchanged, and later only when it changes.
     Indexed(IndexedFile),
-    /// A file moved. The object of the new path has `moved_from`; that of the old one got a version without content.
+    /// A file moved. The object of the new path has `moved_from`; that of the old one got a version
+    /// without content.
     Moved {
         /// The old path.
         from: PathBuf,
@@ -81,7 +85,7 @@ pub enum TrackingEvent {
         /// The reason in words.
         reason: String,
     },
-    /// A file that was orphaned or deleted exists again; the next event says what it is now.
+    /// A file that was orphaned or deleted exists again; the next event describes it.
     Resumed {
         /// The file.
         path: PathBuf,
@@ -108,8 +112,9 @@ pub enum TrackingEvent {
 }
 
 impl Tracker {
-    /// Starts without files, and keeps those that are tracked up to date in a store until it is closed. Calls `on_event` on a thread of
-    /// its own, one call at a time, after the reported versions were written; a file is reported once it was indexed.
+    /// Starts without files, and keeps tracked files up to date in a store until it is closed.
+    /// Calls `on_event` on a thread of its own, one call at a time, after the reported versions
+    /// were written; a file is reported once it was indexed.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -140,7 +145,7 @@ struct Writer {
     orphans: HashSet<PathBuf>,
 }
 
-/// What one call of the tracker leads to.
+/// The work from one call of the tracker.
 #[derive(Default)]
 struct Work {
     batch: Batch,
@@ -229,8 +234,8 @@ impl Writer {
         match look.state() {
             // The file vanished just now; the tracker reports that once it knows.
             FileState::Missing if !is_gone => return Ok(()),
-            // The file appeared just now. The tracker believes that it reported the file as deleted and would not
-            // report another deletion, so it is asked again.
+            // The file appeared just now. The tracker believes that it reported the file as deleted
+            // and would not report another deletion, so it is asked again.
             FileState::Text { .. }
             | FileState::Binary { .. }
             | FileState::TooLarge { .. }
@@ -285,7 +290,8 @@ impl Writer {
         Ok(self.store.get(&id, AsOf::Latest)?.map(|_| id))
     }
 
-    /// Handles a new file as long as some that vanished: it is one of them if its bytes are those of exactly one.
+    /// Handles a new file as long as some that vanished: it is one of them if its bytes are those
+    /// of exactly one.
     fn compare(&mut self, path: PathBuf, like: Vec<PathBuf>, work: &mut Work) {
         let location = (self.options.locate)(&path);
         let is_excluded = self.is_excluded(&path, &location);

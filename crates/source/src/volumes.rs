@@ -1,8 +1,8 @@
-//! Which filesystem a path belongs to inside a container: the container's own, or that of a mounted volume or host
-//! folder.
+//! Which filesystem a path belongs to inside a container: the container's own, or that of a mounted
+//! volume or host folder.
 //!
-//! Used only by a process that runs in a container itself. On a plain host a second disk belongs to the host's
-//! filesystem.
+//! Used only by a process that itself runs in a container. On a plain host a second disk belongs to
+//! the host's filesystem.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,8 @@ type Table = Vec<(PathBuf, Option<String>)>;
 /// The filesystems of a container.
 #[derive(Debug, Default)]
 pub(super) struct Volumes {
-    /// The mount table at the time when each device was first met. The root's device is the container's own.
+    /// The mount table at the time when each device was first met. The root's device is the
+    /// container's own.
     devices: Mutex<HashMap<u64, Table>>,
 }
 
@@ -50,7 +51,8 @@ impl Volumes {
     /// The filesystem ID of a canonical path; `None` for the container's own files.
     pub(super) fn filesystem_of(&self, path: &Path) -> Option<String> {
         if looks::is_silent(path) {
-            // What would say its device does not answer.
+            // The device number is unknown, as the place does not answer; the mount table is the
+            // only source.
             return nearest(&table_now(), path);
         }
         let device = device_of(path)?;
@@ -72,7 +74,8 @@ fn table(mountinfo: &str) -> Table {
     mounts(mountinfo).map(|mount| (unescaped(mount.point).into(), id_of(&mount))).collect()
 }
 
-/// The ID of the deepest mount that contains a path. Of several mounts at one point the last lies on top.
+/// The ID of the deepest mount that contains a path. Of several mounts at one point the last lies
+/// on top.
 fn nearest(table: &[(PathBuf, Option<String>)], path: &Path) -> Option<String> {
     let holding = table.iter().filter(|(point, _)| path.starts_with(point));
     holding.max_by_key(|(point, _)| point.components().count())?.1.clone()

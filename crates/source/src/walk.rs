@@ -1,4 +1,5 @@
-//! Walks folders for files to index: respects `.gitignore`, leaves out hidden files, follows no links, opens no file.
+//! Walks folders for files to index: respects `.gitignore`, leaves out hidden files, follows no
+//! links, opens no file.
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ pub(super) const NOT_A_FILE: &str = "it is no regular file";
 pub(super) struct WalkOptions {
     /// Whether to include hidden and ignored files. `.git` is never included.
     pub all: bool,
-    /// The store's file. It is skipped silently, with all files whose names continue its name with `-` or `.`.
+    /// The store's file. It is skipped silently, along with all files whose names continue its name
+    /// with `-` or `.`.
     pub store: PathBuf,
 }
 
@@ -44,8 +46,8 @@ pub(super) enum Met {
 
 /// Walks a canonical path in the order of names and calls `take` with everything it meets.
 ///
-/// Respects `.gitignore`, `.ignore` and git's own ignore lists, also those of folders above, inside a repository or
-/// not.
+/// Respects `.gitignore`, `.ignore` and git's own ignore lists, also those of folders above, inside
+/// a repository or not.
 pub(super) fn walk(
     root: &Path,
     options: &WalkOptions,
@@ -78,8 +80,8 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// Paths of the files under a folder, relative to it and with `/`, in the order of names: those that are neither hidden nor ignored.
-/// `None` if there are more than `max`, or a disk does not answer.
+/// Paths of the files under a folder, relative to it and with `/`, in the order of names, without
+/// hidden and ignored files. `None` if there are more than `max`, or a disk does not answer.
 pub fn files_under(root: &Path, max: usize) -> Option<Vec<String>> {
     let root = root.to_owned();
     looks::together(move || {

@@ -1,7 +1,9 @@
-//! Full-text search over 100,000 objects for words of different frequency, beside the plain equivalent on rusqlite in the same run.
+//! Full-text search over 100,000 objects for words of different frequency, beside the plain
+//! equivalent on rusqlite in the same run.
 //!
-//! "Plain" is one FTS5 table with content and the default tokenizer, which returns the best 10 with FTS5's own snippets. The store
-//! adds versions, verified contents, and lines with their numbers. The share is that of the objects with the word.
+//! "Plain" is one FTS5 table with content and the default tokenizer, which returns the best 10 with
+//! FTS5's own snippets. The store adds versions, verified contents, and lines with their numbers.
+//! The share is the fraction of objects that contain the word.
 
 #![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
 
@@ -20,7 +22,7 @@ use store::{Expected, SearchQuery, Store};
 /// Objects, each of about 2 KiB.
 const OBJECTS: usize = 100_000;
 
-/// Objects of one transaction of the set-up.
+/// Objects per transaction during set-up.
 const TRANSACTION: usize = 1_000;
 
 /// The searches. The mark `needleN` occurs in every Nth object.
@@ -37,7 +39,8 @@ const SEARCHES: [(&str, &str); 8] = [
 
 const MARKS: [usize; 5] = [10_000, 1_000, 110, 10, 2];
 
-/// Source-like text, different for every number: identifiers of a few hundred words, some in most objects.
+/// Source-like text, different for every number: identifiers of a few hundred words, some in most
+/// objects.
 fn text(number: usize) -> String {
     let mut lines = Vec::new();
     for line in 0..36 {
@@ -89,7 +92,7 @@ fn plain(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The best 10 with any of the words.
+/// The best 10 that contain any of the words.
 fn plain_search(connection: &Connection, words: &str) -> rusqlite::Result<Vec<(String, String)>> {
     let any = words.replace(' ', " OR ");
     let sql = "SELECT path, snippet(file, 1, '[', ']', '…', 16) FROM file

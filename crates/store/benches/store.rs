@@ -1,9 +1,10 @@
-//! The SQLite store at 1,000 and 100,000 objects, beside the plain equivalent on rusqlite in the same run. The ratio counts, not the
-//! speed of the disk.
+//! The SQLite store at 1,000 and 100,000 objects, beside the plain equivalent on rusqlite in the
+//! same run. The ratio counts, not the speed of the disk.
 //!
-//! "Plain" is one table of whole versions with the same durability, read into strings: what a program without hashes, deduplication,
-//! compression and compare-and-set would do. Objects alternate between files, whose short fields are in their row, and tool calls,
-//! whose fields are in a pack. No call reads a neighbour of what the previous one read.
+//! "Plain" is one table of whole versions with the same durability, read into strings: what a
+//! program without hashes, deduplication, compression and compare-and-set would do. Objects
+//! alternate between files, whose short fields are in their row, and tool calls, whose fields are
+//! in a pack. No call reads a neighbour of an object that the previous call read.
 #![expect(clippy::print_stdout, reason = "`npm run bench` reads the percentiles")]
 
 #[path = "../../../benches/common/samples.rs"]
@@ -20,10 +21,11 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use serde_json::json;
 use store::{Expected, Store};
 
-/// Objects of one transaction of the set-up.
+/// Objects per transaction during set-up.
 const TRANSACTION: usize = 1_000;
 
-/// Number of objects that get more versions, and number of transactions that each write one of them for every such object.
+/// Number of objects that get more versions, and number of transactions that each write one version
+/// of every such object.
 const REVISED: usize = 100;
 const REVISIONS: usize = 9;
 
@@ -60,7 +62,7 @@ fn payload(object: usize, number: usize) -> Payload {
     }
 }
 
-/// The objects of each transaction of the set-up: all objects once, then some of them repeatedly.
+/// The objects of each set-up transaction: all objects once, then some of them repeatedly.
 fn rounds(objects: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..objects).collect();
     let revised: Vec<usize> = (0..REVISED).map(|turn| revised(turn, objects)).collect();

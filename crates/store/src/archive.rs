@@ -1,7 +1,8 @@
 //! Archives: a store, a session or an object as JSON Lines, to carry it from one store to another.
 //!
-//! `docs/archive-format.md` describes the format. An import checks the whole archive before it writes anything, and
-//! never changes what a store holds: it adds versions, or reports those that it left out.
+//! `docs/archive-format.md` describes the format. An import checks the whole archive before it
+//! writes anything, and never changes existing data: it adds versions, or reports those that it
+//! left out.
 
 mod changed;
 mod checked;
@@ -34,13 +35,14 @@ pub use of_store::{Taking, is_ahead};
 pub use parting::copied_from;
 pub use scope::session_versions;
 
-/// What an archive contains.
+/// The scope of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveScope {
-    /// Everything that the store holds.
+    /// The entire store.
     Everything,
-    /// A session: its document, chat and system prompt with their histories, and the versions of other objects that
-    /// their items and fields refer to. If it is a fork, also the history of the original up to the fork.
+    /// A session: its document, chat and system prompt with their histories, and the versions of
+    /// other objects that their items and fields refer to. If it is a fork, also the history of the
+    /// original up to the fork.
     Session(ObjectId),
     /// One object with its history.
     Object(ObjectId),
@@ -66,22 +68,23 @@ impl ArchiveScope {
 /// Options of an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// What it holds.
+    /// The scope of the archive.
     pub scope: ArchiveScope,
     /// Whether to replace text that looks like a secret, see [`redact::redact_text`].
     pub redact: bool,
-    /// Whether to compress it with zstd.
+    /// Whether to compress the archive with zstd.
     pub compress: bool,
 }
 
 impl ExportOptions {
-    /// Whether an archive with this name is compressed by default: names that end in `.zst` are.
+    /// Whether an archive with this name is compressed by default, that is, whether the name ends
+    /// in `.zst`.
     pub fn compresses(path: &Path) -> bool {
         path.extension().is_some_and(|ending| ending == "zst")
     }
 }
 
-/// What was written.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Objects.
@@ -104,7 +107,7 @@ pub struct Exported {
     pub redactions: BTreeMap<&'static str, u64>,
 }
 
-/// Says of a file's path whether its text must not be stored.
+/// Whether the text of the file at a path must not be stored.
 pub type IsExcluded = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Options of an import.
@@ -114,16 +117,18 @@ pub struct ImportOptions {
     pub max_line_bytes: usize,
     /// Only report what would happen. Default: no.
     pub dry_run: bool,
-    /// Files whose text is not taken. Default: none.
+    /// Files whose text is not imported. Default: none.
     pub is_excluded: IsExcluded,
-    /// Whether all of it is one's own, names included, as when a store moves. Default: no.
+    /// Whether everything in the archive is the user's own, including names, as when a store moves.
+    /// Default: no.
     pub is_own: bool,
-    /// Whether a file that this store saw itself stays as it saw it: what others say of it is stored as earlier versions. Default: no.
+    /// Whether a file that this store saw itself keeps its latest version: other stores' versions
+    /// of it are stored as earlier ones. Default: no.
     pub keeps_files: bool,
 }
 
 impl Default for ImportOptions {
-    /// 256 MiB: room for a document of 100 MB with its escapes.
+    /// 256 MiB: room for an escaped document of 100 MB.
     fn default() -> Self {
         Self {
             max_line_bytes: 256 << 20,
@@ -135,10 +140,10 @@ impl Default for ImportOptions {
     }
 }
 
-/// Result of an import.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Whether this is a dry run: then the figures are what would happen.
+    /// Whether this is a dry run; the figures then say what would happen.
     pub dry_run: bool,
     /// ID of the store that wrote the archive.
     pub store_id: String,
@@ -146,27 +151,29 @@ pub struct Imported {
     pub bytes: u64,
     /// Versions that the store did not have.
     pub versions: u64,
-    /// Number of objects that these belong to.
+    /// Number of objects that got these versions.
     pub objects: u64,
-    /// Versions that the store had.
+    /// Versions that the store already had.
     pub present: u64,
-    /// Versions that were written again, to be the latest or to belong to another's transaction.
+    /// Versions that were written again, either to be the latest or to be in another version's
+    /// transaction.
     pub put_again: u64,
-    /// Nicknames given.
+    /// Nicknames assigned.
     pub nicknames: u64,
-    /// Versions that the store had without the text that an earlier archive left out, and has whole now.
+    /// Versions that the store had without text left out by an earlier archive, and now has
+    /// complete.
     pub restored: u64,
-    /// Objects that the store had and that have another latest version now, by ID.
+    /// Objects already in the store whose latest version changed, by ID.
     pub changed: Vec<ChangedLatest>,
-    /// Sessions that went on here in another way than in the archive.
+    /// Sessions that continued differently here and in the archive.
     pub parted: Vec<PartedSession>,
-    /// Everything that was left out, with the reason, by object.
+    /// Everything left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
-    /// Number of lines of unknown kinds, by kind; these were skipped.
+    /// Number of lines of each unknown kind; they were skipped.
     pub unknown_lines: BTreeMap<String, u64>,
 }
 
-/// An object whose latest version is another than before an import.
+/// An object whose latest version changed in an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedLatest {
     /// The object.
@@ -175,29 +182,30 @@ pub struct ChangedLatest {
     pub kind: ObjectType,
     /// Path of a file.
     pub path: Option<String>,
-    /// Origin of the version that was the latest.
+    /// Origin of the previous latest version.
     pub before: Origin,
-    /// Origin of the version that is the latest now.
+    /// Origin of the new latest version.
     pub after: Origin,
 }
 
-/// A session of an archive that was imported under an ID of its own, because the store's session of that ID went on in another
-/// way.
+/// A session of an archive that was imported under a separate ID, because the store's session with
+/// its ID continued differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartedSession {
-    /// The session, in the archive and here.
+    /// The session's ID, in the archive and here.
     pub id: ObjectId,
-    /// The session under which the archive's is stored.
+    /// The ID under which the archive's session is stored.
     pub stored_as: ObjectId,
 }
 
-/// Part of an archive that was not imported.
+/// A part of an archive that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The object.
     pub id: ObjectId,
-    /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`, `without_items`, `excluded`,
-    /// `parted`, `damaged`, `nickname_taken`, `nickname_mistakable`, `nickname_without_object`.
+    /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`,
+    /// `without_items`, `excluded`, `parted`, `damaged`, `nickname_taken`, `nickname_mistakable`,
+    /// `nickname_without_object`.
     pub reason: &'static str,
     /// The reason in words.
     pub detail: String,
@@ -205,10 +213,10 @@ pub struct LeftOut {
     pub versions: u64,
 }
 
-/// Progress of an export or import.
+/// The progress of an export or import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done.
+    /// The current stage.
     pub stage: Stage,
     /// Amount done: versions written, lines checked, or transactions imported.
     pub done: u64,
@@ -216,7 +224,7 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
-/// What is being done.
+/// Stages of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Versions are written to an archive.
@@ -231,5 +239,5 @@ pub enum Stage {
     Taking,
 }
 
-/// Called with the progress from time to time. An error stops the work and is returned from it.
+/// Called with the progress from time to time. An error from it stops the work and is returned.
 pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> Result<()>;

@@ -1,4 +1,5 @@
-//! What was made last of the data of a store that is open for reading, kept until anything in the store changes. Must not know what it is.
+//! Caches the value last derived from a store's data, while the store is open for reading, until
+//! anything in the store changes. Must not know what the value is.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,17 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::error::Result;
 use base::object::ObjectId;
 
-/// How much is kept: what is looked at, and what that is compared with.
+/// Number of values kept: the one viewed, and the one compared with it.
 const MOST: usize = 2;
 
 type Value = Arc<dyn Any + Send + Sync>;
 
-/// What was made, newest last; each with the store's stamp before.
+/// Derived values, newest last; each with the store's stamp from before it was made.
 #[derive(Debug, Default)]
 pub(super) struct Derived(Mutex<Vec<(u64, ObjectId, Value)>>);
 
 impl Derived {
-    /// What `make` makes of an object, or what it made of it before if the store's stamp was the same.
+    /// The value that `make` derives from an object, or the cached one if the store's stamp is
+    /// unchanged.
     ///
     /// # Errors
     /// Those of `make`.

@@ -18,7 +18,8 @@ pub struct Difference {
     pub added: u64,
     /// Number of lines that only `from` has.
     pub removed: u64,
-    /// Unified diff of the contents, with headers that name the path, or the object's ID; empty if they are equal. A null content counts as an empty text.
+    /// Unified diff of the contents, with headers that name the path, or the object's ID; empty if
+    /// they are equal. A null content counts as an empty text.
     pub unified: String,
     /// Fields that differ, by name.
     pub fields: Vec<FieldChange>,
@@ -34,13 +35,14 @@ impl Store {
         Ok(one == other || has_been(other, one)? || has_been(one, other)?)
     }
 
-    /// Compares two versions line by line: their contents, or for documents with items, the items, one per line.
+    /// Compares two versions line by line: their contents, or for documents with items, the items,
+    /// one per line.
     ///
     /// `context`: unchanged lines around each change.
     ///
     /// # Errors
-    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions belong to different objects and
-    /// no move connects them.
+    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions belong to
+    /// different objects and no move connects them.
     pub fn diff(&self, from: Version, to: Version, context: usize) -> Result<Difference> {
         let id = &from.envelope.id;
         if !self.is_one_lineage(&from, &to)? {
@@ -74,12 +76,12 @@ impl Store {
     }
 }
 
-/// Names a version as `diff` and `patch` name a file: the path, a tab, and what says when. Without a path, the object's ID stands
-/// there.
+/// The header of a version, like a file's in `diff` and `patch`: the path, a tab, and the time.
+/// Without a path, the object's ID.
 fn header(version: &Version) -> String {
     let Envelope { id, source, .. } = &version.envelope;
     let path = source.as_ref().and_then(|source| source.path());
-    // One that would end the line or the name says nothing here.
+    // A name that would end the line or the header is left out.
     let path = path.filter(|path| !path.contains(char::is_control));
     format!("{}\t@{} {}", path.unwrap_or(id.as_str()), version.tx_id, version.system_time)
 }

@@ -1,5 +1,6 @@
-//! Checks that everything in a store is what was written: every hash, every reference, every list. Reads only, as of
-//! one transaction, while others may write. Must not repair anything or know a host's formats.
+//! Checks that everything in a store is as written: every hash, every reference, every list. Reads
+//! only, as of one transaction, while others may write. Must not repair anything or know a host's
+//! formats.
 
 mod items;
 mod references;
@@ -13,15 +14,16 @@ use super::{SqliteBackend, Store, Upkeep, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
-/// Unreadable transactions that are skipped one by one. After these the steps double, since damaged pages may show
-/// any number as the last transaction.
+/// Unreadable transactions that are skipped one by one. After these the steps double, since damaged
+/// pages may show any number as the last transaction.
 const SINGLE_STEPS: u32 = 1_000;
 
 /// Versions, objects or contents read at a time.
 const PAGE: usize = 200;
 
-/// Checks an open store as of its newest transaction, while others may write. Takes time proportional to the size of
-/// the store; keeps one page of it and the versions of one object in memory.
+/// Checks an open store as of its newest transaction, while others may write. Takes time
+/// proportional to the size of the store; keeps one page of it and the versions of one object in
+/// memory.
 ///
 /// # Errors
 /// `CLOSED`; `UNSUPPORTED` for a shared store. Unreadable data is a finding, not an error.
@@ -50,10 +52,12 @@ pub fn check(store: &Store) -> Result<Report> {
     Ok(examination.report)
 }
 
-/// Checks the store at `path` without changing it. A store too damaged to open gives a report with that one finding.
+/// Checks the store at `path` without changing it. A store too damaged to open gives a report with
+/// that one finding.
 ///
 /// # Errors
-/// Those of [`SqliteBackend::open_read_only`]; `STORE_CORRUPT` only for a file that does not begin as a database does.
+/// Those of [`SqliteBackend::open_read_only`]; `STORE_CORRUPT` only for a file that does not begin
+/// like a database.
 pub fn check_file(path: &Path) -> Result<Report> {
     let path = path.to_string_lossy();
     let store = match Store::open_read_only(&path) {
@@ -70,11 +74,12 @@ pub fn check_file(path: &Path) -> Result<Report> {
     Ok(report)
 }
 
-/// Moves a damaged store to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. The next
-/// opening makes a new store. `force` moves it without checking it, whatever it is.
+/// Moves a damaged store and its accompanying files to `NAME.corrupt-N`, and returns the new path.
+/// The next opening creates a new store. `force` moves it without checking it, whatever it is.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and [`check_file`].
+/// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and
+/// [`check_file`].
 pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
     if !force && !check_file(path)?.is_damaged() {
         let problem =
@@ -161,7 +166,8 @@ impl Examination<'_> {
     fn content(&mut self, recorded: &Hash) -> Result<()> {
         let text = match self.store.backend().content(recorded) {
             Ok(Some(text)) => text,
-            // Removed since it was listed. If a version still needed it, checking that version would show it.
+            // Removed since it was listed. If a version still needed it, checking that version
+            // would show it.
             Ok(None) => return Ok(()),
             Err(error) => return self.add(FindingKind::Content, None, None, &error),
         };
@@ -247,8 +253,8 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// Checks a payload by its hash. If it does not match, reads the version again: it may have been forgotten
-    /// meanwhile.
+    /// Checks a payload by its hash. If it does not match, reads the version again: it may have
+    /// been forgotten meanwhile.
     fn verify(&self, version: &Version) -> Result<()> {
         let Err(error) = self.store.verify(version) else { return Ok(()) };
         match self.store.get(&version.envelope.id, AsOf::Tx(version.tx_id))? {
@@ -290,7 +296,8 @@ impl Examination<'_> {
             Err(error) => return self.add(FindingKind::Nickname, Some(id), None, &error),
         };
         for nickname in nicknames {
-            // A nickname that was given away meanwhile leads elsewhere; only one that leads nowhere is damage.
+            // A nickname that was given away meanwhile leads elsewhere; only one that leads nowhere
+            // is damage.
             if matches!(self.store.find_nickname(&nickname), Ok(None) | Err(_))
                 && self.store.nicknames(id).is_ok_and(|present| present.contains(&nickname))
             {
@@ -308,8 +315,8 @@ impl Examination<'_> {
     }
 }
 
-/// Whether an envelope hashes to its identity. A forgotten object has lost the source that its identity was made
-/// from.
+/// Whether an envelope hashes to its identity. A forgotten object has lost the source that its
+/// identity was made from.
 fn has_its_identity(version: &Version) -> Result<bool> {
     let forgotten =
         version.redacted.as_ref().is_some_and(|it| it.reason == RedactionReason::Forgotten);

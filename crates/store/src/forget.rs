@@ -1,23 +1,25 @@
-//! Forgetting: removes the text of an object or a session from the store, call records included, and keeps it from
-//! being stored again. This is the only way to remove stored text, and runs only on a person's command.
+//! Forgetting: removes the text of an object or a session from the store, including call records,
+//! and keeps it from being stored again. This is the only way to remove stored text, and runs only
+//! on a person's command.
 //!
 //! Which text is removed:
-//! - From the forgotten objects: contents, additional contents, fields, nicknames, source, and all items. Hashes and
-//!   times stay.
-//! - From documents that refer to them (events and chats of their sessions, calls on a file): their lines, replaced
-//!   by `[forgotten]`.
-//! - From files that only the forgotten session knows: the text. Reading such a file stores it again, as for any
-//!   file.
-//! - From everything else: nothing, but the report lists what still holds lines. With `everywhere` the lines are
-//!   removed there too.
+//! - From the forgotten objects: contents, additional contents, fields, nicknames, source, and all
+//!   items. Hashes and times stay.
+//! - From documents that refer to them (events and chats of their sessions, calls on a file): their
+//!   lines, replaced by `[forgotten]`.
+//! - From files that only the forgotten session knows: the text. Reading such a file stores it
+//!   again, as for any file.
+//! - From everything else: nothing, but the report lists what still holds lines. With `everywhere`
+//!   the lines are removed there too.
 //!
-//! The lines of an object are the distinct trimmed lines of its contents and items with at least 12 characters, and
-//! each content as a whole with at least 4. These count as common and stay, unless they contain something that looks
-//! like a key:
-//! - lines that three other objects hold, apart from copies (`import os`); a copy is a text that shares half of its
-//!   own lines, or half of those to be forgotten;
+//! The lines of an object are the distinct trimmed lines of its contents and items with at least 12
+//! characters, and each content as a whole with at least 4. The following count as common and stay,
+//! unless they contain something that looks like a key:
+//! - lines that three other objects hold, apart from copies (`import os`); a copy is a text that
+//!   shares half of its own lines, or half of those to be forgotten;
 //! - lines that occur only in fields (arguments), if any other object holds them;
-//! - paths of files that stay; when a session is forgotten, also lines of files and system prompts that stay.
+//! - paths of files that stay; when a session is forgotten, also lines of files and system prompts
+//!   that stay.
 
 mod lines;
 mod plan;
@@ -29,7 +31,7 @@ use super::{Expected, Garbage, Store};
 use base::error::{Error, Result};
 use base::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
 
-/// How often to plan again if somebody writes in between.
+/// How often to replan if somebody writes in between.
 const TRIES: usize = 5;
 
 /// Options of forgetting.
@@ -47,7 +49,7 @@ impl Default for ForgetOptions {
     }
 }
 
-/// What was forgotten, or in a dry run, what would be.
+/// What was forgotten, or would be in a dry run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForgetReport {
     /// Whether this is a dry run.
@@ -56,13 +58,14 @@ pub struct ForgetReport {
     pub objects: Vec<ObjectId>,
     /// Their versions.
     pub versions: u64,
-    /// Their items.
+    /// Number of their items.
     pub items: u64,
     /// Their contents that nothing else refers to.
     pub contents: u64,
     /// UTF-8 bytes of these contents, the items and the fields.
     pub text_bytes: u64,
-    /// Files that only the session knew: their texts and fields are removed too, but reading them stores them again.
+    /// Files that only the session knew: their texts and fields are removed too, but reading them
+    /// stores them again.
     pub emptied: Vec<ObjectId>,
     /// Objects of the session that stay because others know them.
     pub kept: Vec<ObjectId>,
@@ -80,7 +83,7 @@ pub struct ForgetReport {
     pub collected: Option<Garbage>,
 }
 
-/// An object that holds some of the lines.
+/// An object that holds some of the forgotten lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Holder {
     /// The object.
@@ -109,14 +112,14 @@ pub struct HostSession {
 }
 
 impl Store {
-    /// Forgets an object. For a session or chat: the session with its chat, system prompt and tool calls, and the
-    /// texts of files that only it knows; such files may be stored again. Afterwards no byte of the store's files
-    /// yields the text, unless the report lists holders or says that a reader kept the log. In that case [`Self::gc`]
-    /// finishes the work.
+    /// Forgets an object. For a session or chat, forgets the session with its chat, system prompt
+    /// and tool calls, and the texts of files that only it knows; such files may be stored again.
+    /// Afterwards the text is in no byte of the store's files, unless the report lists holders or
+    /// says that a reader kept the log. In that case [`Self::gc`] finishes the work.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `CONFLICT` if others keep writing; `NO_SPACE` if the file cannot be rewritten: the text is then
-    /// unreachable but still on disk, until [`Self::gc`] succeeds.
+    /// `NOT_FOUND`; `CONFLICT` if others keep writing; `NO_SPACE` if the file cannot be rewritten:
+    /// the text is then unreachable but still on disk, until [`Self::gc`] succeeds.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
         let mut conflict = None;
         for _ in 0..TRIES {

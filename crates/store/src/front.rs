@@ -1,4 +1,5 @@
-//! The typed front of a store: opening, finding, version selectors. Must not know which backend there is, once it is open.
+//! The typed front of a store: opening, finding, version selectors. Once the store is open, must
+//! not know which backend it has.
 
 use std::any::Any;
 use std::fmt;
@@ -19,7 +20,7 @@ use base::object::{
 };
 use serde_json::Value;
 
-/// Tells the time of writes.
+/// Gives the time for writes.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A store of versioned objects. Clones share one backend. Calls block.
@@ -33,8 +34,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the SQLite store at `path` and creates it if it is missing. `:memory:` is a new store in memory, gone
-    /// when its last clone is dropped.
+    /// Opens the SQLite store at `path` and creates it if it is missing. `:memory:` is a new store
+    /// in memory, gone when its last clone is dropped.
     ///
     /// # Errors
     /// Those of [`SqliteBackend::open`].
@@ -51,7 +52,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store at `path` as [`Self::open`] does, but creates none.
+    /// Opens the store at `path` like [`Self::open`], but does not create one.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
@@ -60,8 +61,8 @@ impl Store {
         Self::open(path)
     }
 
-    /// Opens the SQLite store at `path` read-only: the files stay exactly as they are, and writes fail with
-    /// `READ_ONLY`. `:memory:` is a new store.
+    /// Opens the SQLite store at `path` read-only: the files stay exactly as they are, and writes
+    /// fail with `READ_ONLY`. `:memory:` is a new store.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` if there is none, and those of [`SqliteBackend::open_read_only`].
@@ -75,31 +76,31 @@ impl Store {
         Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
     }
 
-    /// Uses a backend that was made elsewhere. Its name in colons serves as the path.
+    /// Uses an existing backend. Its name in colons serves as the path.
     pub fn with_backend(backend: Arc<dyn Backend>) -> Self {
         let path = format!(":{}:", backend.name()).into();
         let (clock, derived) = (Arc::new(system_time), Arc::default());
         Self { backend, clock, path, notice: None, derived }
     }
 
-    /// Takes the time of writes from `clock` instead of the system.
+    /// Takes the time for writes from `clock` instead of the system.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
     }
 
-    /// What tells the time of writes.
+    /// The clock for writes.
     pub fn clock(&self) -> Clock {
         Arc::clone(&self.clock)
     }
 
-    /// Says another path than the backend's name.
+    /// Sets a path to show instead of the backend's name.
     #[must_use]
     pub fn at_path(self, path: &str) -> Self {
         Self { path: path.into(), ..self }
     }
 
-    /// The time that a write would have now.
+    /// The time that a write would get now.
     pub fn now(&self) -> Timestamp {
         (self.clock)()
     }
@@ -114,8 +115,8 @@ impl Store {
         &self.path
     }
 
-    /// A warning for the user, if there is one: the store is on a network file system, or acknowledged writes were
-    /// missing when it was opened.
+    /// A warning for the user, if there is one: the store is on a network file system, or
+    /// acknowledged writes were missing when it was opened.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -126,8 +127,9 @@ impl Store {
         self.backend.close()
     }
 
-    /// What `make` makes of an object: what it made of it before, if nothing in the store changed since, by whomever. A store that is
-    /// open for reading keeps what was made of two objects, any other nothing: who works in a session does not look at it for long.
+    /// The value that `make` derives from an object, cached as long as nobody changes the store. A
+    /// store opened for reading caches the values of two objects, any other none, because a working
+    /// session does not view one for long.
     ///
     /// # Errors
     /// Those of `make`, and of the store.
@@ -136,7 +138,7 @@ impl Store {
         of: &ObjectId,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<Arc<T>> {
-        // Before anything is read: what changes meanwhile changes the stamp.
+        // Read the stamp before anything else: any change from now on changes it.
         match self.backend.stamp()? {
             Some(stamp) => self.derived.find_or_make(stamp, of, make),
             None => make().map(Arc::new),
@@ -156,8 +158,8 @@ impl Store {
         self.get(id, at)?.ok_or_else(|| not_found(id, at.to_string()))
     }
 
-    /// Lists the object's own versions, newest first; empty for an unknown object. See [`Store::lineage`] for those before a
-    /// move.
+    /// Lists the object's own versions, newest first; empty for an unknown object. See
+    /// [`Store::lineage`] for those before a move.
     pub fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
         self.backend.history(id)
     }
@@ -167,7 +169,7 @@ impl Store {
         self.backend.find_version(id, content_hash)
     }
 
-    /// Whether a person had an object forgotten.
+    /// Whether a person chose to forget an object.
     pub fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
         let redaction = self.glance(id)?.and_then(|latest| latest.redacted);
         Ok(redaction.is_some_and(|redaction| redaction.reason == RedactionReason::Forgotten))
@@ -178,8 +180,7 @@ impl Store {
         self.backend.glance(id)
     }
 
-    /// Lists the latest versions of objects of one type in the order of their IDs, those after `after`; at most
-    /// `limit`.
+    /// Lists the latest versions of objects of one type by ID, after `after`; at most `limit`.
     pub fn list(
         &self,
         kind: ObjectType,
@@ -189,20 +190,22 @@ impl Store {
         self.backend.list(kind, after, limit)
     }
 
-    /// Lists the versions that came before the latest ones, of all objects of one type in the order of their IDs; an object with one
+    /// Lists all versions before the latest, of all objects of one type by ID; an object with one
     /// version has none.
     pub fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
         self.backend.list_before_latest(kind)
     }
 
-    /// Finds versions by their metadata, without reading contents or items; see [`Query`] for fields, logic and order.
+    /// Finds versions by their metadata, without reading contents or items; see [`Query`] for
+    /// fields, logic and order.
     ///
     /// # Errors
-    /// Those of [`Query::check`]; `UNKNOWN_FIELD` with near names if the query names a payload field or an additional
-    /// content that no version of any object has. An empty store knows every field.
+    /// Those of [`Query::check`]; `UNKNOWN_FIELD` with similar names if the query names a payload
+    /// field or an additional content that no version of any object has. An empty store knows every
+    /// field.
     pub fn query(&self, query: &Query) -> Result<Vec<Version>> {
         for path in query.fields() {
-            // A shared store has no index of what contents say: there, fields of the payload alone count.
+            // A shared store has no index of contents: there, only payload fields count.
             if QueryField::of(path)?.is_derived() && self.backend.upkeep().is_some() {
                 self.relations()?;
                 break;
@@ -219,7 +222,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The fields of a version's metadata line, see [`metadata_view`]. The first nickname counts.
+    /// The fields of a version's metadata line, see [`metadata_view`], with the object's first
+    /// nickname.
     ///
     /// # Errors
     /// As [`Self::content`], for additional contents that its view names.
@@ -239,7 +243,8 @@ impl Store {
         self.backend.find_nickname(nickname)
     }
 
-    /// Reads the version that a name such as `NAME@TX` or `NAME@-1` asks for, before a move too.
+    /// Reads the version that a name such as `NAME@TX` or `NAME@-1` selects, including versions
+    /// before a move.
     ///
     /// # Errors
     /// `NOT_FOUND` if there is none.
@@ -256,7 +261,7 @@ impl Store {
         }
     }
 
-    /// The version visible at a time, or where the object was still elsewhere, that of what it was.
+    /// The version visible at a time; before a move, that of the object at its earlier place.
     fn select_as_of(&self, id: &ObjectId, at: AsOf) -> Result<Version> {
         if let Some(version) = self.get(id, at)? {
             return Ok(version);
@@ -279,8 +284,8 @@ impl Store {
         }
     }
 
-    /// Lists versions of all objects in the order in which they were written, those of transactions after `after`; whole
-    /// transactions, as many as reach `limit` versions, at least one.
+    /// Lists versions of all objects written after transaction `after`, in the order of writing:
+    /// whole transactions, at least one, until `limit` versions are reached.
     pub fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
         self.backend.changes(after, limit)
     }
@@ -295,7 +300,7 @@ impl Store {
         self.backend.newest()
     }
 
-    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    /// Records that a person had a folder indexed, unless a recorded folder contains it.
     pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
         if self.folders()?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
             return Ok(());
@@ -303,27 +308,27 @@ impl Store {
         self.upkeep("list of indexed folders")?.add_folder(folder)
     }
 
-    /// The recorded folders, in the order of their filesystems and paths.
+    /// The recorded folders, by filesystem and path.
     pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
         self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::folders)
     }
 
-    /// Acknowledged transactions that were found missing, in the order in which it was noticed.
+    /// Acknowledged transactions that were found missing, in the order of discovery.
     pub fn lost(&self) -> Result<Vec<Lost>> {
         self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::lost)
     }
 
-    /// The index of relations, with all in it that the store holds now.
+    /// The index of relations, up to date with the store.
     ///
     /// # Errors
-    /// `UNSUPPORTED` where the backend has none; `READ_ONLY`, `NO_SPACE` where it cannot be filled.
+    /// `UNSUPPORTED` if the backend has none; `READ_ONLY`, `NO_SPACE` if it cannot be filled.
     pub fn relations(&self) -> Result<&dyn RelationIndex> {
         let index = self.upkeep("index of relations")?.relation_index();
         index.catch_up()?;
         Ok(index)
     }
 
-    /// What only a store of our own can do. `what`: what is asked of it.
+    /// The operations that only a local store supports. `what`: the requested operation.
     ///
     /// # Errors
     /// `UNSUPPORTED` for a shared store.

@@ -1,8 +1,8 @@
 //! Versioned objects on a backend: the [`Backend`] contract and the typed [`Store`] front.
 //!
-//! Only the backend in `sqlite` knows SQL; the one that knows HTTP is the crate `xtdb`. Only `forget` and `gc`, which a person runs, change
-//! or remove what is stored. Must not know a session: what its items hold is for `base::object::item` to say. Read [`Backend`] first, then
-//! [`Store`].
+//! Only the backend in `sqlite` knows SQL; the one that knows HTTP is the crate `xtdb`. Only
+//! `forget` and `gc`, which a person runs, change or remove stored data. Must not know a session:
+//! `base::object::item` defines what its items hold. Read [`Backend`] first, then [`Store`].
 
 pub mod archive;
 mod backend;

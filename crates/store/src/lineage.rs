@@ -1,5 +1,5 @@
-//! The history of a file across moves: its own versions, and those of the object that it was before each move
-//! (`moved_from`).
+//! A file's history across moves: its own versions, and those of the object that it was before each
+//! move (`moved_from`).
 
 use std::collections::HashMap;
 
@@ -11,11 +11,11 @@ use base::object::{ObjectId, TxId};
 pub const MOVED_FROM: &str = "moved_from";
 
 impl Store {
-    /// Lists the versions of an object and of the objects that it was before its moves, newest first; empty for an
-    /// unknown object.
+    /// Lists the versions of an object and of the objects that it was before its moves, newest
+    /// first; empty for an unknown object.
     ///
-    /// The path is part of a file's identity, so a moved file is another object. Later versions at its old place are
-    /// not listed.
+    /// The path is part of a file's identity, so a moved file is another object. Later versions at
+    /// its old place are not listed.
     pub fn lineage(&self, id: &ObjectId) -> Result<Vec<Version>> {
         let mut lives: HashMap<ObjectId, Life> = HashMap::new();
         let mut wanted = vec![(id.clone(), None)];

@@ -1,12 +1,12 @@
-//! Finds objects by name in a store: by full ID, nickname, path or unique ID prefix, tried in this order. What came from elsewhere
-//! never answers to a path of one's own. Knows no
-//! session, so no handles, and no file system: the caller says which file a path means.
+//! Finds objects by name in a store: by full ID, nickname, path or unique ID prefix, tried in this
+//! order. Objects from elsewhere never match a local path. Knows no session, so no handles, and no
+//! file system: the caller says which file a path means.
 
 use super::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Name, Nickname, ObjectId, Source, VersionSelector};
 
-/// Candidates that an ambiguity error lists.
+/// Most candidates that an ambiguity error lists.
 pub const MAX_CANDIDATES: usize = 8;
 
 /// Most IDs read for a prefix.
@@ -22,13 +22,14 @@ pub struct Named {
 }
 
 impl Store {
-    /// Finds an object by name among all objects, infrastructure included. A text like `NAME@TX` that is itself a
-    /// name means that name.
+    /// Finds an object by name among all objects, including infrastructure. A text like `NAME@TX`
+    /// that is itself a name means that name.
     ///
     /// `file_of`: returns the ID of the file object for a path; `None` if the text is not a path.
     ///
     /// # Errors
-    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `INVALID_ARGUMENT` if the name is empty.
+    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `INVALID_ARGUMENT` if the name is
+    /// empty.
     pub fn find(
         &self,
         text: &str,
@@ -51,9 +52,9 @@ impl Store {
         Ok(Named { id, version: asked.version })
     }
 
-    /// Finds an object by full ID, nickname or path, tried in this order; the nickname of what came from elsewhere, by an archive or a
-    /// shared store, only where no object has the path. `file`: the object for the name as a path.
-    /// `may`: selects the objects that may be found.
+    /// Finds an object by full ID, nickname or path, tried in this order. The nickname of an object
+    /// from elsewhere (an archive or a shared store) counts only if no object has the path. `file`:
+    /// the object for the name as a path. `may`: selects the objects that may be found.
     pub fn find_exact(
         &self,
         name: &Name,
@@ -78,7 +79,7 @@ impl Store {
         Ok(file)
     }
 
-    /// The store that wrote the latest version of an object, where that is another one.
+    /// The store that wrote the latest version of an object, if it is a different one.
     pub fn elsewhere(&self, id: &ObjectId) -> Result<Option<String>> {
         let writer = self.get(id, AsOf::Latest)?.map(|version| version.origin.store_id);
         Ok(writer.filter(|writer| writer != self.id()))

@@ -1,4 +1,5 @@
-//! Writes one version from plain data, as programs pass it in. For several at once, and for items, see `Transaction`.
+//! Writes one version from plain data, as programs pass it in. For several at once, and for items,
+//! see `Transaction`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use base::object::{
 pub struct NewVersion {
     /// Type of the object.
     pub kind: ObjectType,
-    /// The source that it tracks; its ID is then derived from type and source.
+    /// The source that it tracks; its ID is derived from type and source.
     pub source: Option<Source>,
     /// ID of an object without a source; `None` makes a UUIDv7 for a toolcall.
     pub id: Option<String>,
@@ -33,12 +34,12 @@ pub struct NewVersion {
 }
 
 impl Store {
-    /// Writes a version. Returns whether it was written, and the latest version, which is the new one or an equal
-    /// one.
+    /// Writes a version. Returns whether it was written, and the latest version, which is the new
+    /// one or an equal one.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if source and ID are both given or both missing, or a hash is not a SHA-256; and those of
-    /// [`super::Backend::commit`].
+    /// `INVALID_ARGUMENT` if source and ID are both given or both missing, or a hash is not a
+    /// SHA-256; and those of [`super::Backend::commit`].
     pub fn write(&self, new: NewVersion) -> Result<(bool, Version)> {
         let NewVersion { kind, source, id, content, source_hash, fields, additional, expected } =
             new;
@@ -80,7 +81,8 @@ impl Store {
     /// Reads a text of a version: the content, or an additional one. `None` if the content is null.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the version has no additional content of this name; and as [`Self::content`].
+    /// `INVALID_ARGUMENT` if the version has no additional content of this name; and as
+    /// [`Self::content`].
     pub fn text_of(&self, version: &Version, field: Option<&str>) -> Result<Option<String>> {
         let Some(name) = field else { return self.content(version) };
         let text = self.additional(version, name)?;
@@ -93,7 +95,8 @@ impl Store {
         Ok(text)
     }
 
-    /// Reads two versions for a comparison. `to`: default the latest. `from`: default the one before `to`.
+    /// Reads two versions for a comparison. `to`: default the latest. `from`: default the one
+    /// before `to`.
     ///
     /// # Errors
     /// `NOT_FOUND` if there is no such version.

@@ -2,26 +2,29 @@
 //!
 //! # Fields
 //! - Of the envelope: `id`, `type`, `path` (the source's), `source.*`, `identity_hash`.
-//! - Of the version: `tx_id`, `system_time`, `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`,
-//!   `source_hash`, `has_content`, `item_count`, `redacted.*`, `additional.NAME` (SHA-256 of an additional content).
+//! - Of the version: `tx_id`, `system_time`, `origin.store_id`, `origin.tx_id`, `origin.time`,
+//!   `content_hash`, `source_hash`, `has_content`, `item_count`, `redacted.*`, `additional.NAME`
+//!   (SHA-256 of an additional content).
 //! - Of the object as it is now: `nickname`, `forgotten`.
-//! - `tags` and `front_matter.KEY`: the payload's fields of these names, else those of a Markdown file's text.
-//! - Every other name is a field of the payload, by its path ([`FieldPath`]). `fields.NAME` always is, even if the
-//!   name is listed above.
+//! - `tags` and `front_matter.KEY`: the payload's fields of these names, otherwise those of a
+//!   Markdown file's text.
+//! - Every other name is a payload field, by its path ([`FieldPath`]). `fields.NAME` always is one,
+//!   even if the name is listed above.
 //!
 //! # Logic
-//! A field has no value (it is missing), one, or several (`tags[*]`, `nickname`). A test is true if one of the values
-//! fits. So every test of a missing field is false, even `!=`; only `missing` is true. There is no third truth value:
-//! `not` turns false into true, so `not status = ok` finds what `status != ok` finds, and also everything without a
-//! status.
+//! A field has no value (it is missing), one, or several (`tags[*]`, `nickname`). A test is true if
+//! any of the values matches. So every test of a missing field is false, even `!=`; only `missing`
+//! is true. There is no third truth value: `not` turns false into true, so `not status = ok` finds
+//! what `status != ok` finds, and also everything without a status.
 //!
-//! Values of different types are not equal and have no order. Numbers compare by value, exactly (`1 = 1.0`, `0 =
-//! -0.0`); texts by code points, with case. A time compares with numbers as milliseconds since 1970, and with texts
-//! as it was written. `contains` looks for a part of a text or an element of a list.
+//! Values of different types are not equal and have no order. Numbers compare by value, exactly (`1
+//! = 1.0`, `0 = -0.0`); texts by code points, case-sensitively. A time compares with numbers as
+//! milliseconds since 1970, and with texts as it was written. `contains` looks for a part of a text
+//! or an element of a list.
 //!
 //! # Order
-//! Null, booleans, numbers, texts, then lists and objects (all equal); objects without the field come last in both
-//! directions. Ties are ordered by ID, ascending.
+//! Null, booleans, numbers, texts, then lists and objects (all equal); objects without the field
+//! come last in both directions. Ties are ordered by ID, ascending.
 
 mod choose;
 mod field;
@@ -41,7 +44,7 @@ pub use self::glob::Glob;
 use base::error::{Error, Result};
 use base::object::{AsOf, FieldPath, ObjectType, Timestamp};
 
-/// Most tests of a query, far below SQLite's limits on an expression.
+/// Most tests in a query, far below SQLite's limits on an expression.
 const MAX_TESTS: usize = 200;
 
 /// Most levels of `not` and parentheses.
@@ -52,9 +55,9 @@ const MAX_DEPTH: usize = 32;
 pub struct Query {
     /// The condition on a version; `None` for all versions.
     pub condition: Option<Condition>,
-    /// Order of the answer; ties by ID.
+    /// Order of the results; ties by ID.
     pub order: Vec<Order>,
-    /// Most versions of the answer; `None`: all.
+    /// Most versions returned; `None`: all.
     pub limit: Option<u64>,
     /// Number of versions to skip at the start.
     pub offset: u64,
@@ -141,23 +144,25 @@ pub struct Order {
 }
 
 impl Query {
-    /// Asks for the latest versions that fulfil a condition, ordered by ID.
+    /// Queries the latest versions that fulfil a condition, ordered by ID.
     pub fn matching(condition: Condition) -> Self {
         Self { condition: Some(condition), ..Self::default() }
     }
 
-    /// Parses the text form: `type = toolcall and args.command contains "cargo test" order by system_time desc limit
-    /// 20`.
+    /// Parses the text form: `type = toolcall and args.command contains "cargo test" order by
+    /// system_time desc limit 20`.
     ///
-    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (see [`Glob::new`])
-    /// with a value, or `in (a, b)`, or `exists`, or `missing`. Tests are joined by `not`, `and`, `or` (in this order
-    /// of strength) and parentheses. A value is a JSON number, `true`, `false`, `null`, a date or time (ISO 8601),
-    /// any other text without white space, comma or parenthesis, or a text in `"` or `'` with JSON's escapes, which
-    /// always is a text. `order by FIELD [asc|desc], …`, `limit N` and `offset N` follow, each at most once. Keywords
-    /// may have any case.
+    /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~`
+    /// (see [`Glob::new`]) with a value, or `in (a, b)`, or `exists`, or `missing`. Tests are
+    /// combined by `not`, `and`, `or` (from strongest to weakest) and parentheses. A value is a
+    /// JSON number, `true`, `false`, `null`, a date or time (ISO 8601), any other text without
+    /// white space, comma or parenthesis, or a text in `"` or `'` with JSON's escapes, which always
+    /// is a text. `order by FIELD [asc|desc], …`, `limit N` and `offset N` follow, each at most
+    /// once. Keywords are case-insensitive.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` naming the column, from 1, and what was expected there; those of [`Self::check`].
+    /// `INVALID_ARGUMENT` naming the column, from 1, and what was expected there; those of
+    /// [`Self::check`].
     pub fn parse(text: &str) -> Result<Self> {
         let query = parse::query(text)?;
         query.check()?;
@@ -179,8 +184,8 @@ impl Query {
     /// Refuses what no backend can answer.
     ///
     /// # Errors
-    /// `UNKNOWN_FIELD` for what the envelope or a version cannot have (`id.x`); `INVALID_ARGUMENT` beyond 200 tests or 32
-    /// levels, and for an order by several values (`tags[*]`).
+    /// `UNKNOWN_FIELD` for what the envelope or a version cannot have (`id.x`); `INVALID_ARGUMENT`
+    /// beyond 200 tests or 32 levels, and for an order by several values (`tags[*]`).
     pub fn check(&self) -> Result<()> {
         let tests = self.condition.as_ref().map_or(Ok(0), |condition| condition.check(0))?;
         let wrong = |problem: String| Err(Error::argument("query", problem));
@@ -196,7 +201,7 @@ impl Query {
         Ok(())
     }
 
-    /// Every field that the query names, repetitions included.
+    /// Every field that the query names, including repetitions.
     pub fn fields(&self) -> Vec<&FieldPath> {
         let mut fields: Vec<_> = self.order.iter().map(|order| &order.field).collect();
         if let Some(condition) = &self.condition {

@@ -1,7 +1,8 @@
-//! Relations of objects as they are written: references in fields and items, links and tags in Markdown. Derived data: made
-//! from versions and items alone, outside payload and hashes.
+//! Relations of objects as written: references in fields and items, links and tags in Markdown.
+//! Derived from versions and items alone, outside payload and hashes.
 //!
-//! Plain data and the contract of the index. Must not resolve links to files: `graph` does that when it reads them.
+//! Plain data and the contract of the index. Must not resolve links to files: `graph` does that
+//! when it reads them.
 
 mod derive;
 
@@ -17,7 +18,7 @@ use base::error::Result;
 use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
 use base::object::{AsOf, Hash, ObjectId, Origin, TxId};
 
-/// What a relation is.
+/// The kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RelationKind {
@@ -37,16 +38,16 @@ pub enum RelationKind {
     Tag,
     /// Another name of the document.
     Alias,
-    /// The path of a file that is there: what links resolve to. Shown to nobody.
+    /// The path of an existing file, which links resolve to. Not shown.
     Path,
-    /// The folder that a file shows to be a vault: one with a `.obsidian`. Shown to nobody.
+    /// The folder that a file marks as a vault: one with a `.obsidian`. Not shown.
     Vault,
-    /// Tags and front matter of a document, for queries. Shown to nobody.
+    /// Tags and front matter of a document, for queries. Not shown.
     Properties,
 }
 
 impl RelationKind {
-    /// Every kind that relations are listed with; in their numbers' order.
+    /// Every kind that relations are listed with, in the order of their numbers.
     pub const LISTED: [Self; 8] = [
         Self::Dynamic,
         Self::Static,
@@ -80,7 +81,7 @@ impl RelationKind {
         Self::LISTED.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// Number in a store's file; never changed.
+    /// Number in a store's file; never changes.
     pub(super) fn number(self) -> u8 {
         self as u8
     }
@@ -92,7 +93,7 @@ impl RelationKind {
     }
 }
 
-/// What a relation leads to, as it is written.
+/// The target of a relation, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Written {
@@ -100,14 +101,14 @@ pub enum Written {
     Object {
         /// The object.
         id: ObjectId,
-        /// The version, where it is pinned.
+        /// The version, if pinned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pin: Option<Pin>,
-        /// The lines that are meant, both ends included, from 1; empty for all.
+        /// The lines referred to, both ends included, from 1; empty for all.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         lines: Vec<(u64, u64)>,
     },
-    /// A tool call, by the ID that its provider gave it.
+    /// A tool call, by the ID from its provider.
     Call {
         /// That ID.
         id: String,
@@ -127,7 +128,7 @@ pub enum Written {
         /// Block ID without `^`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block: Option<String>,
-        /// What is shown in its place.
+        /// The text shown instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alias: Option<String>,
     },
@@ -136,11 +137,11 @@ pub enum Written {
         /// The name.
         name: String,
     },
-    /// What queries find a document by.
+    /// Properties by which queries find a document.
     Properties(Properties),
 }
 
-/// The properties of a document that are derived from its text and queried like fields.
+/// Properties that are derived from a document's text and queried like fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Properties {
     /// Its tags, as written, without `#`, each once.
@@ -155,18 +156,18 @@ pub struct Properties {
 pub struct Pin {
     /// Hash of its payload.
     pub content_hash: Hash,
-    /// Where it was first written; `None` where the reference does not say.
+    /// Where it was first written; `None` if the reference does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
-/// Where a relation stands in its object.
+/// The place of a relation in its object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelationPlace {
-    /// `content`, `front_matter`, `items`, else the payload field's name.
+    /// `content`, `front_matter`, `items`, or the payload field's name.
     pub field: String,
-    /// In the content the headings above, joined by `#`; in the front matter the keys from its root; else the path from the
-    /// payload's root: `file_refs[0]`, `items[12].content`.
+    /// In the content, the headings above, joined by `#`; in the front matter, the keys from its
+    /// root; otherwise the path from the payload's root: `file_refs[0]`, `items[12].content`.
     pub path: String,
     /// Line of the text, from 1, in content and front matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,8 +178,8 @@ pub struct RelationPlace {
 }
 
 impl RelationPlace {
-    /// The place as one text, which patterns are matched with: `content#Guide#Install`, `front_matter.related[0]`,
-    /// `items[12].content`.
+    /// The place as one text, which patterns are matched with: `content#Guide#Install`,
+    /// `front_matter.related[0]`, `items[12].content`.
     pub fn full_path(&self) -> String {
         match self.field.as_str() {
             "content" if self.path.is_empty() => "content".to_owned(),
@@ -192,17 +193,17 @@ impl RelationPlace {
 /// One relation of a version or an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
-    /// What it is.
+    /// Its kind.
     pub kind: RelationKind,
-    /// What it leads to, as written.
+    /// Its target, as written.
     pub written: Written,
-    /// Where it stands.
+    /// Its place.
     pub place: RelationPlace,
 }
 
 impl Relation {
-    /// What it is found by: the object's ID, the call's ID, [`base::markdown::link_key`] of a link's target, path or
-    /// alias, the URL, the tag in lower case.
+    /// Its lookup key: the object's ID, the call's ID, [`base::markdown::link_key`] of a link's
+    /// target, path or alias, the URL, the tag in lower case.
     pub fn key(&self) -> String {
         match (&self.written, self.kind) {
             (Written::Object { id, .. }, _) => id.as_str().to_owned(),
@@ -216,7 +217,7 @@ impl Relation {
         }
     }
 
-    /// The link, for those who resolve it; `None` for other relations.
+    /// The link, for resolving it; `None` for other relations.
     pub fn link(&self) -> Option<Link> {
         let Written::Link { target, embed, headings, block, alias } = &self.written else {
             return None;
@@ -237,36 +238,37 @@ impl Relation {
     }
 }
 
-/// A path with `/` between its names, also where it begins with a drive or is a share.
+/// A path with `/` between its names, even if it begins with a drive or is a share.
 pub fn slashed(path: &str) -> String {
     let drive = path.as_bytes().get(1..3) == Some(b":\\");
     if drive || path.starts_with("\\\\") { path.replace('\\', "/") } else { path.to_owned() }
 }
 
-/// A relation with the object that it stands in.
+/// A relation with the object that contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedRelation {
-    /// The object that it stands in.
+    /// The object that contains it.
     pub from: ObjectId,
     /// The version of that object that is visible at the time asked about.
     pub version: TxId,
-    /// First transaction at which the relation stands so.
+    /// First transaction that has the relation in this form.
     pub since: TxId,
     /// The relation.
     pub relation: Relation,
 }
 
-/// A backend's index of relations. It is filled when it is asked, never within a commit; several processes may fill one
-/// index.
+/// A backend's index of relations. It is filled when queried, never within a commit; several
+/// processes may fill one index.
 pub trait RelationIndex: Debug + Send + Sync {
-    /// Takes in all versions that the index lacks. Waits for nobody but other writers, batch by batch.
+    /// Indexes all versions that are missing. Waits only for other writers, batch by batch.
     fn catch_up(&self) -> Result<()>;
 
-    /// Relations that stand in `id` at `at`: those of the version in the order of its text, then those of items by position.
+    /// Relations in `id` as of `at`: those of the version in the order of its text, then those of
+    /// items by position.
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>>;
 
-    /// Relations of these kinds with this [`Relation::key`] that stand in any object at `at`, by ID of the object and then
-    /// as in [`Self::relations_of`].
+    /// Relations of these kinds with this [`Relation::key`] in any object as of `at`, by ID of the
+    /// object and then as in [`Self::relations_of`].
     fn relations_to(
         &self,
         kinds: &[RelationKind],

@@ -7,7 +7,7 @@ use base::error::{Error, Result};
 use base::object::{Hash, Nickname, ObjectId, RESERVED_FIELDS, Timestamp, TxId};
 use serde_json::Value;
 
-/// The latest version of an object, as far as a put depends on it.
+/// The properties of an object's latest version that a put depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latest {
     /// Its transaction.
@@ -24,18 +24,19 @@ pub struct Latest {
     pub forgotten: bool,
 }
 
-/// Largest text that a store accepts, 256 MiB: texts are held in memory several times over while they are hashed and
-/// compressed, and SQLite limits a row to 10^9 bytes.
+/// Largest text that a store accepts, 256 MiB: texts are held in memory several times over while
+/// they are hashed and compressed, and SQLite limits a row to 10^9 bytes.
 const MAX_TEXT_BYTES: usize = 256 << 20;
 
-/// Deepest nesting of a payload's fields: JSON parsers stop at 128 levels, the store's own included.
+/// Deepest nesting of a payload's fields: JSON parsers stop at 128 levels, the store's own
+/// included.
 const MAX_LEVELS: usize = 100;
 
 /// Refuses a transaction that is malformed on its own, whatever the store holds.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if one object is put twice, a hash is malformed, a text has more than 256 MiB, or a
-/// field has a reserved name or more than 100 levels.
+/// `INVALID_ARGUMENT` if one object is put twice, a hash is malformed, a text has more than 256
+/// MiB, or a field has a reserved name or more than 100 levels.
 pub fn check_shape(ops: &[Op]) -> Result<()> {
     let mut seen = HashSet::new();
     for put in puts(ops) {
@@ -53,8 +54,9 @@ pub fn check_shape(ops: &[Op]) -> Result<()> {
 /// Whether a put writes a version; false if nothing would change.
 ///
 /// # Errors
-/// `FORGOTTEN` if the object was forgotten; `INVALID_ARGUMENT` if the envelope differs from that of earlier versions
-/// or the splice keeps too many items; `CONFLICT` if the latest version is not the expected one.
+/// `FORGOTTEN` if the object was forgotten; `INVALID_ARGUMENT` if the envelope differs from that of
+/// earlier versions or the splice keeps too many items; `CONFLICT` if the latest version is not the
+/// expected one.
 pub fn writes(put: &Put, latest: Option<&Latest>) -> Result<bool> {
     let id = &put.envelope.id;
     if let Some(latest) = latest {
@@ -95,12 +97,12 @@ pub fn contents(put: &Put) -> impl Iterator<Item = &Hash> {
     put.content.iter().chain(put.additional.values()).map(|(hash, _)| hash)
 }
 
-/// The error for a replacement of something that is not there.
+/// The error for replacing something that does not exist.
 pub(super) fn nothing_to_replace(id: &ObjectId) -> Error {
     Error::argument("replacement", format!("names what `{id}` does not have"))
 }
 
-/// Refuses replacements that were made for another state of the store.
+/// Refuses replacements that were planned for another state of the store.
 ///
 /// # Errors
 /// `CONFLICT` if the newest transaction is not the one expected.
@@ -117,8 +119,9 @@ pub(super) fn expect_newest(
     }
 }
 
-/// Number and time of the transaction after `newest`: the time never goes back, whatever the clock does. `None` after the last number
-/// that there is, which only somebody else can have written.
+/// Number and time of the transaction after `newest`: the time never goes back, whatever the clock
+/// does. `None` after the largest possible number, which only something other than this program can
+/// have written.
 pub(super) fn next(newest: Option<(TxId, Timestamp)>, now: Timestamp) -> Option<(TxId, Timestamp)> {
     match newest {
         Some((tx_id, system_time)) => Some((TxId(tx_id.0.checked_add(1)?), now.max(system_time))),
@@ -140,7 +143,7 @@ pub fn nickname_taken(nickname: &Nickname, owner: &ObjectId) -> Error {
     Error::InvalidNickname { name: nickname.as_str().to_owned(), reason }
 }
 
-/// The error for a nickname that is given to an object which the store does not hold.
+/// The error for a nickname assigned to an object that the store does not hold.
 pub fn nickname_without_object(nickname: &Nickname, id: &ObjectId) -> Error {
     let problem = format!("`{id}` is unknown and cannot be named `{}`", nickname.as_str());
     Error::argument("id", problem)

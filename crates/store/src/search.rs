@@ -1,5 +1,5 @@
-//! Full-text search: what is indexed of an object, how a search is parsed, what a hit shows. No storage: backends
-//! keep the index, which can always be made anew.
+//! Full-text search: which parts of an object are indexed, how a search is parsed, what a hit
+//! shows. No storage: backends keep the index, which can always be rebuilt.
 
 mod blob;
 mod expression;

@@ -1,8 +1,9 @@
-//! A store in one SQLite file that several processes share, or in memory. Only the modules below this one know SQL.
+//! A store in one SQLite file that several processes share, or in memory. Only the modules below
+//! this one know SQL.
 //!
-//! One connection writes, two read, so that reads never wait for a write; where none writes, a third sees what others
-//! change. Every commit is on disk when it returns (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html,
-//! pragma.html.
+//! One connection writes and two read, so reads never wait for a write; in a store without a
+//! writer, a third connection watches for others' changes. Every commit is on disk when it returns
+//! (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html, pragma.html.
 
 mod aside;
 mod collect;
@@ -54,14 +55,15 @@ use base::object::{
 pub enum JournalMode {
     /// Write-ahead log: readers and the writer don't wait for each other.
     WriteAhead,
-    /// Rollback journal, for file systems without shared memory: readers and the writer wait for each other.
+    /// Rollback journal, for file systems without shared memory: readers and the writer wait for
+    /// each other.
     Rollback,
 }
 
 /// A connection; `None` once closed.
 type Slot = Mutex<Option<Connection>>;
 
-/// What stands for the path of a store in memory.
+/// Stands for the path of an in-memory store.
 pub(super) const IN_MEMORY: &str = ":memory:";
 
 /// A store in SQLite: in one file, or in memory.
@@ -69,7 +71,7 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
     path: PathBuf,
-    /// The file as it was opened, where it can be told from another at its path.
+    /// The file as it was opened, if it can be told from another file at its path.
     place: Option<Place>,
     store_id: String,
     journal: JournalMode,
@@ -78,20 +80,21 @@ pub struct SqliteBackend {
     mark: Mutex<Option<Mark>>,
     lost: Option<Lost>,
     writer: Slot,
-    /// Empty in memory: such a database has a single connection, which reads as well.
+    /// Empty in memory: such a database has a single connection, which also reads.
     readers: Vec<Slot>,
-    /// Of a store that is open for reading: sees whether anything changed, without waiting for a reader.
+    /// For a store opened for reading: sees whether anything changed, without waiting for a reader.
     watcher: Option<Slot>,
 }
 
 impl SqliteBackend {
-    /// Opens the store at `path`; creates the file and its folders, accessible to their user only, if they are
-    /// missing.
+    /// Opens the store at `path`; creates the file and its folders, accessible to their user only,
+    /// if they are missing.
     ///
     /// # Errors
-    /// `STORE_UNAVAILABLE` if it is a directory, cannot be created, belongs to another program or stays busy for 10 s;
-    /// `STORE_CORRUPT` if it is not a database or is damaged; `NOT_PRIVATE` if it, its folder or a file beside it is not its user's
-    /// alone, or is a link; `NEWER_SCHEMA`; `READ_ONLY` if a write would fail; `NO_SPACE`.
+    /// `STORE_UNAVAILABLE` if it is a directory, cannot be created, belongs to another program or
+    /// stays busy for 10 s; `STORE_CORRUPT` if it is not a database or is damaged; `NOT_PRIVATE` if
+    /// it, its folder or a file beside it is not its user's alone, or is a link; `NEWER_SCHEMA`;
+    /// `READ_ONLY` if a write would fail; `NO_SPACE`.
     pub fn open(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
         let real = open::create(&path)?;
@@ -111,10 +114,11 @@ impl SqliteBackend {
         })
     }
 
-    /// Makes an empty store in memory, gone when it is closed or dropped. Nothing of it touches a disk.
+    /// Creates an empty store in memory, gone when it is closed or dropped. Nothing of it touches a
+    /// disk.
     ///
     /// # Errors
-    /// `STORE_UNAVAILABLE` if SQLite refuses, for lack of memory.
+    /// `STORE_UNAVAILABLE` if SQLite lacks memory.
     pub fn in_memory() -> Result<Self> {
         let path = PathBuf::from(IN_MEMORY);
         let (connection, store_id) = open::in_memory(&path)?;
@@ -132,11 +136,12 @@ impl SqliteBackend {
         })
     }
 
-    /// Opens the store at `path` read-only: the file, its log and its schema stay as they are. Writes fail with
-    /// `READ_ONLY`.
+    /// Opens the store at `path` read-only: the file, its log and its schema stay as they are.
+    /// Writes fail with `READ_ONLY`.
     ///
     /// # Errors
-    /// As [`Self::open`]; `STORE_UNAVAILABLE` also if there is no such file, or its schema is older than this program's.
+    /// As [`Self::open`]; `STORE_UNAVAILABLE` also if there is no such file, or its schema is older
+    /// than this program's.
     pub fn open_read_only(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
         let viewed = open::viewers(&path)?;
@@ -154,12 +159,12 @@ impl SqliteBackend {
         })
     }
 
-    /// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, unchanged, and returns the
-    /// new path. The next [`Self::open`] makes a new store.
+    /// Moves the store at `path` and its accompanying files, unchanged, to `NAME.corrupt-N`, and
+    /// returns the new path. The next [`Self::open`] creates a new store.
     ///
     /// # Errors
-    /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be
-    /// moved.
+    /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another;
+    /// `FILE` if it cannot be moved.
     pub fn set_aside(path: &Path) -> Result<PathBuf> {
         aside::set_aside(&absolute(path)?)
     }
@@ -169,12 +174,13 @@ impl SqliteBackend {
         &self.path
     }
 
-    /// How the file survives a crash. With [`JournalMode::Rollback`] on disk the user should be warned.
+    /// How the file survives a crash. With [`JournalMode::Rollback`] on disk the user should be
+    /// warned.
     pub fn journal(&self) -> JournalMode {
         self.journal
     }
 
-    /// Acknowledged transactions that were missing when this was opened; the user should be warned.
+    /// Acknowledged transactions found missing when this was opened; the user should be warned.
     pub fn lost_before(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }
@@ -211,7 +217,8 @@ impl SqliteBackend {
         Ok(written)
     }
 
-    /// That the file is gone or another explains whatever SQLite says of it.
+    /// Reports a missing or replaced file instead of SQLite's error, since it explains any such
+    /// error.
     fn explained(&self, error: Error) -> Error {
         let is_of_file = matches!(
             error,
@@ -221,7 +228,7 @@ impl SqliteBackend {
         place.and_then(|place| place.check(&self.store_id, &self.path).err()).unwrap_or(error)
     }
 
-    /// A free reader, or else the first one once it is free; in memory the only connection.
+    /// A free reader, or the first one once it is free; in memory the only connection.
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
         free.unwrap_or_else(|| lock(self.readers.first().unwrap_or(&self.writer)))
@@ -418,7 +425,8 @@ impl Upkeep for SqliteBackend {
     }
 }
 
-/// An absolute path does not depend on the working folder, and SQLite never reads it as a URI.
+/// Makes a path absolute: then it does not depend on the working folder, and SQLite never reads it
+/// as a URI.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
         path: path.to_owned(),

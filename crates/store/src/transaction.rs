@@ -1,5 +1,5 @@
-//! Builds a transaction: takes payloads and items, makes operations with their hashes. Writes nothing before
-//! `commit`.
+//! Builds a transaction: takes payloads and items, makes operations with their hashes. Writes
+//! nothing before `commit`.
 
 use super::{Expected, Item, Op, Put, Receipt, Splice, Store, Version};
 use base::error::{Error, Result};
@@ -21,19 +21,20 @@ pub struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    /// Adds a put. Nothing is written if `content_hash` and `source_hash` equal those of the latest version. A
-    /// document keeps its items.
+    /// Adds a put. Nothing is written if `content_hash` and `source_hash` equal those of the latest
+    /// version. A document keeps its items.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the object has items and `expected` does not name its latest version; `CONFLICT` if `expected`
-    /// names none of its versions.
+    /// `INVALID_ARGUMENT` if the object has items and `expected` does not name its latest version;
+    /// `CONFLICT` if `expected` names none of its versions.
     pub fn put(
         &mut self,
         envelope: Envelope,
         payload: &Payload,
         expected: Expected,
     ) -> Result<&mut Self> {
-        // The hash of a document with items covers the items, so it must be certain which version they come from.
+        // The hash of a document with items covers the items, so it must be certain which version
+        // they come from.
         if !envelope.kind.is_content() && expected != Expected::Absent {
             let present = match expected {
                 Expected::Latest(_) => self.base(&envelope.id, expected)?,
@@ -47,15 +48,16 @@ impl Transaction<'_> {
         self.push(envelope, payload, None, expected)
     }
 
-    /// Adds a put that keeps the first `keep` items and appends `add`. Its cost depends on the added items, not on
-    /// the length of the list.
+    /// Adds a put that keeps the first `keep` items and appends `add`. Its cost depends on the
+    /// added items, not on the length of the list.
     ///
-    /// `expected`: the version that `keep` refers to, or absence; the running hashes of the added items continue its
-    /// list.
+    /// `expected`: the version that `keep` refers to, or absence; the running hashes of the added
+    /// items continue its list.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if `expected` is [`Expected::Any`], the object is a content object, or `keep` exceeds the
-    /// items that the expected version has; `CONFLICT` if there is no such version.
+    /// `INVALID_ARGUMENT` if `expected` is [`Expected::Any`], the object is a content object, or
+    /// `keep` exceeds the number of items in the expected version; `CONFLICT` if there is no such
+    /// version.
     pub fn splice(
         &mut self,
         envelope: Envelope,
@@ -97,7 +99,7 @@ impl Transaction<'_> {
     /// Applies the operations. They are on disk on return.
     ///
     /// # Errors
-    /// Those of [`super::Backend::commit`]; then nothing was written.
+    /// Those of [`super::Backend::commit`]; nothing is then written.
     pub fn commit(self) -> Result<Receipt> {
         self.store.backend().commit(&self.ops, self.store.now())
     }
@@ -129,7 +131,7 @@ impl Transaction<'_> {
         Ok(self)
     }
 
-    /// The version that a change of items starts from; `None` if none is expected.
+    /// The version on which a change of items is based; `None` if no version is expected.
     fn base(&self, id: &ObjectId, expected: Expected) -> Result<Option<Version>> {
         let tx_id = match expected {
             Expected::Latest(tx_id) => tx_id,
@@ -147,7 +149,8 @@ impl Transaction<'_> {
         Err(Error::Conflict { id: id.clone(), winner })
     }
 
-    /// Running hash of the first `count` items of the expected version, which has that many.
+    /// Running hash of the first `count` items of the expected version, which has at least that
+    /// many.
     fn running_hash(&self, id: &ObjectId, count: u64, expected: Expected) -> Result<RunningHash> {
         let (Some(last), Expected::Latest(tx_id)) = (count.checked_sub(1), expected) else {
             return Ok(RunningHash::default());

@@ -1,5 +1,5 @@
-//! The upkeep of a store of our own: what a file on this machine needs beyond the contract of [`super::Backend`]. Plain data in
-//! and out; no policy.
+//! Upkeep of a local store: what a file on this machine needs beyond the contract of
+//! [`super::Backend`]. Plain data in and out; no policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -11,10 +11,11 @@ use super::{Item, RelationIndex, SearchIndex};
 use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
 
-/// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else changes what is stored.
+/// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else
+/// changes stored data.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Replacement {
-    /// Removes text from a version, or puts back what was removed. Its hashes, times and items stay.
+    /// Removes text from a version, or restores it. The version's hashes, times and items stay.
     Version {
         /// The object.
         id: ObjectId,
@@ -26,7 +27,7 @@ pub enum Replacement {
         content: Option<(Hash, String)>,
         /// The new additional contents.
         additional: BTreeMap<String, (Hash, String)>,
-        /// The reason, and the payload hash of what is left; `None` if the version is whole again.
+        /// The reason, and the payload hash of the rest; `None` if the version is complete again.
         redacted: Option<Redaction>,
     },
     /// Removes text from an item that is or was in a list.
@@ -40,8 +41,8 @@ pub enum Replacement {
         /// The new item, with the same running hash and `redacted` set.
         item: Item,
     },
-    /// Marks an object as forgotten: it gets no further versions, and loses its nicknames and its source, whose path
-    /// may be private.
+    /// Marks an object as forgotten: it gets no further versions, and loses its nicknames and its
+    /// source, whose path may be private.
     Forgotten {
         /// The object.
         id: ObjectId,
@@ -57,19 +58,19 @@ impl Replacement {
     }
 }
 
-/// What a command that removes text did.
+/// The effect of a command that removes text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replaced {
     /// Objects that were forgotten.
     pub forgotten: BTreeSet<ObjectId>,
-    /// Objects of which text was replaced.
+    /// Objects whose text was replaced.
     pub changed: BTreeSet<ObjectId>,
     /// SHA-256 of contents that are not stored again.
     pub banned: Vec<Hash>,
 }
 
 impl Replaced {
-    /// What these replacements do.
+    /// The effect of these replacements.
     pub(super) fn of(replacements: &[Replacement], banned: &[Hash]) -> Self {
         let ids = |is: fn(&Replacement) -> bool| {
             replacements.iter().filter(move |one| is(one)).map(|one| one.id().clone())
@@ -81,7 +82,7 @@ impl Replaced {
     }
 }
 
-/// What [`Upkeep::collect`] drops.
+/// The data that [`Upkeep::collect`] drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Garbage {
     /// Number of contents that no version refers to.
@@ -92,8 +93,8 @@ pub struct Garbage {
     pub bytes_before: u64,
     /// Size of the store's files after; as an estimate beforehand, an upper bound.
     pub bytes_after: u64,
-    /// Whether a reader of an older state, in this process or another, still keeps dropped text in the log. Then
-    /// collect again.
+    /// Whether a reader of an older state, in this process or another, still keeps dropped text in
+    /// the log. If so, collect again.
     pub waits_for_readers: bool,
 }
 
@@ -131,18 +132,19 @@ pub struct StoreSize {
     pub parts: Vec<StorePart>,
 }
 
-/// A folder that a person had indexed: where no other vault is marked, links within it resolve within it.
+/// A folder that a person had indexed. Where no other vault is marked, links inside it resolve
+/// inside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexedFolder {
     /// The filesystem that holds it.
     pub filesystem_id: String,
-    /// Its canonical path with slashes, and none at the end.
+    /// Its canonical path with slashes, without a trailing one.
     pub path: String,
 }
 
 impl IndexedFolder {
-    /// Whether a folder is this one or lies in it. `folder`: its path in the same form.
+    /// Whether a folder is this one or inside it. `folder`: its path in the same form.
     pub fn holds(&self, filesystem_id: &str, folder: &str) -> bool {
         let rest = folder.strip_prefix(self.path.as_str());
         self.filesystem_id == filesystem_id
@@ -150,8 +152,8 @@ impl IndexedFolder {
     }
 }
 
-/// Acknowledged transactions that were missing when the store was opened: something outside the program removed or
-/// damaged them.
+/// Acknowledged transactions that were missing when the store was opened: something outside the
+/// program removed or damaged them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// ID of the store that held them: this one, or an earlier one at the same path.
@@ -164,7 +166,7 @@ pub struct Lost {
     pub noticed: Timestamp,
 }
 
-/// What a store of our own does for itself, and for the commands that a person runs on it.
+/// Operations of a local store for itself, and for the commands that a person runs on it.
 pub trait Upkeep: Debug + Send + Sync {
     /// The full-text index.
     fn search_index(&self) -> &dyn SearchIndex;
@@ -172,36 +174,37 @@ pub trait Upkeep: Debug + Send + Sync {
     /// The index of relations.
     fn relation_index(&self) -> &dyn RelationIndex;
 
-    /// Lists the hashes of contents in order, those after `after`; at most `limit`.
+    /// Lists the hashes of contents in order, after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
 
-    /// Replaces stored data, all of it or nothing, and refuses contents with the hashes `banned` from then on. Only
-    /// for commands that a person runs. [`Self::collect`] then drops the replaced data from the files.
+    /// Replaces stored data, all of it or nothing, and from then on refuses contents with the
+    /// hashes `banned`. Only for commands that a person runs. [`Self::collect`] then drops the
+    /// replaced data from the files.
     ///
     /// # Errors
-    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if the store lacks what is to
-    /// be replaced.
+    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if the store
+    /// lacks the data to replace.
     fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()>;
 
     /// Measures what [`Self::collect`] would drop.
     fn garbage(&self) -> Result<Garbage>;
 
-    /// Drops everything that no version, item or object needs, so that no byte of it is left in the store's files,
-    /// and returns free space to the file system. Keeps every version of every object. Only for commands that a
-    /// person runs.
+    /// Drops everything that no version, item or object needs, so that no byte of it remains in the
+    /// store's files, and returns free space to the file system. Keeps every version of every
+    /// object. Only for commands that a person runs.
     fn collect(&self) -> Result<Garbage>;
 
     /// Counts and measures the store.
     fn size(&self) -> Result<StoreSize>;
 
-    /// Records that a person had a folder indexed, unless a folder is recorded that holds it.
+    /// Records that a person had a folder indexed, unless a recorded folder contains it.
     fn add_folder(&self, folder: &IndexedFolder) -> Result<()>;
 
-    /// The recorded folders, in the order of their filesystems and paths.
+    /// The recorded folders, by filesystem and path.
     fn folders(&self) -> Result<Vec<IndexedFolder>>;
 
-    /// Counts the transactions after one that wrote a version here first, and tells the time of the oldest. `kind`: only versions
-    /// of objects of this type count.
+    /// Counts the transactions after one that wrote a version here first, and tells the time of the
+    /// oldest. `kind`: only versions of objects of this type count.
     fn written_after(
         &self,
         after: TxId,
@@ -214,13 +217,14 @@ pub trait Upkeep: Debug + Send + Sync {
     /// Notes something beside what is stored; `None` removes it.
     fn set_note(&self, name: &str, value: Option<&str>) -> Result<()>;
 
-    /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to follow.
+    /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to
+    /// follow.
     fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>>;
 
     /// Acknowledged transactions that were found missing, in the order of discovery.
     fn lost(&self) -> Result<Vec<Lost>>;
 
-    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only. Returns one text per
-    /// problem.
+    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only.
+    /// Returns one text per problem.
     fn check_integrity(&self) -> Result<Vec<String>>;
 }

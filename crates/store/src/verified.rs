@@ -1,4 +1,5 @@
-//! Reads that check hashes: contents, items, payloads and pinned versions. Must not know which backend it reads.
+//! Reads that check hashes: contents, items, payloads and pinned versions. Must not know which
+//! backend it reads.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +14,8 @@ impl Store {
     /// Reads a version's content; `None` if it is null.
     ///
     /// # Errors
-    /// `HASH_MISMATCH` if the stored text is not what was written; `STORE_CORRUPT` if it is missing.
+    /// `HASH_MISMATCH` if the stored text is not what was written; `STORE_CORRUPT` if it is
+    /// missing.
     pub fn content(&self, version: &Version) -> Result<Option<String>> {
         let Some(recorded) = &version.content else { return Ok(None) };
         self.text(&version.envelope.id, recorded).map(Some)
@@ -31,15 +33,15 @@ impl Store {
     /// Reads the items at positions `range`, clipped to the list at `at`, in order.
     ///
     /// # Errors
-    /// `NOT_FOUND` if no version is visible at `at`; `HASH_MISMATCH` if an item is not what was written;
-    /// `STORE_CORRUPT` if one is missing.
+    /// `NOT_FOUND` if no version is visible at `at`; `HASH_MISMATCH` if an item is not what was
+    /// written; `STORE_CORRUPT` if one is missing.
     pub fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<String>> {
         let items = self.list_items(id, at, range)?;
         Ok(items.into_iter().map(|item| item.text).collect())
     }
 
-    /// As [`Self::items`], but with the hashes of each item; [`Item::redacted`] shows whether text was removed from
-    /// it.
+    /// As [`Self::items`], but with the hashes of each item; [`Item::redacted`] shows whether text
+    /// was removed from it.
     ///
     /// # Errors
     /// As [`Self::items`].
@@ -49,8 +51,8 @@ impl Store {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        // The item before the range has the hash that the range continues. Read as of the version's transaction, so
-        // that a concurrent write changes nothing.
+        // The item before the range has the hash that the range continues. Read as of the version's
+        // transaction, so that a concurrent write changes nothing.
         let first = range.start.saturating_sub(1);
         let items = self.backend().items(id, AsOf::Tx(version.tx_id), first..range.end)?;
         if items.len() as u64 != range.end - first {
@@ -80,8 +82,8 @@ impl Store {
         Ok(found)
     }
 
-    /// The first transaction whose list has the same items up to and including `position` as the latest one; `None`
-    /// if the latest list is shorter.
+    /// The first transaction whose list has the same items up to and including `position` as the
+    /// latest one; `None` if the latest list is shorter.
     pub fn item_since(&self, id: &ObjectId, position: u64) -> Result<Option<TxId>> {
         let placed = self.backend().placed_items(id, position..position.saturating_add(1))?;
         let Some(standing) = placed.iter().find(|placed| placed.until.is_none()) else {
@@ -91,11 +93,12 @@ impl Store {
         Ok(placed.iter().filter(|p| p.item.running_hash == *hash).map(|p| p.from).min())
     }
 
-    /// Reads the version that a reference points to. A static reference is found by its portable identity, wherever
-    /// it was first written, and its payload is verified.
+    /// Reads the version that a reference points to. A static reference is found by its portable
+    /// identity, wherever it was first written, and its payload is verified.
     ///
     /// # Errors
-    /// `NOT_FOUND` if the store lacks it; `HASH_MISMATCH` with both hashes if its payload is not the pinned one.
+    /// `NOT_FOUND` if the store lacks it; `HASH_MISMATCH` with both hashes if its payload is not
+    /// the pinned one.
     pub fn resolve(&self, reference: &Reference) -> Result<Version> {
         let reference = match reference {
             Reference::Dynamic(reference) => return self.require(&reference.id, AsOf::Latest),
@@ -131,8 +134,8 @@ impl Store {
         Ok(payload)
     }
 
-    /// Recomputes the payload hash of a version and compares it with the recorded one; for a redacted version, with
-    /// the hash of what is left.
+    /// Recomputes the payload hash of a version and compares it with the recorded one; for a
+    /// redacted version, with the hash of what is left.
     ///
     /// # Errors
     /// `HASH_MISMATCH` naming both hashes; `STORE_CORRUPT` if a content is gone.
@@ -143,8 +146,8 @@ impl Store {
         same_hash(|| format!("version of `{}`", version.envelope.id), &found, recorded)
     }
 
-    /// Finds the version of a static reference by its portable identity, without reading the payload; `None` if the
-    /// store lacks it.
+    /// Finds the version of a static reference by its portable identity, without reading the
+    /// payload; `None` if the store lacks it.
     ///
     /// # Errors
     /// `HASH_MISMATCH` with both hashes if the version has another one.
@@ -155,8 +158,8 @@ impl Store {
         Ok(Some(version))
     }
 
-    /// The version with the origin of a reference. A copied store file may hold two; then the one with the pinned
-    /// hash.
+    /// The version with the origin of a reference. A copied store file may hold two; then the one
+    /// with the pinned hash.
     fn find_origin(&self, reference: &StaticReference) -> Result<Option<Version>> {
         let mut versions = self.backend().find_origin(&reference.id, &reference.origin)?;
         let pinned = |version: &Version| version.content_hash == reference.content_hash;

@@ -1,4 +1,5 @@
-//! What a store holds, and what is written to it. Plain data; no policy, nothing about a particular backend.
+//! The data that a store holds, and the data written to it. Plain data; no policy, nothing about a
+//! particular backend.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ pub struct Version {
     pub content_hash: Hash,
     /// Fields, which depend on the type.
     pub fields: Map<String, Value>,
-    /// SHA-256 of the content's UTF-8 bytes, the key of [`super::Backend::content`]; `None` if the content is null.
+    /// SHA-256 of the content's UTF-8 bytes, the key of [`super::Backend::content`]; `None` if the
+    /// content is null.
     pub content: Option<Hash>,
     /// Number of items (chat messages, session events); 0 for other documents.
     pub item_count: u64,
@@ -35,8 +37,9 @@ pub struct Version {
     pub redacted: Option<Redaction>,
 }
 
-/// The latest version that a put expects. It is compared first: of two writers that go from one version to equal ones,
-/// the second gets `CONFLICT`, or a counter that both raise would lose a step.
+/// The latest version that a put expects. It is compared first: of two writers that go from one
+/// version to equal ones, the second gets `CONFLICT`, or a counter that both raise would lose a
+/// step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     /// Anything: the put always succeeds.
@@ -71,8 +74,8 @@ pub struct PlacedItem {
     pub item: Item,
 }
 
-/// A change of a document's list: keeps the first `keep` items, then appends. Items beyond `keep` stay visible as of
-/// earlier transactions.
+/// A change of a document's list: keeps the first `keep` items, then appends. Items beyond `keep`
+/// stay visible as of earlier transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     /// Number of items to keep; at most the present number.
@@ -98,8 +101,8 @@ pub struct Put {
     pub items: Option<Splice>,
     /// Additional contents by name, each with its SHA-256.
     pub additional: BTreeMap<String, (Hash, String)>,
-    /// Where the version was first written, if it comes from another store; `None` for a new one. A version with an
-    /// origin is written even if its payload equals the latest one's.
+    /// Where the version was first written, if it comes from another store; `None` for a new one. A
+    /// version with an origin is written even if its payload equals the latest one's.
     pub origin: Option<Origin>,
     /// Set if the version comes redacted from another store.
     pub redacted: Option<Redaction>,
@@ -126,15 +129,16 @@ pub enum Op {
 pub enum Outcome {
     /// A version was written.
     Written,
-    /// The object was in this state already; holds its latest transaction. For removing a nickname that nobody has:
-    /// the newest transaction.
+    /// The object was in this state already; holds its latest transaction. For removing a nickname
+    /// that nobody has: the newest transaction.
     Unchanged(TxId),
 }
 
 /// Result of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The transaction's number; if nothing was written, that of the newest transaction (0 on an empty store).
+    /// The transaction's number; if nothing was written, that of the newest transaction (0 on an
+    /// empty store).
     pub tx_id: TxId,
     /// That transaction's time (0 on an empty store).
     pub system_time: Timestamp,

@@ -1,6 +1,7 @@
-//! A shared store in XTDB beside the local SQLite store of the same run: the single node on RocksDB, which syncs each write to disk, and
-//! two nodes over one PostgreSQL. The ratio counts, not the speed of the disk. `npm run bench:xtdb` runs it; what is missing for a
-//! column (a JDK, Maven, PostgreSQL) is said in one line.
+//! A shared store in XTDB beside the local SQLite store of the same run: a single node on RocksDB,
+//! which syncs each write to disk, and two nodes over one PostgreSQL. The ratio counts, not the
+//! speed of the disk. `npm run bench:xtdb` runs it; one line names what a column lacks (a JDK,
+//! Maven, PostgreSQL).
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking, as tests do")]
@@ -19,7 +20,7 @@ use xtdb::{Sharing, SharingOptions, migrate};
 
 use testing::xtdb::{Node, NodeKind};
 
-/// Calls of which the median counts.
+/// Number of calls; the median counts.
 const CALLS: usize = 200;
 
 /// Versions of the object whose history is read.
@@ -28,7 +29,7 @@ const LONG: usize = 1_000;
 /// Versions that are sent and taken together.
 const BATCH: usize = 100;
 
-/// Median times, by what was measured, in the order of the table.
+/// Median times, by measurement, in the order of the table.
 type Times = Vec<(&'static str, Duration)>;
 
 fn main() {
@@ -56,7 +57,7 @@ fn main() {
     print(&columns);
 }
 
-/// What it costs where one machine speaks to the first of the nodes, and another to the second.
+/// The costs if one machine uses the first node, and another the second.
 fn shared(nodes: [&Node; 2]) -> Times {
     let options = nodes.map(|node| XtdbOptions { url: node.url(), ..XtdbOptions::default() });
     let mut times = measure(&xtdb::connect(&options[0]).unwrap());

@@ -1,7 +1,8 @@
-//! A store that many machines share, in XTDB 1 over its own HTTP server: the backend ([`XtdbBackend`]), and what keeps a local store and
-//! the shared one alike ([`Sharing`]).
+//! A store that many machines share, in XTDB 1 over its own HTTP server: the backend
+//! ([`XtdbBackend`]), and the synchronisation of a local store with the shared one ([`Sharing`]).
 //!
-//! The one crate that knows HTTP. Must not know a session. Read the page of `server` first, then that of `sync`.
+//! The only crate that knows HTTP. Must not know a session. Read the page of `server` first, then
+//! that of `sync`.
 
 mod server;
 mod sync;

@@ -1,8 +1,10 @@
-//! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules below this one speak HTTP.
+//! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules
+//! below this one speak HTTP.
 //!
-//! `client` asks the server and says in typed errors what is wrong; `edn` reads and writes the notation in which XTDB tells times to
-//! the millisecond; `examine` asks a server what it is. `documents` says how objects look there, `plan` and `write` are commits, `read`, `find` and `logged` reads. Our
-//! transactions have XTDB's numbers and times. Must not know of another store.
+//! `client` calls the server and turns failures into typed errors; `edn` reads and writes the
+//! notation in which XTDB gives times to the millisecond; `examine` identifies a server.
+//! `documents` defines how objects look there, `plan` and `write` are commits, `read`, `find` and
+//! `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
 
 mod client;
 mod documents;
@@ -39,13 +41,13 @@ use store::{Backend, Item, Op, PlacedItem, Query, Receipt, Store, Version};
 pub struct XtdbBackend {
     client: Client,
     store_id: String,
-    /// The transaction that made the database ours; every other of ours is later.
+    /// The transaction that made the database ours; all our others are later.
     first: Tx,
     writer_id: String,
-    /// The document of the writer as this process left it; `None` if that has to be read.
+    /// The writer's document as this process left it; `None` if it must be read.
     writer: Mutex<Option<Document>>,
-    /// Marks of versions of other stores that were not there when they were asked for. One that is there after all when it is to be
-    /// written was brought by somebody else meanwhile.
+    /// Marks of other stores' versions that were missing when last asked for. If one is there when
+    /// it is to be written, somebody else brought it meanwhile.
     missed: Mutex<HashSet<String>>,
     /// Contents of the part of the log that is being taken.
     at_hand: Mutex<HashMap<Hash, String>>,
@@ -65,11 +67,12 @@ pub fn connect(options: &XtdbOptions) -> Result<Store> {
 }
 
 impl XtdbBackend {
-    /// Connects to a server and makes an empty database a store.
+    /// Connects to a server and turns an empty database into a store.
     ///
     /// # Errors
-    /// `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FAILED`; `XTDB_FOREIGN` for another server, an XTDB 2, or a database in which
-    /// others keep their documents; `NEWER_SCHEMA` for one of a later release; `NOT_PRIVATE`, `FILE` for the token's file.
+    /// `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FAILED`; `XTDB_FOREIGN` for another server, an
+    /// XTDB 2, or a database with other people's documents; `NEWER_SCHEMA` for one of a later
+    /// release; `NOT_PRIVATE`, `FILE` for the token's file.
     pub fn connect(options: &XtdbOptions) -> Result<Self> {
         let mut client = ClientOptions::new(&options.url);
         client.token = options.token_file.as_deref().map(Token::read).transpose()?;
@@ -100,8 +103,8 @@ impl XtdbBackend {
         self.client.url()
     }
 
-    /// The newest transaction in the log, if the server still has the database that this was connected to, with all that was seen of
-    /// it: not another one, nor an older state of it.
+    /// The newest transaction in the log, if the server still has the database that this was
+    /// connected to, including everything seen of it: not another database, nor an older state.
     pub(crate) fn newest_of_same(&self) -> Result<Option<TxId>> {
         let newest = self.client.latest_submitted()?.unwrap_or(-1);
         if newest < self.client.newest_seen().max(self.first.id) {
@@ -113,7 +116,8 @@ impl XtdbBackend {
         Ok((store_id.as_ref() == Some(&self.store_id)).then_some(TxId(newest)))
     }
 
-    /// Hands the log after a transaction to `take` in parts, see [`Logged`]. Meanwhile the contents of each part are at hand.
+    /// Passes the log after a transaction to `take` in parts, see [`Logged`]. Meanwhile the
+    /// contents of each part are cached.
     pub(crate) fn log(
         &self,
         after: TxId,
@@ -156,7 +160,8 @@ fn failed(client: &Client, problem: &str) -> Error {
     Error::XtdbFailed { url: client.url().to_owned(), status: 500, problem: problem.to_owned() }
 }
 
-/// The ID of the store that a database holds, and the transaction that made it one: this one, if it is empty.
+/// The ID of the store in a database, and the transaction that made it one; an empty database
+/// becomes this store.
 fn open(client: &Client) -> Result<(String, Tx)> {
     if let Some(found) = marked(client)? {
         return Ok(found);
@@ -166,10 +171,10 @@ fn open(client: &Client) -> Result<(String, Tx)> {
         let found = format!("a database with documents of others, which have `{attribute}`");
         return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
     }
-    // The counts lag behind what was written a moment ago.
+    // The server's counts lag behind recent writes.
     let query = "{:find [e] :where [[e :xt/id]] :limit 1}";
     let others = client.query(query, &[], At::Latest, &Room::for_answers())?;
-    // Ours is there where another was faster.
+    // Our own document is there if another process was faster.
     let is_other = |id: &Value| id.as_str() != Some(STORE);
     if let Some(id) = others.into_iter().flatten().find(is_other) {
         let found = format!("a database with documents of others, such as `{id}`");
@@ -178,7 +183,7 @@ fn open(client: &Client) -> Result<(String, Tx)> {
     let mark = documents::store(&Uuid::now_v7().to_string());
     let ops = [TxOp::Match(STORE.to_owned(), None), TxOp::Put(&mark)];
     let tx = client.submit(&ops).map_err(SubmitError::into_error)?;
-    // Another may have been faster: then its mark stands.
+    // If another process was faster, its mark stands.
     client.await_tx(tx)?;
     client.saw(tx);
     marked(client)?.ok_or_else(|| failed(client, "it did not keep the first document"))
@@ -199,7 +204,7 @@ fn marked(client: &Client) -> Result<Option<(String, Tx)>> {
     Ok(first.map(|first| (store_id, first.tx)))
 }
 
-/// By what a version of another store is known.
+/// The mark that identifies a version of another store.
 pub(super) fn mark(version: &Version) -> String {
     documents::origin_id(&version.envelope.id, &version.origin)
 }

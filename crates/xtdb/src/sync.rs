@@ -1,15 +1,17 @@
-//! Keeps a store of our own and a shared one alike, in the background. The own store is the front: what is written there is safe, and
-//! its log from a certain transaction on is what waits to be sent. Must not be waited for by a call.
+//! Keeps a local store and a shared one in sync, in the background. The local store is the front:
+//! writes to it are safe, and its log from a certain transaction on is the queue of what to send.
+//! No call may wait for this.
 //!
-//! - `push` sends what the own store has: files, and sessions where that is wanted, without what looks like a secret.
-//! - `pull` takes what others have: their files, and sessions that are asked for.
-//! - `passing` is what both do with versions.
-//! - `forgotten` carries over what a person had forgotten, both ways.
-//! - `running` is the thread that does this as long as a session runs, in one process at a time.
-//! - `state` is what a store remembers of a shared one; `migrate` moves everything at once.
+//! - `push` sends what the local store has: files, and sessions if wanted, without anything that
+//!   looks like a secret.
+//! - `pull` takes what others have: their files, and requested sessions.
+//! - `passing` is the part that both share.
+//! - `forgotten` carries over what a person chose to forget, both ways.
+//! - `running` is the thread that does this while a session runs, in one process at a time.
+//! - `state` is what a store remembers about a shared one; `migrate` moves everything at once.
 //!
-//! Both ways end in [`Store::take`], which an imported archive ends in too: so all agree on the latest version of an object. Each may
-//! be interrupted anywhere and done again.
+//! Both ways end in [`Store::take`], as does importing an archive, so all agree on the latest
+//! version of an object. Each may be interrupted anywhere and repeated.
 
 mod forgotten;
 mod migrate;
@@ -35,7 +37,7 @@ use super::XtdbBackend;
 use base::error::{Error, Result};
 use base::object::{ObjectType, Timestamp, TxId};
 
-/// Transactions that are looked at to count those of others.
+/// Transactions examined to count those of others.
 const LOOKED_AT: u64 = 1_000;
 
 /// Versions read at once from a log.
@@ -46,19 +48,21 @@ const VERSIONS_AT_ONCE: usize = 256;
 pub struct SharingOptions {
     /// The shared store.
     pub shared: XtdbOptions,
-    /// Whether sessions that run are shared too, from their start. Text in them that looks like a secret is replaced.
+    /// Whether running sessions are shared too, from their start. Text in them that looks like a
+    /// secret is replaced.
     pub sessions: bool,
     /// Files whose text neither leaves this machine nor is taken.
     pub is_excluded: IsExcluded,
 }
 
-/// Where memory is, a project's and its user's. What it says is theirs to share, by git for one.
+/// Memory folders, a project's and its user's. Their owners share their content themselves, for
+/// example by git.
 const MEMORY_FOLDERS: [&str; 3] =
     ["**/.pi/memory/**", "**/.pi/agent/memory/**", "**/palimpsest/memory/**"];
 
 impl SharingOptions {
-    /// What settings share with a store, which may be another than that of the settings. Text of memory stays here, beside that of files
-    /// which are never stored.
+    /// What settings share with a store, which may differ from the one in the settings. The text of
+    /// memory stays here, like that of files that are never stored.
     ///
     /// # Errors
     /// As [`Settings::excluded`].
@@ -70,23 +74,23 @@ impl SharingOptions {
     }
 }
 
-/// A store of our own and the shared one that it is kept alike with. Connects when it first has to.
+/// A local store and the shared one that it is kept in sync with. Connects on first use.
 pub struct Sharing {
     local: Store,
     options: SharingOptions,
     connected: Mutex<Option<Connected>>,
 }
 
-/// The shared store, as a store and as what it is.
+/// The shared store, as a store and as its concrete backend.
 #[derive(Clone)]
 struct Connected {
     store: Store,
     backend: Arc<XtdbBackend>,
-    /// The newest transaction in its log when it was asked for.
+    /// The newest transaction in its log when last asked.
     newest: Option<TxId>,
 }
 
-/// How far a store and the shared one are alike.
+/// How far a store and the shared one are in sync.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharingStatus {
     /// Address of the shared store's server.
@@ -97,26 +101,27 @@ pub struct SharingStatus {
     pub outbox: u64,
     /// Time of the oldest of them.
     pub oldest: Option<Timestamp>,
-    /// Transactions of others in the shared store that were not taken yet; `None` if the server was not asked.
+    /// Others' transactions in the shared store that were not taken yet; `None` if the server was
+    /// not asked.
     pub behind: Option<u64>,
-    /// When all was last alike.
+    /// When everything was last in sync.
     pub last: Option<Timestamp>,
-    /// Why it does not go on.
+    /// Why sharing has stopped.
     pub error: Option<SharingError>,
     /// Versions that wait because their time is far ahead of this machine's clock.
     pub ahead: u64,
-    /// Whether sessions that run are shared.
+    /// Whether running sessions are shared.
     pub sessions: bool,
 }
 
-/// Why sharing does not go on.
+/// Why sharing has stopped.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SharingError {
     /// The error's code.
     pub code: String,
     /// What happened.
     pub message: String,
-    /// Since when.
+    /// Since when it has failed.
     pub since: Timestamp,
 }
 
@@ -126,7 +131,7 @@ impl Sharing {
         Self { local, options, connected: Mutex::new(None) }
     }
 
-    /// The sessions that the shared store has, by ID.
+    /// The sessions in the shared store, by ID.
     ///
     /// # Errors
     /// Those of [`XtdbBackend::connect`].
@@ -134,7 +139,7 @@ impl Sharing {
         self.connect()?.store.list(ObjectType::Session, None, usize::MAX)
     }
 
-    /// What is known here, without asking the server.
+    /// The locally known status, without asking the server.
     pub fn status(&self) -> Result<SharingStatus> {
         let last = Last::read(&self.local, &self.options.shared.url)?;
         let state = match &last.store_id {
@@ -155,7 +160,7 @@ impl Sharing {
         })
     }
 
-    /// The same, having asked the server. Works on a store that is only looked at, too.
+    /// Like [`Self::status`], after asking the server. Also works on a store opened read-only.
     pub fn look(&self) -> Result<SharingStatus> {
         let asked = self.noting(|connected| {
             let (newest, _) = connected.store.newest()?;
@@ -173,7 +178,8 @@ impl Sharing {
         Ok(status)
     }
 
-    /// Number of the transactions of others that were not taken yet; where there are very many, own ones may be among them.
+    /// Number of others' transactions that were not taken yet; if there are very many, own ones may
+    /// be among them.
     fn behind(&self, shared: &Connected, pulled: TxId, newest: TxId) -> Result<Option<u64>> {
         let all = u64::try_from(newest.0.saturating_sub(pulled.0)).unwrap_or(0);
         if all > LOOKED_AT {
@@ -188,13 +194,13 @@ impl Sharing {
         Ok(Some(others.len() as u64))
     }
 
-    /// Number of the transactions that wait to be sent, and the time of the oldest.
+    /// Number of transactions that wait to be sent, and the time of the oldest.
     fn outbox(&self, state: &State) -> Result<(u64, Option<Timestamp>)> {
         let kind = (!self.options.sessions).then_some(ObjectType::File);
         self.local.upkeep("sharing")?.written_after(state.pushed, kind)
     }
 
-    /// The shared store; connects if it has to, also where the server has another database now.
+    /// The shared store; connects if necessary, and again if the server now has another database.
     fn connect(&self) -> Result<Connected> {
         let mut connected = self.connected();
         if let Some(known) = &mut *connected
@@ -214,7 +220,8 @@ impl Sharing {
         Ok(found)
     }
 
-    /// Sends everything again where the shared store is older than what was seen of it, after somebody brought a backup back.
+    /// Sends everything again if the shared store is older than what was seen of it, because
+    /// somebody restored a backup.
     fn begin_anew_with_older(&self, shared: &Connected) -> Result<()> {
         let state = State::read(&self.local, shared.store.id())?;
         if shared.store.newest()?.0 >= state.pulled {
@@ -228,7 +235,7 @@ impl Sharing {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works with the shared store, and notes what became of it.
+    /// Works with the shared store, and records the outcome.
     fn noting<T>(&self, work: impl FnOnce(&Connected) -> Result<T>) -> Result<T> {
         let url = &self.options.shared.url;
         let connected = self.connect();
@@ -247,14 +254,14 @@ impl Sharing {
         done
     }
 
-    /// An error as it is kept; the same one keeps its time.
+    /// An error in its stored form; a repeated one keeps its time.
     fn describe(&self, error: &Error, before: Option<SharingError>) -> SharingError {
         let (code, message) = (error.code().to_owned(), error.to_string());
         let since = before.filter(|before| before.code == code).map(|before| before.since);
         SharingError { code, message, since: since.unwrap_or_else(|| self.local.now()) }
     }
 
-    /// The newest transaction of the own store.
+    /// The newest transaction of the local store.
     fn newest(&self) -> Result<TxId> {
         Ok(self.local.newest()?.0)
     }

@@ -1,4 +1,4 @@
-//! What a tool call does, by the table of tools and its arguments.
+//! What a tool call does, judged by its arguments and the table of tools.
 
 use serde_json::Value;
 
@@ -13,19 +13,20 @@ use super::{patch, shell};
 pub struct Call<'a> {
     does: Does,
     args: &'a Value,
-    /// Whether another tool was asked to make it, so that its arguments stand among that one's.
+    /// Whether another tool was asked to make the call, so that its arguments are among that
+    /// tool's.
     is_inner: bool,
 }
 
 impl<'a> Call<'a> {
     /// Reads a call.
     ///
-    /// `tool`: its name, whatever its case. `args`: its arguments as the provider gave them.
+    /// `tool`: its name in any case. `args`: its arguments as the provider gave them.
     pub fn new(tool: &str, args: &'a Value) -> Self {
         let called = tools::called(tool, args);
         let (tool, args) = called.unwrap_or((tool, args));
         let does = match (tools::does(tool), text(args, &["command"])) {
-            // What is shown is not the text of a file as it stands.
+            // The output is not the exact text of a file.
             (Does::Read | Does::ReadMany, _) if called.is_some() => Does::Search,
             (Does::ByCommand, Some("view")) => Does::Read,
             (Does::ByCommand, Some("create")) => Does::Write,
@@ -54,7 +55,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The files that the call reads or changes, in the order of its arguments. Not those that a shell's command names.
+    /// The files that the call reads or changes, in the order of its arguments, without those named
+    /// in a shell command.
     pub fn touches(self) -> Vec<Touch<'a>> {
         let access = match self.does {
             Does::Read | Does::ReadMany => FileAccess::Read,
@@ -75,14 +77,15 @@ impl<'a> Call<'a> {
         one.chain(several).map(|path| Touch { path, access }).collect()
     }
 
-    /// Whether the call may change files without saying which: all but those that only show something, or name the files.
+    /// Whether the call may change files without saying which: any call that does more than show
+    /// something and does not name its files.
     pub fn may_change_any_file(self) -> bool {
         matches!(self.does, Does::Shell | Does::Other | Does::Web)
             || (self.does == Does::Patch && self.touches().is_empty())
     }
 
-    /// Whether the call may have changed files that it does not name: a command that does more than show something, and a tool
-    /// that is not known. What a known tool changes stands in its arguments.
+    /// Whether the call may have changed files that it does not name: a command that does more than
+    /// show something, or an unknown tool. Known tools name what they change in their arguments.
     pub fn may_have_changed_unnamed_files(self) -> bool {
         match self.does {
             Does::Shell => command_line(self.args).is_none_or(|line| kind::may_change_files(&line)),
@@ -91,7 +94,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The path of the file that is read or changed, or of the folder that is looked through.
+    /// The path of the file read or changed, or of the folder searched.
     pub fn path(self) -> Option<&'a str> {
         text(self.args, &tools::PATH)
     }
@@ -107,15 +110,16 @@ impl<'a> Call<'a> {
         if self.does == Does::Shell { command_line(self.args) } else { None }
     }
 
-    /// The argument of a shell's call that holds the command line as a text, by name; none of a call that another tool makes.
+    /// The name and text of a shell call's argument that holds the command line; `None` if another
+    /// tool makes the call.
     pub fn command_argument(self) -> Option<(&'static str, &'a str)> {
         let named =
             tools::COMMAND.iter().find_map(|name| Some((*name, self.args.get(*name)?.as_str()?)));
         named.filter(|_| self.does == Does::Shell && !self.is_inner)
     }
 
-    /// The programs that a call without a command line runs: all texts that a shell's is given, of a tool that is not known those
-    /// that are named so.
+    /// The programs run by a call without a command line: all texts given to a shell, or an unknown
+    /// tool's arguments with such names.
     pub fn programs(self) -> Vec<&'a str> {
         let fields = self.args.as_object().into_iter().flatten();
         let is_program = |name: &str| match self.does {
@@ -127,30 +131,31 @@ impl<'a> Call<'a> {
         named.filter_map(|(_, value)| value.as_str()).collect()
     }
 
-    /// The globs of names that a search is kept to.
+    /// The globs of names to which a search is limited.
     pub fn name_globs(self) -> impl Iterator<Item = &'a str> {
         tools::NAME_GLOB.iter().filter_map(|name| self.args.get(*name)?.as_str())
     }
 
-    /// The folder that a command is to run in, as the model wrote it.
+    /// The folder in which a command should run, as the model wrote it.
     pub fn folder(self) -> Option<&'a str> {
         text(self.args, &tools::FOLDER)
     }
 
-    /// The first line that a reading call asks for, from 1; `None` where it does not say.
+    /// The first line that a reading call asks for, from 1; `None` if unstated.
     pub fn first_line(self) -> Option<u64> {
         let of_view = || self.args.get("view_range")?.get(0)?.as_u64();
         let named = tools::FIRST_LINE.iter().find_map(|name| self.args.get(*name)?.as_u64());
         named.or_else(of_view).map(|line| line.max(1))
     }
 
-    /// Whether a reading call asks for certain lines.
+    /// Whether a reading call asks for particular lines.
     pub fn has_range(self) -> bool {
         let is_given = |name: &&str| self.args.get(*name).is_some_and(|value| !value.is_null());
         tools::FIRST_LINE.iter().chain(&tools::RANGE).any(is_given)
     }
 
-    /// Whether a reading call that showed this many lines, from the first on, would have shown more if there were any.
+    /// Whether a reading call that showed this many lines, from the first on, would have shown more
+    /// if there were more.
     pub fn reads_beyond(self, lines: u64) -> bool {
         let is_open = |name: &&str| match self.args.get(*name) {
             None | Some(Value::Null) => true,
@@ -159,7 +164,8 @@ impl<'a> Call<'a> {
         self.first_line().unwrap_or(1) == 1 && tools::RANGE.iter().all(is_open)
     }
 
-    /// Whether the call asks for certain lines: of a file by their numbers, or of anything by picking them.
+    /// Whether the call asks for particular lines: lines of a file by number, or lines of anything
+    /// by picking them.
     pub fn picks_lines(self) -> bool {
         match self.kind() {
             ToolKind::Read => self.has_range(),
@@ -168,7 +174,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether the call may show what a run reports: a command that shows no text of a file, or a tool that is not known.
+    /// Whether the call may show a run's report: a command that shows no text of a file, or an
+    /// unknown tool.
     pub fn reports_run(self) -> bool {
         match self.kind() {
             ToolKind::Other
@@ -185,7 +192,7 @@ impl<'a> Call<'a> {
         if self.does == Does::Write { text(self.args, &tools::CONTENT) } else { None }
     }
 
-    /// What a call puts in the place of what: of each replacement the old and the new text; one that it does not say is empty.
+    /// Each replacement that a call makes, as old and new text. An unstated text is empty.
     pub fn replacements(self) -> Vec<(&'a str, &'a str)> {
         let edits = self.args.get("edits").and_then(Value::as_array);
         let several = edits.into_iter().flatten();
@@ -212,13 +219,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// How many lines a changing call adds and takes away where a patch says so.
+    /// How many lines a changing call adds and removes, if a patch says so.
     pub fn patched_lines(self) -> Option<(u64, u64)> {
         self.patch().map(patch::added_removed)
     }
 
-    /// What a patch makes of one of its files, by the path that it gives and the text that the file had. `None` where that is not
-    /// certain.
+    /// What a patch makes of one of its files, given the patch's path for it and its previous text.
+    /// `None` if uncertain.
     pub fn patched(self, path: &str, text: Option<&str>) -> Option<Patched> {
         patch::apply(self.patch()?, path, text)
     }
@@ -233,7 +240,7 @@ fn text<'a>(args: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| args.get(*name)?.as_str())
 }
 
-/// The command that arguments hold: a text, or a list of words.
+/// The command in some arguments: a text, or a list of words.
 pub fn command_line(args: &Value) -> Option<String> {
     match tools::COMMAND.iter().find_map(|name| args.get(*name))? {
         Value::String(command) => Some(command.clone()),

@@ -1,12 +1,12 @@
-//! What kind of thing a call or a command does, for how its output is shown.
+//! What kind of thing a call or command does, which decides how its output is shown.
 //!
-//! Words alone decide: no output is looked at, no file, and nothing is tuned to a session. A command line that does several
-//! things has the kind whose output is least to be shortened.
+//! Only words decide: never an output, a file or a session. A command line that does several things
+//! has the kind whose output should least be shortened.
 
 use super::programs::{self, Output};
 use super::shell::{self, Command, Git, Redirect, Word};
 
-/// Programs that show nothing because they change files, or because they run what a file says.
+/// Programs that show nothing because they change files or run a file's commands.
 const CHANGING: [&str; 9] = ["rm", "cp", "mv", "ln", "tee", "touch", "rmdir", "source", "."];
 
 /// What a call does.
@@ -14,7 +14,7 @@ const CHANGING: [&str; 9] = ["rm", "cp", "mv", "ln", "tee", "touch", "rmdir", "s
 pub enum ToolKind {
     /// Shows a file.
     Read,
-    /// Makes a file, or writes all of it.
+    /// Creates a file, or writes all of it.
     Write,
     /// Changes a file.
     Edit,
@@ -28,16 +28,16 @@ pub enum ToolKind {
     Shell(ShellKind),
     /// Gets pages or looks for them.
     Web,
-    /// Has another agent do a task, and gives its report.
+    /// Lets another agent do a task and gives its report.
     Delegate,
     /// Anything else.
     Other,
 }
 
-/// What a command does. In this order, least to be shortened first.
+/// What a command does. Ordered: output that should least be shortened comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ShellKind {
-    /// Picks lines or fields: `sed -n`, `head`, `tail`, `awk`, a filter behind a pipe.
+    /// Picks lines or fields: `sed -n`, `head`, `tail`, `awk`, a filter after a pipe.
     Pick,
     /// Shows files whole: `cat`, `nl`.
     Read,
@@ -51,7 +51,7 @@ pub enum ShellKind {
     Listing,
     /// Shows a history or a log: `git log`, `docker logs`.
     Log,
-    /// Anything else, and polls of a command that runs.
+    /// Anything else, and polls of a running command.
     Other,
 }
 
@@ -63,14 +63,14 @@ pub(super) fn shell_kind(line: &str) -> ShellKind {
         .unwrap_or(ShellKind::Other)
 }
 
-/// Whether a command line shows text of a file, and not only lines of what another command printed.
+/// Whether a command line shows text of a file, not only lines that another command printed.
 pub fn shows_file(line: &str) -> bool {
     let mut commands =
         shell::commands(line).filter(|command| command.is_shown && !command.is_filter);
     commands.any(|command| shows_text_of_files(&command))
 }
 
-/// Whether all that a command shows is text of the files that it is given.
+/// Whether a command shows nothing but text of the files it is given.
 pub fn shows_text_of_files(command: &Command) -> bool {
     matches!(programs::output(command.program()), Some(Output::Files | Output::Lines))
 }
@@ -81,13 +81,14 @@ pub fn shows_nothing(command: &Command) -> bool {
     program.is_empty() || programs::output(program) == Some(Output::Nothing)
 }
 
-/// Whether a command reads no files but those that its words name. `git` says of what it shows from which file it is.
+/// Whether a command reads only files named in its words. `git` names the file of everything it
+/// shows.
 pub fn reads_named_files_only(command: &Command) -> bool {
     if command.is_given_arguments() || command.words.iter().any(|word| word.is_computed) {
         return false;
     }
     if command.runs_script() {
-        // Its commands stand in the line themselves.
+        // Its commands are themselves in the line.
         return true;
     }
     if let Some(git) = command.git() {
@@ -112,7 +113,7 @@ pub fn reads_named_files_only(command: &Command) -> bool {
     }
 }
 
-/// Whether a search puts the path of a file above the lines that it finds there, and not before each.
+/// Whether a search prints a file's path above its matches instead of before each.
 pub fn heads_matches(command: &Command) -> bool {
     let is_git_grep = command.git().is_some_and(|git| git.subcommand == "grep");
     let heads = |word: &Word| {
@@ -134,8 +135,8 @@ fn runs_commands(command: &Command) -> bool {
         .any(|word| command.has(word))
 }
 
-/// Whether a command line may change files: some program of it is not known to only show something, or its output goes to a
-/// file.
+/// Whether a command line may change files: it has a program not known to only show something, or
+/// its output goes to a file.
 pub(super) fn may_change_files(line: &str) -> bool {
     shell::commands(line).any(|command| may_change(&command))
 }
@@ -148,7 +149,7 @@ fn may_change(command: &Command) -> bool {
     if command.words.iter().any(writes) || is_edit_in_place(command) {
         return true;
     }
-    // The commands that a shell runs stand in the line themselves.
+    // The commands that a shell runs are themselves in the line.
     let program = command.program();
     if program.is_empty() || command.runs_script() {
         return false;
@@ -164,7 +165,7 @@ fn may_change(command: &Command) -> bool {
     }
 }
 
-/// The kind of one command; `None` where nothing of it is shown.
+/// The kind of one command; `None` if none of its output is shown.
 fn command_kind(command: &Command) -> Option<ShellKind> {
     if !command.is_shown || command.runs_script() {
         return None;

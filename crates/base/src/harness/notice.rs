@@ -1,11 +1,11 @@
-//! The notice that a host puts behind the lines of a file that has more.
+//! The notice that a host adds after the lines of a file that has more.
 
 use serde_json::Value;
 
-/// The lines that a read tool showed, without the notice that the file has more, and whether it has. Hosts put the notice in
-/// brackets behind an empty line.
+/// The lines that a read tool showed, without the notice that the file has more, and whether it has
+/// more. Hosts put the notice in brackets after an empty line.
 ///
-/// `details`: what the host says of the result besides its text.
+/// `details`: what the host says about the result besides its text.
 pub fn without_notice<'a>(text: &'a str, details: &Value) -> (&'a str, bool) {
     let is_cut = details.get("truncation").is_some_and(|found| !found.is_null());
     let says_more = |notice: &str| notice.contains(" line") || notice.contains(" Use offset=");
@@ -33,7 +33,7 @@ mod tests {
         for (text, details, expected) in [
             ("a\nb", &none, ("a\nb", false)),
             ("a\n\n[8 more lines in file. Use offset=2 to continue.]", &none, ("a", true)),
-            // As OpenClaw says it.
+            // OpenClaw's wording.
             (
                 "a\n\n[Read output capped at 50KB for this call. Use offset=2 to continue.]",
                 &cut,

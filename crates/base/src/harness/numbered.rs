@@ -1,12 +1,13 @@
-//! Whether a tool shows a file with the numbers of its lines, as Claude Code, OpenCode and Copilot CLI do.
+//! Whether a tool shows a file with the numbers of its lines, as Claude Code, OpenCode and Copilot
+//! CLI do.
 
-/// Lines that are looked at.
+/// Number of lines examined.
 const MAX_LINES: usize = 20;
-/// Letters behind a number that check the line.
+/// Most check letters after a line number.
 const MAX_CHECK: usize = 4;
 
-/// Whether two lines one behind the other at the beginning of an output are numbered: `     1→text`, `00001| text`, `1: text`,
-/// `1. text`, `1ab| text` with letters that check the line, a tab for the mark.
+/// Whether two consecutive lines at the beginning of an output are numbered: ` 1→text`,
+/// `00001| text`, `1: text`, `1. text`, `1ab| text` with check letters, or a tab as the mark.
 pub fn has_line_numbers(output: &str) -> bool {
     let numbers: Vec<Option<u64>> = output.lines().take(MAX_LINES).map(number).collect();
     let is_next = |pair: &[Option<u64>]| matches!(pair, [Some(one), Some(next)] if one.checked_add(1) == Some(*next));

@@ -1,5 +1,5 @@
-//! The files that a patch in the form of Codex's `apply_patch` names, and what it makes of them. Source: `codex-rs/apply-patch` of
-//! `openai/codex`.
+//! The files named in a patch in the format of Codex's `apply_patch`, and what it makes of them.
+//! Source: `codex-rs/apply-patch` in `openai/codex`.
 
 use super::touch::{FileAccess, Touch};
 
@@ -11,12 +11,12 @@ const HEADINGS: [(&str, FileAccess); 3] = [
 ];
 /// What stands before the path of a file that is deleted.
 const DELETE: &str = "*** Delete File: ";
-/// What begins a hunk; a line to look for first may follow it.
+/// Begins a hunk. A line to search for first may follow.
 const HUNK: &str = "@@";
-/// A mark behind lines that are the last of a file.
+/// A mark after lines at the end of a file.
 const END_OF_FILE: &str = "*** End of File";
 
-/// The files of a patch, in order; of one that is moved, where it is then.
+/// The files of a patch, in order. A moved file has its new path.
 pub(super) fn files(patch: &str) -> Vec<Touch<'_>> {
     let mut found: Vec<Touch<'_>> = Vec::new();
     for line in patch.lines() {
@@ -44,8 +44,8 @@ pub enum Patched {
     Gone,
 }
 
-/// What a whole patch makes of one of its files, which had this text before. `None` where that is not certain: the file is moved, or
-/// lines of the patch do not stand in the text exactly.
+/// What a whole patch makes of one of its files, given its previous text. `None` if uncertain: the
+/// file is moved, or the text does not contain the patch's lines exactly.
 pub(super) fn apply(whole: &str, path: &str, text: Option<&str>) -> Option<Patched> {
     let mut lines = whole.lines();
     let heading = lines.by_ref().find_map(|line| {
@@ -66,7 +66,8 @@ pub(super) fn apply(whole: &str, path: &str, text: Option<&str>) -> Option<Patch
     }
 }
 
-/// A text with the hunks of a file applied: each where its old lines first stand behind the hunk before.
+/// A text with a file's hunks applied, each where its old lines first occur after the previous
+/// hunk.
 fn changed(body: &[&str], text: &str) -> Option<String> {
     let known: Vec<&str> = text.lines().collect();
     let mut made: Vec<&str> = Vec::new();
@@ -106,7 +107,7 @@ pub(super) fn added_lines(patch: &str) -> impl Iterator<Item = &str> {
     patch.lines().filter_map(|line| line.strip_prefix('+'))
 }
 
-/// How many lines a patch adds and takes away.
+/// How many lines a patch adds and removes.
 pub(super) fn added_removed(patch: &str) -> (u64, u64) {
     let count = |mark: char| patch.lines().filter(|line| line.starts_with(mark)).count() as u64;
     (count('+'), count('-'))

@@ -1,17 +1,17 @@
-//! The one table of programs: what the output of each holds, and which are only given paths.
+//! The table of programs: what each one's output holds, and which ones take only paths.
 //!
-//! Names alone decide; what a subcommand or an option changes is in `kind`.
+//! Only names count here; `kind` handles subcommands and options.
 
 /// What a program's output holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// Nothing that matters.
     Nothing,
-    /// The text of the files that it is given.
+    /// The text of its given files.
     Files,
-    /// Lines of the files that it is given, as they stand there.
+    /// Unchanged lines of its given files.
     Lines,
-    /// Fields of the files that it is given, or their lines in another order.
+    /// Fields of its given files, or their lines in another order.
     Fields,
     /// Numbers.
     Counts,
@@ -25,7 +25,7 @@ pub(super) enum Output {
     Report,
 }
 
-/// What a program's output holds; `None` for those that are not known.
+/// What a program's output holds; `None` for unknown programs.
 #[rustfmt::skip]
 pub(super) fn output(program: &str) -> Option<Output> {
     Some(match program {
@@ -48,7 +48,8 @@ pub(super) fn output(program: &str) -> Option<Output> {
     })
 }
 
-/// Whether a program's words are paths, numbers and options: none of them holds text of a file.
+/// Whether a program's words are only paths, numbers and options, so that none holds text of a
+/// file.
 #[rustfmt::skip]
 pub fn is_given_paths_only(program: &str) -> bool {
     output(program) == Some(Output::Files)

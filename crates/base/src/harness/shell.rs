@@ -1,8 +1,9 @@
-//! A shell's command line: its commands, each with its words, in the order in which they end.
+//! A shell's command line as commands with their words, in the order in which they end.
 //!
-//! Reads quotes, escapes, redirections, here documents, pipes and lists, subshells, `$( )` and backticks, assignments, and
-//! command lines within (`bash -lc '…'`, `eval`, a shell's here document). Runs nothing and looks nothing up. Our own, as
-//! crates that parse bash (`brush-parser`, `yash-syntax`) give nothing for a line that is cut or not closed, and recurse with
+//! Reads quotes, escapes, redirections, here documents, pipes and lists, subshells, `$( )` and
+//! backticks, assignments, and inner command lines (`bash -lc '…'`, `eval`, a shell's here
+//! document). Runs nothing and looks nothing up. We wrote our own because crates that parse bash
+//! (`brush-parser`, `yash-syntax`) give nothing for a line that is cut or unclosed and recurse with
 //! its nesting; `shlex` knows neither operators nor redirections.
 
 mod command;
@@ -15,9 +16,9 @@ pub use paths::{PathWord, path_words, path_words_of, patterns, program_words};
 
 use scan::{Open, Token, Tokens};
 
-/// How deep command lines in command lines are read.
+/// Depth to which command lines inside command lines are read.
 const MAX_DEPTH: u32 = 3;
-/// Bytes of a line that are read.
+/// Most bytes of a line that are read.
 const MAX_BYTES: usize = 256 << 10;
 
 /// A word of a command.
@@ -25,11 +26,11 @@ const MAX_BYTES: usize = 256 << 10;
 pub struct Word {
     /// Its text without quotes and escapes.
     pub text: String,
-    /// Whether parts of it are computed, so that only a shell knows what it says.
+    /// Whether parts of it are computed, so that only a shell knows its text.
     pub is_computed: bool,
     /// Whether it begins without a quote, so that `~` means a folder.
     pub is_plain: bool,
-    /// Set where it is the path of a redirection.
+    /// Set if it is the path of a redirection.
     pub redirect: Option<Redirect>,
 }
 
@@ -44,18 +45,18 @@ pub enum Redirect {
     Error,
 }
 
-/// A part of a script. The folder that `cd` leads to between `Enter` and `Leave` counts only there.
+/// A part of a script. A `cd` between `Enter` and `Leave` has effect only there.
 #[derive(Debug, Clone)]
 pub enum ShellStep {
     /// A command runs.
     Run(Command),
-    /// A subshell, a substitution or a command line within begins.
+    /// A subshell, a substitution or an inner command line begins.
     Enter,
     /// It ends.
     Leave,
 }
 
-/// Reads the first 256 KiB of a command line; nothing fails.
+/// Reads the first 256 KiB of a command line; never fails.
 pub fn script(line: &str) -> Vec<ShellStep> {
     let end = (0..=line.len().min(MAX_BYTES)).rev().find(|at| line.is_char_boundary(*at));
     script_within(&line[..end.unwrap_or(0)], MAX_DEPTH)
@@ -94,17 +95,17 @@ enum Scope {
     Substitution,
 }
 
-/// Commands that belong together, as far as they are read.
+/// Commands that belong together, as far as read.
 struct Frame {
     scope: Scope,
     words: Vec<Word>,
-    /// Here documents of the command that is read.
+    /// Here documents of the current command.
     documents: Vec<usize>,
-    /// Whether the commands read what one before them prints.
+    /// Whether the commands read the output of an earlier one.
     is_filter: bool,
-    /// Whether the command that is read stands behind a pipe.
+    /// Whether the current command follows a pipe.
     is_piped: bool,
-    /// The step at which the frame began, and that at which the pipeline began.
+    /// The steps at which the frame and the pipeline began.
     first_step: usize,
     pipeline_step: usize,
 }
@@ -213,7 +214,7 @@ impl Builder {
         self.steps.push(ShellStep::Run(command));
     }
 
-    /// Takes the commands of a command line within.
+    /// Takes the commands of an inner command line.
     fn within(&mut self, line: &str, by: &Command) {
         self.steps.push(ShellStep::Enter);
         for mut step in script_within(line, self.depth - 1) {

@@ -1,8 +1,8 @@
-//! The one table of tools by name, for the harnesses Pi, Claude Code, Codex, OpenCode, Copilot CLI, Gemini CLI, OpenClaw and
-//! others with tools of the same names; and of the names that their arguments have.
+//! The table of tools and their argument names, for the harnesses Pi, Claude Code, Codex, OpenCode,
+//! Copilot CLI, Gemini CLI, OpenClaw and others with tools of the same names.
 //!
-//! Names are compared without case, marks and the namespace before them. Arguments differ by harness for a tool of the same
-//! name, so those of a kind are listed, not those of a tool.
+//! Names are compared without case, punctuation and leading namespace. Harnesses use different
+//! arguments for a tool of the same name, so arguments are listed by kind, not by tool.
 
 use serde_json::Value;
 
@@ -16,19 +16,19 @@ pub(super) enum Does {
     Edit,
     /// Changes the files that a patch names.
     Patch,
-    /// Reads, makes or changes a file, by the word in the argument `command`.
+    /// Reads, creates or changes a file, depending on the argument `command`.
     ByCommand,
     List,
     Find,
     Search,
     Shell,
     Web,
-    /// Has another agent do a task, and gives its report.
+    /// Lets another agent do a task and gives its report.
     Delegate,
     Other,
 }
 
-/// Arguments that hold the path of the file that is read or changed, or of the folder that is looked through.
+/// Arguments with the path of the file read or changed, or of the folder searched.
 pub(super) const PATH: [&str; 10] = [
     "path",
     "file_path",
@@ -41,34 +41,34 @@ pub(super) const PATH: [&str; 10] = [
     "filename",
     "file",
 ];
-/// Arguments that hold several paths.
+/// Arguments with several paths.
 pub(super) const PATHS: [&str; 3] = ["paths", "file_paths", "include"];
-/// Arguments that hold a glob of the names that are searched.
+/// Arguments with a glob of the names to search.
 pub(super) const NAME_GLOB: [&str; 3] = ["glob", "include", "include_pattern"];
-/// Arguments that hold a command: a line, or a list of words.
+/// Arguments with a command: a line, or a list of words.
 pub(super) const COMMAND: [&str; 4] = ["command", "cmd", "script", "commands"];
-/// Arguments that hold a program in another language than a shell's.
+/// Arguments with a program in a language other than a shell's.
 pub(super) const PROGRAM: [&str; 4] = ["code", "program", "source", "expression"];
-/// Arguments that hold the folder in which a command runs.
+/// Arguments with the folder in which a command runs.
 pub(super) const FOLDER: [&str; 5] =
     ["cwd", "workdir", "directory", "dir_path", "working_directory"];
-/// Arguments that hold the first line to be read.
+/// Arguments with the first line to read.
 pub(super) const FIRST_LINE: [&str; 3] = ["offset", "start_line", "startLine"];
-/// The argument that holds the greatest number of lines to be read.
+/// The argument with the maximum number of lines to read.
 pub(super) const LIMIT: &str = "limit";
-/// Other arguments by which certain lines are asked for.
+/// Other arguments that ask for particular lines.
 pub(super) const RANGE: [&str; 7] =
     [LIMIT, "view_range", "lines", "range", "end_line", "endLine", "cursor"];
-/// Arguments that hold the whole text of a file.
+/// Arguments with the whole text of a file.
 pub(super) const CONTENT: [&str; 4] = ["content", "file_text", "contents", "new_source"];
-/// Arguments that hold the text that is replaced.
+/// Arguments with the text to replace.
 pub(super) const OLD: [&str; 4] = ["oldText", "old_string", "oldString", "old_str"];
-/// Arguments that hold the text put in its place, or in a place of its own.
+/// Arguments with the replacement text, or text to insert.
 pub(super) const NEW: [&str; 6] =
     ["newText", "new_string", "newString", "new_str", "insert_text", "new_source"];
-/// Arguments that say that every occurrence is replaced.
+/// Arguments that ask to replace every occurrence.
 pub(super) const ALL: [&str; 3] = ["replace_all", "replaceAll", "allow_multiple"];
-/// Arguments that hold a patch.
+/// Arguments with a patch.
 pub(super) const PATCH: [&str; 3] = ["input", "patchText", "patch"];
 
 /// What a tool does.
@@ -99,7 +99,8 @@ pub(super) fn does(tool: &str) -> Does {
     }
 }
 
-/// The tool that another one is asked to call, and its arguments. OpenClaw's `tool_call` shows what it returned in JSON.
+/// The tool that another tool is asked to call, and its arguments. OpenClaw's `tool_call` shows its
+/// result as JSON.
 pub(super) fn called<'a>(tool: &str, args: &'a Value) -> Option<(&'a str, &'a Value)> {
     let named = || Some((args.get("id")?.as_str()?, args.get("args")?));
     if plain_name(tool) == "toolcall" { named() } else { None }

@@ -1,5 +1,6 @@
-//! One walk over the Markdown library's events: blocks, runs of inline text, headings, ordinary links, and what is opaque
-//! to wikilinks and tags. Must not know wikilinks, tags or front matter. Ranges count from the start of the content.
+//! One pass over the Markdown library's events: blocks, runs of inline text, headings, ordinary
+//! links, and parts that hold no wikilinks or tags (opaque). Must not know wikilinks, tags or front
+//! matter. Ranges count from the start of the content.
 
 use std::ops::Range;
 
@@ -8,8 +9,8 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use super::document::Block;
 use super::lines::Lines;
 
-/// Images may nest in each other's text without limit, and keeping every text would take space quadratic in the
-/// source.
+/// Images may nest in each other's text without limit; keeping every text would take space
+/// quadratic in the source.
 const MAX_NESTED_TEXTS: usize = 8;
 
 /// The structure of a content.
@@ -31,7 +32,8 @@ pub(super) struct Layout {
 #[derive(Debug)]
 pub(super) struct RawLink {
     pub(super) range: Range<usize>,
-    /// The text between the first brackets; empty in images that are nested deeper than `MAX_NESTED_TEXTS`.
+    /// The text between the first brackets; empty in images that are nested deeper than
+    /// `MAX_NESTED_TEXTS`.
     pub(super) text: Range<usize>,
     pub(super) destination: String,
     pub(super) image: bool,
@@ -94,7 +96,8 @@ pub(super) fn read(text: &str) -> Layout {
     layout
 }
 
-/// The blocks that have an ID, in order. The content begins at byte `body` of the text that `lines` are of.
+/// The blocks with an ID, in order. The content begins at byte `body` of the text indexed by
+/// `lines`.
 pub(super) fn named(text: &str, body: usize, layout: &Layout, lines: &Lines) -> Vec<Block> {
     let block = |(id, block): &(Range<usize>, Range<usize>)| {
         let block = trimmed(text, block);
@@ -127,7 +130,7 @@ impl Walk<'_> {
                 self.end_run();
                 self.close(range);
             }
-            // Inside a block that is wholly opaque, or not text at all.
+            // Inside a wholly opaque block, or not text at all.
             Event::Html(_) | Event::TaskListMarker(_) => {}
         }
     }
@@ -198,7 +201,8 @@ impl Walk<'_> {
             run.end = run.end.max(range.end);
             return;
         }
-        // The library omits the `\` of an escape; without it the escaped text would look like a link or tag.
+        // The library omits the `\` of an escape; without it the escaped text would look like a
+        // link or tag.
         let escape = usize::from(self.text[..range.start].ends_with('\\'));
         self.run = Some(range.start - escape..range.end);
     }
@@ -216,8 +220,8 @@ impl Walk<'_> {
         self.layout.links.push(RawLink { range, text, destination, image, auto });
     }
 
-    /// Everything after the text's closing bracket is opaque. The bracket itself may belong to a wikilink, as in
-    /// `[[a]](b)`.
+    /// Everything after the text's closing bracket is opaque. The bracket itself may belong to a
+    /// wikilink, as in `[[a]](b)`.
     fn end_link(&mut self) {
         let Some(link) = self.links.pop() else { return };
         let link = &mut self.layout.links[link];
@@ -247,8 +251,8 @@ impl Walk<'_> {
         self.layout.runs.push(run);
     }
 
-    /// Obsidian's rule for block IDs: at the end of the block's text, white space or nothing, then `^`, then letters,
-    /// digits and dashes.
+    /// Obsidian's rule for block IDs: at the end of a block's text, optional white space, then `^`,
+    /// then letters, digits and dashes.
     fn find_id(&mut self, run: &Range<usize>) {
         let text = self.text[run.clone()].trim_end();
         let id =
@@ -264,7 +268,8 @@ impl Walk<'_> {
         self.layout.ids.push((id, block));
     }
 
-    /// The block that an ID at the end of the current run names. `alone`: whether the run consists of the ID only.
+    /// The block that an ID at the end of the current run names. `alone`: whether the run consists
+    /// of the ID only.
     fn block_of(&self, alone: bool) -> Range<usize> {
         let own = &self.open[self.open.len() - 1];
         let above = self.open.len().checked_sub(2).map(|place| &self.open[place]);

@@ -1,11 +1,12 @@
-//! The plain data that a document is made of. Must not parse.
+//! The plain data of a parsed document. Must not parse.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Longest path of a place, in bytes: hostile headings and keys must not multiply the size of a text.
+/// Longest path of a place, in bytes, so that hostile headings and keys cannot multiply the size of
+/// a text.
 const PATH_BYTES: usize = 512;
 
 /// The contents of one text. Everything except `front_matter` is in the order of the text.
@@ -28,8 +29,8 @@ pub struct Document {
 /// The YAML between `---` on the first line and the next line that is `---`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrontMatter {
-    /// The fields in file order, by YAML 1.2's core schema; dates stay strings. Empty if `problem` stopped the
-    /// parser.
+    /// The fields in file order, by YAML 1.2's core schema; dates stay strings. Empty if `problem`
+    /// stopped the parser.
     pub fields: Map<String, Value>,
     /// Why fields are missing.
     pub problem: Option<MarkdownProblem>,
@@ -37,7 +38,7 @@ pub struct FrontMatter {
     pub range: Range<usize>,
 }
 
-/// What is wrong with a front matter. The rest of the document is parsed all the same.
+/// What is wrong with a front matter. The rest of the document is parsed anyway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarkdownProblem {
     /// Line of the text, from 1.
@@ -46,7 +47,7 @@ pub struct MarkdownProblem {
     pub message: String,
 }
 
-/// The part of a document that a relation stands in.
+/// The part of a document that holds a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkdownField {
@@ -56,13 +57,14 @@ pub enum MarkdownField {
     FrontMatter,
 }
 
-/// Where a relation stands.
+/// Where a relation is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextPlace {
     /// Content or front matter.
     pub field: MarkdownField,
-    /// In the content the headings above, outermost first, joined by `#` (`Guide#Install`; empty before the first). In
-    /// front matter the keys, joined by `.`, with list positions from 0 (`related[0]`). At most 512 bytes, cut after that.
+    /// In the content the headings above, outermost first, joined by `#` (`Guide#Install`; empty
+    /// before the first). In front matter the keys, joined by `.`, with list positions from 0
+    /// (`related[0]`). At most 512 bytes, cut after that.
     pub path: String,
     /// Line of the text on which the relation begins, from 1; the front matter's lines count.
     pub line: usize,
@@ -78,7 +80,8 @@ pub enum LinkKind {
     Wikilink,
     /// `[text](target)`, `[text][label]`, `![text](target)` that lead to a file.
     Markdown,
-    /// The same, or `<address>`, that leads to a URL with a scheme (`https:`, `mailto:`) or a host (`//host`).
+    /// The same, or `<address>`, that leads to a URL with a scheme (`https:`, `mailto:`) or a host
+    /// (`//host`).
     External,
 }
 
@@ -89,26 +92,29 @@ pub struct Link {
     pub kind: LinkKind,
     /// Whether the target is shown in place: `![[...]]` or an image.
     pub embed: bool,
-    /// The file as written, without headings and block, trimmed; in `Markdown` links percent-decoded. Empty: this very
-    /// document. In `External` links the whole URL as written.
+    /// The file as written, without headings and block, trimmed; in `Markdown` links
+    /// percent-decoded. Empty: this very document. In `External` links the whole URL as written.
     pub target: String,
-    /// The headings of `target#heading#subheading`, outermost first, trimmed. Never used in `External` links.
+    /// The headings of `target#heading#subheading`, outermost first, trimmed. Never used in
+    /// `External` links.
     pub headings: Vec<String>,
     /// The block ID of `target#^block`, without `^`.
     pub block: Option<String>,
-    /// What is shown in its place: `[[target|alias]]`, the text of an ordinary link; for embeds also a size (`300`). As
-    /// written; `None` where empty, and in images more than eight texts deep.
+    /// What is shown instead: `[[target|alias]]`, or the text of an ordinary link; for embeds also
+    /// a size (`300`). As written; `None` if empty, and in images nested more than eight texts
+    /// deep.
     pub alias: Option<String>,
-    /// Where it stands; the range holds brackets and `!`.
+    /// Where it is written. The range includes brackets and `!`.
     pub place: TextPlace,
 }
 
 /// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tag {
-    /// The tag as written, without `#`; levels are separated by `/`. Obsidian compares tags without case.
+    /// The tag as written, without `#`; levels are separated by `/`. Obsidian compares tags without
+    /// case.
     pub name: String,
-    /// Where it stands; in the content the range holds `#`.
+    /// Where it is written. In the content, the range includes `#`.
     pub place: TextPlace,
 }
 
@@ -117,7 +123,7 @@ pub struct Tag {
 pub struct Alias {
     /// The name.
     pub name: String,
-    /// Where it stands.
+    /// Where it is written.
     pub place: TextPlace,
 }
 
@@ -130,7 +136,8 @@ pub struct Heading {
     pub text: String,
     /// Line of the text, from 1.
     pub line: usize,
-    /// Last line of the section: the one before the next heading of this or a higher rank, else the text's last.
+    /// Last line of the section: the one before the next heading of this or a higher rank, else the
+    /// text's last.
     pub last_line: usize,
     /// Position in `Document::headings` of the heading above it.
     pub parent: Option<usize>,
@@ -138,7 +145,8 @@ pub struct Heading {
     pub range: Range<usize>,
 }
 
-/// A block with an ID: a paragraph, a list item with what is in it, a heading, or what stands before `^id` alone.
+/// A block with an ID: a paragraph, a list item with its contents, a heading, or whatever precedes
+/// a line of `^id` alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// The ID without `^`.
@@ -151,7 +159,7 @@ pub struct Block {
     pub range: Range<usize>,
 }
 
-/// Appends a step to a path, cut to the longest path.
+/// Appends a step to a path, cut to the maximum length.
 pub(super) fn join(above: Option<&str>, separator: &str, step: &str) -> String {
     let above = above.unwrap_or_default();
     let separator = if above.is_empty() { "" } else { separator };

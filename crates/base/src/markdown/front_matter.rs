@@ -1,7 +1,8 @@
-//! Front matter: where it begins and ends, its fields, and the links, tags and aliases in them. Must not read the content.
+//! Front matter: where it begins and ends, its fields, and the links, tags and aliases in them.
+//! Must not read the content.
 //!
-//! Source: Obsidian's help, "Properties", "Tags" and "Aliases": YAML between `---` on the first line and the next line
-//! that is `---`.
+//! Source: Obsidian's help, "Properties", "Tags" and "Aliases": YAML between `---` on the first
+//! line and the next line that is `---`.
 
 use std::ops::Range;
 
@@ -61,7 +62,8 @@ pub(super) fn read(text: &str, lines: &Lines) -> Front {
     front
 }
 
-/// The bytes of the YAML, and where the content begins. A byte order mark may come first; white space may follow `---`.
+/// The bytes of the YAML, and where the content begins. A byte order mark may come first; white
+/// space may follow `---`.
 fn find(text: &str) -> Option<(Range<usize>, usize)> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut rest = text[mark..].split_inclusive('\n');
@@ -111,14 +113,14 @@ impl Relations<'_> {
                 }
             }
         } else if is_field(&scalar.field, "alias") {
-            // A list's item is one name, commas and all.
+            // A list item is a single name, even with commas.
             let names = self.names(scalar, |sign| sign == ',' && !in_list);
             front.aliases.extend(names.into_iter().map(|(name, place)| Alias { name, place }));
         }
     }
 
-    /// The wikilinks of a string. If the YAML escapes anything, the parts come from the value and the place from the
-    /// source text.
+    /// The wikilinks of a string. If the YAML escapes anything, the parts come from the value and
+    /// the place from the source text.
     fn links(&self, scalar: &Scalar) -> Vec<Link> {
         let written = self.start + scalar.range.start..self.start + scalar.range.end;
         let places = links::scan(self.text, &written, &[]);
@@ -134,7 +136,8 @@ impl Relations<'_> {
         places.iter().enumerate().filter_map(link).collect()
     }
 
-    /// The names in a scalar, each with its place: its own range if it is written literally, else the whole scalar.
+    /// The names in a scalar, each with its place: its own range if it is written literally, else
+    /// the whole scalar.
     fn names(&self, scalar: &Scalar, split: impl Fn(char) -> bool) -> Vec<(String, TextPlace)> {
         let whole = self.start + scalar.range.start..self.start + scalar.range.end;
         let mut from = Some(whole.start);
@@ -143,7 +146,8 @@ impl Relations<'_> {
             let written = from.and_then(|from| {
                 self.text[from..whole.end].find(name).map(|at| from + at..from + at + name.len())
             });
-            // Once a name is not written literally, stop looking: every further search would scan the whole scalar.
+            // Once a name is not written literally, stop looking: every further search would scan
+            // the whole scalar.
             from = written.as_ref().map(|range| range.end);
             names.push((name.to_owned(), self.place(scalar, written.unwrap_or(whole.clone()))));
         }

@@ -3,11 +3,12 @@
 use super::document::{Block, Document, Heading};
 
 impl Document {
-    /// Finds the heading that `path` leads to: the first one whose text matches the last step and whose headings above
-    /// match the steps before it in order; headings between them may be left out. `None` for an empty path.
+    /// Finds the heading that `path` leads to: the first one whose text matches the last step and
+    /// whose headings above match the steps before it in order; headings between them may be left
+    /// out. `None` for an empty path.
     ///
-    /// Compared as Obsidian's `stripHeading` does: ASCII punctuation other than `'`, `-` and `_` counts as white space,
-    /// white space is collapsed, case is ignored.
+    /// Compared as Obsidian's `stripHeading` does: ASCII punctuation other than `'`, `-` and `_`
+    /// counts as white space, white space is collapsed, case is ignored.
     pub fn find_heading(&self, path: &[String]) -> Option<&Heading> {
         let steps: Vec<String> = path.iter().map(|step| comparable(step)).collect();
         let (last, above) = steps.split_last()?;

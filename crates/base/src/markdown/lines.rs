@@ -20,7 +20,7 @@ impl Lines {
         self.starts.partition_point(|start| *start <= at)
     }
 
-    /// The last line; a line break at the end begins no further one.
+    /// The last line. A line break at the end does not begin another one.
     pub(super) fn last(&self) -> usize {
         let count = self.starts.len();
         let empty_end = count > 1 && self.starts[count - 1] == self.end;

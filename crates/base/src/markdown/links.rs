@@ -1,4 +1,4 @@
-//! Finds wikilinks in a text and takes links apart. Must not know other files: see `resolve`.
+//! Finds wikilinks in a text and parses links. Must not know other files: see `resolve`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::document::{Link, LinkKind, MarkdownField, TextPlace};
 use super::lines::Lines;
 use super::sections::Sections;
 
-/// A wikilink: bytes of the text that was scanned.
+/// A wikilink, as byte ranges of the scanned text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     /// Brackets and `!` included.
@@ -44,8 +44,8 @@ impl Source<'_> {
     }
 }
 
-/// Finds the wikilinks in `range` of `text`, outside of `opaque` (sorted), in one pass. A link stands on one line, and the
-/// last `[[` before a `]]` opens it.
+/// Finds the wikilinks in `range` of `text`, outside `opaque` (sorted), in one pass. A link is on
+/// one line, and the last `[[` before a `]]` opens it.
 pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) -> Vec<Found> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -89,8 +89,8 @@ pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) ->
     found
 }
 
-/// Whether opaque bytes end a wikilink: they span more than one line, or are the destination of an ordinary link.
-/// Code on one line does not, as in ``[[Filters#`date`]]``.
+/// Whether opaque bytes end a wikilink: they span more than one line, or are the destination of an
+/// ordinary link. Code on one line does not, as in ``[[Filters#`date`]]``.
 fn ends_link(opaque: &[u8]) -> bool {
     matches!(opaque.first(), Some(b'(' | b'[')) || opaque.contains(&b'\n')
 }
@@ -113,8 +113,8 @@ pub(super) struct Parts {
     pub(super) alias: Option<String>,
 }
 
-/// Takes a wikilink apart: the first `|` ends the target, the first `#` begins headings or a block. `None` if it has
-/// neither a target nor a place.
+/// Parses a wikilink: the first `|` ends the target, the first `#` begins headings or a block.
+/// `None` if it has neither a target nor a place.
 pub(super) fn parts(inner: &str) -> Option<Parts> {
     let (link, alias) = match inner.split_once('|') {
         Some((link, alias)) => (link.strip_suffix('\\').unwrap_or(link), Some(alias)),
@@ -141,7 +141,7 @@ fn subpath_parts(subpath: &str) -> (Vec<String>, Option<String>) {
     (steps, block.map(|block| block[1..].to_owned()))
 }
 
-/// The links of the content in order: wikilinks, and the ordinary links that do not begin inside of one.
+/// The links of the content in order: wikilinks, and ordinary links that do not begin inside one.
 pub(super) fn collect(source: &Source, wikilinks: &[Found], ordinary: &[RawLink]) -> Vec<Link> {
     let mut links: Vec<Link> = wikilinks
         .iter()

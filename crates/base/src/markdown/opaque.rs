@@ -1,20 +1,24 @@
-//! The copy of a content that is parsed: as long as the content, with comments and math blocks blanked and nesting
-//! bounded. Must not change a byte's position, so that every range found in it is one of the content.
+//! The copy of a content that gets parsed: same length, with comments and math blocks blanked and
+//! nesting bounded. Must not move any byte, so that ranges found in the copy are valid in the
+//! content.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::blocks;
 
-/// Containers that may begin on one line. The Markdown library takes time in proportion to the depth for every line of a
-/// paragraph in nested quotes; documents that people write stay under ten.
+/// Containers that may begin on one line. The Markdown library takes time in proportion to the
+/// depth for every line of a paragraph in nested quotes; documents that people write stay under
+/// ten.
 const MAX_NESTING: usize = 64;
 
-/// Most passes over a text. A comment can hide a fence and a fence a comment, so each pass may change the other's
-/// extent. Real texts need one pass; the bound keeps the work linear for hostile ones.
+/// Most passes over a text. A comment can hide a fence and a fence a comment, so each pass may
+/// change the other's extent. Real texts need one pass; the bound keeps the work linear for hostile
+/// ones.
 const MAX_LOOKS: usize = 4;
 
-/// Makes the copy. Comments become spaces, math blocks become letters (a block ID after one still belongs to it).
+/// Makes the copy. Comments become spaces, math blocks become letters (a block ID after one still
+/// belongs to it).
 pub(super) fn scratch(content: &str) -> Cow<'_, str> {
     let mut copy = bound_nesting(content);
     for _ in 0..MAX_LOOKS {

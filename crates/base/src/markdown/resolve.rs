@@ -1,4 +1,5 @@
-//! Which file of a vault a link leads to. Must not read files: the caller gives their paths, and finds the vault's root.
+//! Finds the file of a vault that a link leads to. Must not read files: the caller passes their
+//! paths and finds the vault's root.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,24 +15,26 @@ use super::document::{Link, LinkKind};
 pub enum Resolution {
     /// A file of the vault.
     Resolved {
-        /// Its path, as it was given to the index.
+        /// Its path as given to the index.
         path: String,
-        /// Other files that match the link, next best first. If there are any, the link is ambiguous.
+        /// Other files that match the link, best first. If there are any, the link is ambiguous.
         others: Vec<String>,
     },
     /// No file of the vault.
     Unresolved {
-        /// Files that have the link's target as an alias, in order of their paths. Obsidian resolves no link by them.
+        /// Files with the link's target as an alias, in path order. Obsidian does not resolve links
+        /// by aliases.
         alias_of: Vec<String>,
     },
-    /// Something outside of any vault: a URL.
+    /// Something outside any vault: a URL.
     External,
 }
 
 /// The files of one vault, for resolving links among them.
 ///
-/// Paths are relative to the vault's root and separated by `/`; files of any type belong in it. An index of only the
-/// paths that share the link's key (`link_key`, `path_key`) answers as an index of all.
+/// Paths are relative to the vault's root and separated by `/`; files of any type belong in it. An
+/// index of only the paths that share the link's key (`link_key`, `path_key`) answers as an index
+/// of all.
 #[derive(Debug, Clone, Default)]
 pub struct VaultIndex {
     files: Vec<File>,
@@ -69,22 +72,28 @@ impl VaultIndex {
         }
     }
 
-    /// Finds the file that `link`, written in the file at `from_path`, leads to. The same paths give the same answer.
+    /// Finds the file that `link`, written in the file at `from_path`, leads to. The same paths
+    /// give the same answer.
     ///
-    /// Paths compare in Unicode NFC and without case. The target may omit `.md`: if its last segment contains a dot,
-    /// the name as written is tried first and with `.md` second, else the other way round. Then:
+    /// Paths compare in Unicode NFC and without case. The target may omit `.md`: if its last
+    /// segment contains a dot, the name as written is tried first and with `.md` second, else the
+    /// other way round. Then:
     ///
     /// 1. An empty target is `from_path` itself.
-    /// 2. `./` and `../` count from the folder of `from_path`, a leading `/` from the root; nothing else is tried then.
-    /// 3. An ordinary link is tried from the folder of `from_path` first, as everywhere outside of Obsidian.
+    /// 2. `./` and `../` count from the folder of `from_path`, a leading `/` from the root; nothing
+    ///    else is tried then.
+    /// 3. An ordinary link is tried from the folder of `from_path` first, as everywhere outside of
+    ///    Obsidian.
     /// 4. The exact path from the root wins.
-    /// 5. Of the files whose path ends in the target, at a `/`, those in or under the folder of `from_path` come first,
-    ///    then shorter paths (in UTF-16 units), then those spelled exactly as the target, then paths in order.
+    /// 5. Of the files whose path ends in the target, at a `/`, those in or under the folder of
+    ///    `from_path` come first, then shorter paths (in UTF-16 units), then those spelled exactly
+    ///    as the target, then paths in order.
     ///
-    /// Rules 2, 4 and 5 are those of Obsidian's `MetadataCache.getFirstLinkpathDest`, which its API calls "the best match
-    /// for a linkpath". Its order is not documented; it was observed on Obsidian 1.13.7 by others (issues 1350 and 1358
-    /// of the project markdown-vault-mcp: exact path, own folder, shortest path as a string). Ties and rule 3 are ours.
-    /// An alias resolves no link in Obsidian (the same issues): its editor completes one to `[[Note|alias]]`.
+    /// Rules 2, 4 and 5 are those of Obsidian's `MetadataCache.getFirstLinkpathDest`, which its API
+    /// calls "the best match for a linkpath". Its order is not documented; it was observed on
+    /// Obsidian 1.13.7 by others (issues 1350 and 1358 of the project markdown-vault-mcp: exact
+    /// path, own folder, shortest path as a string). Ties and rule 3 are ours. An alias resolves no
+    /// link in Obsidian (the same issues): its editor completes one to `[[Note|alias]]`.
     pub fn resolve(&self, link: &Link, from_path: &str) -> Resolution {
         match link.kind {
             LinkKind::External => Resolution::External,
@@ -140,8 +149,9 @@ impl VaultIndex {
 
 /// The key of a link's target: its last segment, without `.md`, in NFC and without case.
 ///
-/// A link can only resolve to a path with the same `path_key`, except that an empty target is its own file. So a
-/// store that keeps the key of every link finds the links that may lead to a file without reading the others.
+/// A link can only resolve to a path with the same `path_key`, except that an empty target is its
+/// own file. So a store that keeps the key of every link finds the links that may lead to a file
+/// without reading the others.
 pub fn link_key(target: &str) -> String {
     let folded = fold(target);
     let mut key = folded.rsplit('/').next().unwrap_or_default();
@@ -156,8 +166,8 @@ pub fn path_key(path: &str) -> String {
     link_key(path)
 }
 
-/// NFC without case, character by character: the neighbours of a character must not matter, so that a part of a path
-/// folds as it does within the path.
+/// NFC without case, character by character: the neighbours of a character must not matter, so that
+/// a part of a path folds as it does within the path.
 pub(super) fn fold(text: &str) -> String {
     let lower = text.nfc().flat_map(char::to_lowercase);
     lower.map(|sign| if sign == 'ς' { 'σ' } else { sign }).nfc().collect()

@@ -1,4 +1,4 @@
-//! The sections that headings open, and the path of each place in them. Must not look for headings.
+//! The sections opened by headings, and the path of each place in them. Must not look for headings.
 
 use super::blocks::RawHeading;
 use super::document::{Heading, join};
@@ -12,7 +12,8 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// `content` begins at byte `body` of the text that `lines` are of; the headings' ranges count from there.
+    /// `content` begins at byte `body` of the text that `lines` are of; the headings' ranges count
+    /// from there.
     pub(super) fn new(content: &str, body: usize, raw: &[RawHeading], lines: &Lines) -> Self {
         let mut sections = Self { headings: Vec::new(), paths: Vec::new() };
         let mut open: Vec<usize> = Vec::new();

@@ -1,7 +1,7 @@
 //! `#tags` of a content. Must not know front matter.
 //!
-//! Source: Obsidian's help, "Tags": letters, digits, `_`, `-`, `/` and symbols such as emoji; at least one character is no
-//! digit. It ends at white space and at punctuation, ASCII or not.
+//! Source: Obsidian's help, "Tags": letters, digits, `_`, `-`, `/` and symbols such as emoji, with
+//! at least one non-digit. A tag ends at white space and at punctuation, ASCII or not.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::blocks::Layout;
 use super::document::Tag;
 use super::links::{Found, Source};
 
-/// The tags of the content in order, none in what is opaque, in links or in bare URLs.
+/// The tags of the content in order, without any in opaque parts, links or bare URLs.
 pub(super) fn collect(
     source: &Source,
     scratch: &str,
@@ -68,8 +68,8 @@ fn end_of_word(text: &str, at: usize, end: usize) -> usize {
     text[at..end].find(char::is_whitespace).map_or(end, |length| at + length)
 }
 
-/// Whether a tag may stand after this text: at its start, after white space, an opening bracket, emphasis, a comma or CJK
-/// punctuation. Never after a letter, `\`, `&`, `/` or another `#`.
+/// Whether a tag may stand after this text: at its start, after white space, an opening bracket,
+/// emphasis, a comma or CJK punctuation. Never after a letter, `\`, `&`, `/` or another `#`.
 fn may_precede(before: &str) -> bool {
     const SIGNS: &str = "([{*~,;（【「『《〈、，。；：！？“‘”’）】」』》〉";
     before.chars().next_back().is_none_or(|sign| sign.is_whitespace() || SIGNS.contains(sign))
@@ -84,8 +84,8 @@ pub(super) fn tag_length(text: &str) -> usize {
 }
 
 fn is_tag_character(sign: char) -> bool {
-    // Exceptions within the ranges of punctuation: joiner and selector inside of emoji, two CJK letters, full-width
-    // `－`, `／` and `＿`.
+    // Exceptions within the ranges of punctuation: joiner and selector inside of emoji, two CJK
+    // letters, full-width `－`, `／` and `＿`.
     const LETTERS: &str = "_-/\u{200d}\u{fe0f}々〇－／＿";
     // General and supplemental punctuation, CJK punctuation, full-width forms of ASCII punctuation.
     let punctuation = matches!(

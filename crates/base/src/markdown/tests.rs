@@ -1,4 +1,4 @@
-//! What the reader finds in small texts, one rule of Obsidian's each.
+//! What the parser finds in small texts, each for one of Obsidian's rules.
 
 use insta::assert_compact_debug_snapshot;
 

@@ -1,5 +1,5 @@
-//! The smallest parts of a text that stand for themselves: the items of the outermost lists, and every other block at the root but
-//! headings. Must not say what a unit means.
+//! The smallest self-contained parts of a text: items of the outermost lists, and every other root
+//! block except headings. Must not interpret units.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ pub enum UnitKind {
         /// Whether the list is numbered.
         ordered: bool,
     },
-    /// A comment, in HTML or `%%`: nobody is meant to read it in place of the text.
+    /// A comment in HTML or `%%`, not meant to be read as text.
     Comment,
     /// A paragraph, quote, table, block of code or anything else.
     Block,
 }
 
-/// A part of a text that stands for itself.
+/// A self-contained part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextUnit {
     /// What it is.
@@ -31,11 +31,12 @@ pub struct TextUnit {
     pub line: usize,
     /// Last line.
     pub last_line: usize,
-    /// Bytes of the text, without blank lines behind it.
+    /// Bytes of the text, without trailing blank lines.
     pub range: Range<usize>,
 }
 
-/// The units of a text in their order. Takes time linear in the text, never fails, and leaves out front matter and headings.
+/// The units of a text in order, without front matter and headings. Linear in the text; never
+/// fails.
 pub fn units(text: &str) -> Vec<TextUnit> {
     let lines = Lines::new(text);
     let body = front_matter::read(text, &lines).body;
@@ -70,7 +71,7 @@ fn is_comment(said: &str) -> bool {
 }
 
 struct Walk {
-    /// Containers that are open, lists and their items counted.
+    /// Number of open containers, including lists and their items.
     depth: usize,
     /// Whether the outermost container is a list: its items are the units.
     lists: usize,

@@ -1,7 +1,8 @@
-//! Reads YAML as plain JSON values, with the places of selected strings. Must not know what fields mean.
+//! Reads YAML as plain JSON values, with the places of selected strings. Must not know what fields
+//! mean.
 //!
-//! Works on the parser's events: they carry places, and aliases cost no more than their expansion. Scalars follow
-//! YAML 1.2's core schema (specification, section 10.3).
+//! Works on the parser's events, because they carry places and make aliases cost no more than their
+//! expansion. Scalars follow YAML 1.2's core schema (specification, section 10.3).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,9 +13,10 @@ use serde_json::{Map, Number, Value};
 
 use super::document::join;
 
-/// Deepest nesting that is read; deeper YAML is a problem.
+/// Deepest nesting that is read. Deeper YAML is a problem.
 const MAX_DEPTH: usize = 64;
-/// Most that aliases may expand to: a multiple of the YAML's length, or this many bytes if that is more.
+/// Most that aliases may expand to: a multiple of the YAML's length, or this many bytes if that is
+/// more.
 const MAX_EXPANSION: usize = 4;
 const FREE_EXPANSION: usize = 65_536;
 
@@ -31,7 +33,7 @@ pub(super) struct Failure {
 pub(super) struct Scalar {
     /// Keys joined by `.`, list positions in brackets.
     pub(super) path: String,
-    /// The root key above it, cut as paths are.
+    /// Its root key, cut like paths.
     pub(super) field: String,
     pub(super) text: String,
     /// Bytes of the YAML, quotes included.
@@ -237,7 +239,8 @@ fn tagged(text: &str, tag: Option<&Tag>) -> Value {
     if resolves { resolved(text) } else { Value::String(text.to_owned()) }
 }
 
-/// A plain scalar by the core schema. Values that JSON cannot hold (infinity, integers beyond 64 bits) stay strings.
+/// A plain scalar by the core schema. Values that JSON cannot hold (infinity, integers beyond 64
+/// bits) stay strings.
 fn resolved(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// Serialises a value as canonical JSON (RFC 8785): sorted keys, no white space, ECMAScript numbers.
+/// Serialises a value as canonical JSON (RFC 8785): sorted keys, no white space, ECMAScript
+/// numbers.
 ///
-/// A number is a double there: integers that no double holds are rounded, so hashes name them besides (see
-/// [`super::Payload::content_hash`]).
+/// Numbers are doubles there: integers that no double holds are rounded, so hashes add their digits
+/// (see [`super::Payload::content_hash`]).
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if the value holds a number that JSON cannot carry (NaN, infinity).
@@ -23,7 +24,7 @@ mod tests {
 
     use super::*;
 
-    /// RFC 8785 section 3.2, written anew and plainly: what the library is held to.
+    /// A plain reimplementation of RFC 8785 section 3.2 to check the library against.
     fn model(value: &Value) -> String {
         match value {
             Value::Null | Value::Bool(_) => value.to_string(),
@@ -58,7 +59,8 @@ mod tests {
         format!("\"{}\"", escaped.collect::<String>())
     }
 
-    /// `Number::toString` of ECMA-262: the fewest digits that read back, of these the nearest, of two as near the even ones.
+    /// `Number::toString` of ECMA-262: the fewest digits that read back; among these the nearest;
+    /// on a tie, the even ones.
     fn model_number(number: f64) -> String {
         if number == 0.0 {
             return "0".to_owned();

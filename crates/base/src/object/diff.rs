@@ -1,12 +1,13 @@
-//! What changed between two texts, and between the fields of two versions. Pure; the same input gives the same bytes, however fast the machine is.
+//! What changed between two texts and between the fields of two versions. Pure; the same input
+//! gives the same bytes on a machine of any speed.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use similar::TextDiff;
 
-/// Most lines of both texts together that are compared line by line. In longer texts the changed middle is shown as
-/// one change.
+/// Most lines of both texts together to compare line by line. In longer texts, the changed middle
+/// is one change.
 const MAX_LINES: usize = 200_000;
 
 /// A field that differs.
@@ -31,11 +32,13 @@ pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec
     names.into_iter().filter_map(field).collect()
 }
 
-/// Unified diff of two texts, split on `\n`, without the two header lines that name files; empty if they are equal.
-/// `\ No newline at end of file` follows a last line without one.
+/// Unified diff of two texts, split on `
+/// `, without the two header lines that name files; empty if they are equal. `\ No newline at end
+/// of file` follows a last line without one.
 ///
-/// The work is bounded by the number of lines, not by time, so the result does not depend on the machine: beyond
-/// 200,000 lines in both texts, everything between the equal start and the equal end is one change.
+/// The number of lines bounds the work, not time, so the result does not depend on the machine:
+/// beyond 200,000 lines in both texts together, everything between the equal start and end is one
+/// change.
 pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
     let (old, new) = (split(old), split(new));
     if old.len() + new.len() > MAX_LINES {

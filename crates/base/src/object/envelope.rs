@@ -68,7 +68,8 @@ pub struct Envelope {
     pub kind: ObjectType,
     /// Source binding; `None` for unsourced objects.
     pub source: Option<Source>,
-    /// SHA-256 of the canonical JSON of `{type, source}`, or of `{id, type, source: null}` for unsourced objects.
+    /// SHA-256 of the canonical JSON of `{type, source}`, or of `{id, type, source: null}` for
+    /// unsourced objects.
     pub identity_hash: Hash,
 }
 
@@ -112,7 +113,8 @@ mod tests {
         let text = r#"{"source":{"filesystemId":"fs1","path":"/home/a/é.rs","type":"filesystem"},"type":"file"}"#;
         let envelope = Envelope::sourced(ObjectType::File, source()).unwrap();
         assert_eq!(envelope.identity_hash, Hash::of(text));
-        // Known answer: computed once with sha256sum over the text above. A change here would orphan every stored file.
+        // Known answer, computed once with sha256sum over the text above. A change here would
+        // orphan every stored file.
         assert_eq!(
             envelope.id.as_str(),
             "7015e1e55028fc66a84fea401f71261b05dd5bcf54c3ee54f5a65a6788a2bab2"

@@ -1,5 +1,5 @@
-//! Paths of values inside JSON: `args.command`, `tags[0]`, `file_refs[*]`, `"odd key".x`. Parses and looks up;
-//! nothing else.
+//! Paths of values inside JSON: `args.command`, `tags[0]`, `file_refs[*]`, `"odd key".x`. Parses
+//! and looks up; nothing else.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// Most steps of a path. Deeper JSON is not read either.
 const MAX_STEPS: usize = 64;
 
-/// Words of the query language. A path that begins with one of them puts it in quotes.
+/// Words of the query language. A path that begins with one must quote it.
 const RESERVED: [&str; 14] = [
     "and",
     "or",
@@ -44,9 +44,9 @@ pub enum FieldStep {
 
 /// A path of steps, the first of them a key.
 ///
-/// Text form: keys separated by dots, `[0]` for an element, `[*]` for any element. A key of letters, digits, `_`, `-`
-/// and `$` that does not begin with a digit is written as it is. Every other key is written as a JSON string, and so
-/// is a word of the query language in first place.
+/// Text form: keys separated by dots, `[0]` for an element, `[*]` for any element. A key of
+/// letters, digits, `_`, `-` and `$` that does not begin with a digit is written as it is. Any
+/// other key is written as a JSON string, as is a word of the query language in first place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldPath(Vec<FieldStep>);
 

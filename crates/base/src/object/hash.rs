@@ -26,7 +26,8 @@ impl Hash {
         Self(to_hex(bytes))
     }
 
-    /// The 32 bytes that the digits stand for; `None` if these are not 64 lower-case hexadecimal digits.
+    /// The 32 bytes that the digits stand for; `None` if these are not 64 lower-case hexadecimal
+    /// digits.
     pub fn to_bytes(&self) -> Option<[u8; 32]> {
         let digits: &[u8; 64] = self.0.as_bytes().try_into().ok()?;
         let mut bytes = [0; 32];
@@ -50,7 +51,8 @@ impl fmt::Display for Hash {
 
 /// Hash of a growing list: `h(0) = SHA-256("")`, `h(n) = SHA-256(hex h(n-1) || item n)`.
 ///
-/// Appending hashes the new item only, and two lists have equal hashes exactly if they hold the same items.
+/// Appending hashes only the new item, and two lists have equal hashes exactly if they hold the
+/// same items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningHash(Hash);
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Stable ID of an object.
 ///
-/// Sourced objects: 64 hexadecimal digits, see [`crate::object::Envelope::sourced`]. Toolcalls: the provider's call ID,
-/// or a UUIDv7. The rest: `chat:{session}`, `session:{session}`, `system_prompt:{session}`,
-/// `chat_segment:{session}:{first}-{last}`.
+/// Sourced objects: 64 hexadecimal digits, see [`crate::object::Envelope::sourced`]. Toolcalls: the
+/// provider's call ID, or a UUIDv7. The rest: `chat:{session}`, `session:{session}`,
+/// `system_prompt:{session}`, `chat_segment:{session}:{first}-{last}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ObjectId(String);

@@ -1,14 +1,16 @@
-//! The items of chats and sessions: which members of their JSON hold text, names or tool calls. The layers above
-//! write them; code that reads them without taking part in a session asks here. Pure.
+//! The items of chats and sessions: which members of their JSON hold text, names or tool calls.
+//! Higher layers write these items; code that reads them outside a session asks here. Pure.
 //!
-//! A chat's item holds a host's `message` and its place (`turn`, `step`); the content of a tool result is a reference
-//! beside it. A session's item is an event: its name in `event`, and members of its own.
+//! A chat's item holds a host's `message` and its place (`turn`, `step`); the content of a tool
+//! result is a reference beside it. A session's item is an event: its name in `event`, and members
+//! of its own.
 
 use serde_json::{Map, Value};
 
 use super::{FieldPath, ObjectId, ObjectType};
 
-/// Keys inside messages that hold no text, or hold the arguments of tool calls: the toolcall objects have these.
+/// Keys inside messages that hold no text, or the arguments of tool calls, which the toolcall
+/// objects hold.
 pub const NO_TEXT: [&str; 16] = [
     "api",
     "args",
@@ -28,7 +30,7 @@ pub const NO_TEXT: [&str; 16] = [
     "usage",
 ];
 
-/// Members of events and messages whose strings are names, IDs and hashes, and never text.
+/// Members of events and messages whose strings are names, IDs and hashes, never text.
 pub const NAMES: [&str; 34] = [
     "active",
     "api",
@@ -66,11 +68,12 @@ pub const NAMES: [&str; 34] = [
     "version",
 ];
 
-/// Members that hold the input or output of a tool: every string inside is text, whatever its member is called.
+/// Members that hold the input or output of a tool: every string inside is text, whatever its
+/// member is called.
 pub const FREE: [&str; 4] = ["args", "arguments", "details", "input"];
 
-/// The other half of a session's document: the chat that a session's version names, or the session that a chat's
-/// names.
+/// The other half of a session's document: the chat named by a session's version, or the session
+/// named by a chat's.
 pub fn partner(kind: ObjectType, fields: &Map<String, Value>) -> Option<ObjectId> {
     let field = match kind {
         ObjectType::Session => "chat_ref",
@@ -80,8 +83,8 @@ pub fn partner(kind: ObjectType, fields: &Map<String, Value>) -> Option<ObjectId
     fields.get(field)?.as_str().map(ObjectId::new)
 }
 
-/// The part of an item that full-text search covers, with the name of its member: the message of a chat's item,
-/// unless it is a tool result, which is an object of its own; the text of a session's note.
+/// The part of an item that full-text search covers, with the name of its member: the message of a
+/// chat's item, except tool results, which are separate objects; the text of a session's note.
 pub fn searched_part(kind: ObjectType, item: &Value) -> Option<(&'static str, &Value)> {
     if kind == ObjectType::Session {
         let text = item.get("text").filter(|text| text.is_string())?;
@@ -104,17 +107,19 @@ pub fn names_identifier(key: &str) -> bool {
     key == "id" || key == "hash" || ends.iter().any(|end| key.ends_with(end))
 }
 
-/// Whether the strings of a member of an event or message are names, IDs and hashes, and never text.
+/// Whether the strings in a member of an event or message are names, IDs and hashes, never text.
 pub fn holds_names(member: &str) -> bool {
     NAMES.contains(&member)
 }
 
-/// Whether a member of an event or message holds the input or output of a tool: free text under any names.
+/// Whether a member of an event or message holds the input or output of a tool: free text under any
+/// names.
 pub fn holds_free_text(member: &str) -> bool {
     FREE.contains(&member)
 }
 
-/// The IDs of tool calls that a chat's message makes or answers, each with its path. `path`: that of the message.
+/// The IDs of tool calls that a chat's message makes or answers, each with its path. `path`: the
+/// message's path.
 pub fn tool_calls<'m>(message: &'m Value, path: &FieldPath) -> Vec<(&'m str, FieldPath)> {
     match message["role"].as_str() {
         Some("assistant") => {

@@ -1,7 +1,9 @@
-//! Slices of a text by lines: finds which lines of a file a shown text consists of, and renders the same text from
-//! the file again.
+//! Slices of a text by lines: finds the lines of a file that make up a shown text, and renders the
+//! same text again from the file.
 //!
-//! Lines are split on `\n` as Pi does: a text that ends with `\n` has an empty last line, and `\r` belongs to its line.
+//! Lines are split on `
+//! ` as Pi does: a text that ends with `
+//! ` has an empty last line, and `\r` belongs to its line.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +21,14 @@ pub struct Slice {
     pub suffix: String,
 }
 
-/// Finds the lines of `file_text`, from `first_line` on, that `shown` consists of, joined by `\n`. One notice may
-/// follow them: at most 400 bytes that begin with `\n\n[` and end with `]`.
+/// Finds the lines of `file_text`, from `first_line` on, that `shown` consists of, joined by `
+/// `. One notice may follow them: at most 400 bytes that begin with `
 ///
-/// If several runs of lines match (the file itself may hold such a notice), the longest is taken. `None` if none
-/// matches or `shown` has no line at all. The answer is exact: [`render_slice`] returns `shown` byte for byte.
+/// [` and end with `]`.
+///
+/// If several runs of lines match (the file itself may hold such a notice), the longest is taken.
+/// `None` if none matches or `shown` has no line at all. The answer is exact: [`render_slice`]
+/// returns `shown` byte for byte.
 pub fn locate_slice(file_text: &str, shown: &str, first_line: u64) -> Option<Slice> {
     let rest = &file_text[line_start(file_text, first_line)?..];
     let body = bodies(shown).find(|body| {
@@ -36,7 +41,8 @@ pub fn locate_slice(file_text: &str, shown: &str, first_line: u64) -> Option<Sli
     })
 }
 
-/// Renders a slice again: the lines joined by `\n`, then the suffix. `None` if `file_text` lacks one of the lines.
+/// Renders a slice again: the lines joined by `
+/// `, then the suffix. `None` if `file_text` lacks one of the lines.
 pub fn render_slice(file_text: &str, slice: &Slice) -> Option<String> {
     let count = slice.last_line.checked_sub(slice.first_line)?;
     let rest = &file_text[line_start(file_text, slice.first_line)?..];
@@ -57,7 +63,8 @@ fn line_start(text: &str, line: u64) -> Option<usize> {
     }
 }
 
-/// The parts of a shown text that may be lines: all of it, or the part before a notice at its end; longest first.
+/// The parts of a shown text that may be lines: all of it, or the part before a notice at its end;
+/// longest first.
 fn bodies(shown: &str) -> impl Iterator<Item = &str> {
     let earliest = shown.len().saturating_sub(MAX_SUFFIX_BYTES);
     let notices = shown

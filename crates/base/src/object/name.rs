@@ -1,4 +1,4 @@
-//! How an object is named: by handle, full ID, nickname, path or unique ID prefix, tried in this order.
+//! Names of objects: handle, full ID, nickname, path or unique ID prefix, tried in this order.
 //!
 //! Parses only; the session and the store know which objects exist.
 
@@ -36,7 +36,7 @@ impl HandleKind {
 pub struct Handle {
     /// Kind of the object.
     pub kind: HandleKind,
-    /// Its number, by order of entry into the session index.
+    /// Its number, in order of entry into the session index.
     pub number: u32,
 }
 
@@ -92,8 +92,8 @@ pub enum VersionSelector {
 }
 
 impl VersionSelector {
-    /// Parses `latest`, a transaction (`12`), a step back (`-1`) or a time (see [`Timestamp::parse`]), each with or
-    /// without a leading `@`.
+    /// Parses `latest`, a transaction (`12`), a step back (`-1`) or a time (see
+    /// [`Timestamp::parse`]), each with or without a leading `@`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`, naming `argument`, for anything else.
@@ -113,7 +113,7 @@ impl VersionSelector {
         })
     }
 
-    /// A transaction or a step back; digits alone, without a sign of their own.
+    /// A transaction or a step back. Only digits count, without another sign.
     fn numbered(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -137,8 +137,8 @@ pub struct Name {
 const MIN_PREFIX: usize = 8;
 
 impl Name {
-    /// Splits `NAME`, `NAME@TX`, `NAME@TIME` or `NAME@-N`. An `@` not followed by one of these belongs to the name (paths
-    /// may hold one).
+    /// Splits `NAME`, `NAME@TX`, `NAME@TIME` or `NAME@-N`. An `@` not followed by one of these
+    /// belongs to the name (paths may hold one).
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if the name is empty.
@@ -163,8 +163,8 @@ impl Name {
         Handle::parse(&self.text)
     }
 
-    /// The name as an ID prefix, if it has that form: at least 8 hexadecimal digits or dashes, for a session, a chat and so on
-    /// behind the type that its ID begins with (`session:0189abcd`).
+    /// The name as an ID prefix, if it has that form: at least 8 hexadecimal digits or dashes. For
+    /// sessions, chats and so on, these follow the type that starts the ID (`session:0189abcd`).
     pub fn id_prefix(&self) -> Option<&str> {
         let digits = self.text.split_once(':').map_or(&*self.text, |(_, digits)| digits);
         looks_like_hex(digits).then_some(self.text.as_str())
@@ -177,7 +177,8 @@ impl Name {
 pub struct Nickname(String);
 
 impl Nickname {
-    /// Checks a nickname: 1 to 64 characters, no white space, `@` or path separator, unlike a handle or hexadecimal.
+    /// Checks a nickname: 1 to 64 characters, no white space, `@` or path separator, unlike a
+    /// handle or hexadecimal.
     ///
     /// # Errors
     /// `INVALID_NICKNAME` with the reason.
@@ -200,8 +201,9 @@ impl Nickname {
         Ok(Self(text.to_owned()))
     }
 
-    /// Why a nickname that comes from elsewhere is not taken, if so: it could be taken for a name of one's own, such as a file's.
-    /// One's own may be anything that [`Self::parse`] accepts.
+    /// Why a nickname from elsewhere is refused, if it is: it could be mistaken for one of the
+    /// user's own names, such as a file's. The user's own nicknames may be anything that
+    /// [`Self::parse`] accepts.
     pub fn mistakable(&self) -> Option<&'static str> {
         let folded = self.0.to_lowercase();
         if self.0.starts_with('-') {
@@ -213,7 +215,7 @@ impl Nickname {
         if self.0.contains(['.', '~']) || FILES_WITHOUT_ENDING.contains(&&*folded) {
             return Some("it looks like a file's name");
         }
-        // Also marks that change direction, combine or cannot be seen.
+        // This also rejects marks that change direction, combine or are invisible.
         let is_plain = |c: char| c.is_alphanumeric() || "-_".contains(c);
         (!self.0.chars().all(is_plain))
             .then_some("it holds a character that could be taken for another")
@@ -225,7 +227,7 @@ impl Nickname {
     }
 }
 
-/// Files that are known by a name without an ending, in lower case.
+/// Well-known file names without an extension, in lower case.
 const FILES_WITHOUT_ENDING: [&str; 18] = [
     "authors",
     "brewfile",

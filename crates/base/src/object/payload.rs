@@ -1,4 +1,4 @@
-//! The mutable part of an object, its content hash, and the note that a redacted version carries.
+//! The mutable part of an object, its content hash, and the note on a redacted version.
 
 use std::collections::BTreeMap;
 
@@ -15,25 +15,25 @@ pub struct Payload {
     pub content: Option<String>,
     /// SHA-256 of the raw bytes of the source; only for sourced objects.
     pub source_hash: Option<Hash>,
-    /// Fields, which depend on the type; unknown ones are kept and hashed like the rest.
+    /// Fields, which depend on the type. Unknown ones are kept and hashed like the rest.
     pub fields: Map<String, Value>,
-    /// Additional contents by name (`short_summary`, `full_output`): texts beside the content, shown only on request.
-    /// Each has a hash of its own.
+    /// Additional contents by name (`short_summary`, `full_output`): texts besides the content,
+    /// shown only on request. Each has its own hash.
     pub additional: BTreeMap<String, String>,
 }
 
 impl Payload {
     /// SHA-256 of the canonical JSON of all payload fields except `source_hash` and `content_hash`.
     ///
-    /// Additional contents are represented by their SHA-256 under the key `additional`, which is absent if there are
-    /// none. So the hash can be checked without loading them.
+    /// Additional contents are represented by their SHA-256 under the key `additional`, which is
+    /// absent if there are none. So the hash can be checked without loading them.
     ///
-    /// `items_hash`: running hash of the document's items (chat messages, session events), if it has a list. It
-    /// represents the items under the key `items`, so that appending stays O(1).
+    /// `items_hash`: running hash of the document's items (chat messages, session events), if it
+    /// has a list. It represents the items under the key `items`, so that appending stays O(1).
     ///
-    /// Canonical JSON rounds integers that a double cannot hold. Their digits are added under the key `integers`, as
-    /// strings by path ([`FieldPath`]), so that a change of them changes the hash. The key is absent if there are
-    /// none.
+    /// Canonical JSON rounds integers that a double cannot hold. Their digits are added under the
+    /// key `integers`, as strings by path ([`FieldPath`]), so that a change of them changes the
+    /// hash. The key is absent if there are none.
     pub fn content_hash(&self, items_hash: Option<&Hash>) -> Result<Hash> {
         let hash = |(name, text): (&String, &String)| (name.clone(), Hash::of(text));
         let additional = self.additional.iter().map(hash).collect();
@@ -41,7 +41,7 @@ impl Payload {
     }
 }
 
-/// As [`Payload::content_hash`], from the hashes of the additional contents.
+/// Like [`Payload::content_hash`], but from the hashes of the additional contents.
 pub fn payload_hash(
     fields: &Map<String, Value>,
     content: Option<&str>,
@@ -105,13 +105,14 @@ fn is_exact(number: &Number) -> bool {
     whole.is_none() || whole == double
 }
 
-/// Marks a version from which text was removed after it was written. Its `content_hash` stays that of the original,
-/// so references to it still resolve; `found_hash` verifies what is left.
+/// Marks a version that lost text after it was written. Its `content_hash` stays that of the
+/// original, so references to it still resolve; `found_hash` verifies what is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
     /// Why text was removed.
     pub reason: RedactionReason,
-    /// Payload hash of what is left, see [`Payload::content_hash`]; computed with the hash of the original items.
+    /// Payload hash of what is left, see [`Payload::content_hash`]; computed with the hash of the
+    /// original items.
     pub found_hash: Hash,
 }
 
@@ -125,7 +126,8 @@ pub enum RedactionReason {
     Forgotten,
 }
 
-/// The type-specific fields of a file: `file_type` and `char_count` (Unicode scalar values; 0 without content).
+/// The type-specific fields of a file: `file_type` and `char_count` (Unicode scalar values; 0
+/// without content).
 pub fn file_fields(path: &str, content: Option<&str>) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert("file_type".into(), json!(file_type(path)));
@@ -133,7 +135,8 @@ pub fn file_fields(path: &str, content: Option<&str>) -> Map<String, Value> {
     fields
 }
 
-/// File extension without the dot; empty where there is none. A leading dot does not start an extension.
+/// File extension without the dot; empty if there is none. A leading dot does not start an
+/// extension.
 pub fn file_type(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rfind('.') {

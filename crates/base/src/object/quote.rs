@@ -1,8 +1,10 @@
-//! Texts of others as lines of ours may quote them: names, last lines, entries of memory. Pure text.
+//! Makes foreign texts safe to quote in our own lines: names, last lines, memory entries. Pure
+//! text.
 //!
-//! This is the one place that says what is spelt out, as JSON spells it (`\u202e`), and `lib/terminal.js` says the same for terminals and
-//! the page: what acts on a terminal, shows nothing or turns a line around, and the first character of what reads as a mark of ours. Must
-//! not be asked about content, which goes out as it is.
+//! This is the one place that decides what is spelt out in JSON's notation (`\u202e`): characters
+//! that act on a terminal, are invisible or reverse a line, and the first character of anything
+//! that reads like one of our marks. `lib/terminal.js` does the same for terminals and the page.
+//! Not for content, which goes out unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,8 +13,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What others may not write in our name, by its first character: the head of a line that stands for content, the count of what is left
-/// out, the end of what a line quotes, the heads of our notes and of the scopes of memory, and the tags by which hosts and we part a text.
+/// Marks that others must not forge; the first character of each gets spelt out. These are the head
+/// of a reference line, the count of omitted content, the end of a quote, the heads of our notes
+/// and memory scopes, and the tags that divide a text for hosts and us.
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     let tags = "memory|remembered|conversation|preamble|tools?|rules?|docs|addendum|project[-_]context|project[-_]instructions|\
         skills?|available[-_]skills|cwd|system(?:[-_][a-z]+)?|instructions?|guidelines|developer|user|assistant|human";
@@ -27,31 +30,33 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     ])
 });
 
-/// Any tag that closes, and any that stands alone on its line: which sections a system prompt has is not ours to know.
+/// Any closing tag, and any tag alone on its line, because we cannot know which sections a system
+/// prompt has.
 pub static TAGS: LazyLock<Regex> =
     LazyLock::new(|| pattern(&[r"<\s*/\s*[A-Za-z]", r"(?m:^[\s>*+-]*<\s*[A-Za-z][^<>]*>\s*$)"]));
 
-/// What a name may not say besides: what our notes say of files, and what parts a line of ours.
+/// What a name must not contain either: the phrases of our notes about files, and the separators of
+/// our lines.
 static PHRASES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&[
         r" (?:changed on disk|is no longer on disk|is on disk again|is out of reach for now|is within reach again)\b| · ",
     ])
 });
 
-/// A backslash that begins what reads as a character that is spelt out.
+/// A backslash that begins what looks like a spelt-out character.
 static SPELT: LazyLock<Regex> = LazyLock::new(|| pattern(&[r"\\u[0-9A-Fa-f]{4}"]));
 
 fn pattern(parts: &[&str]) -> Regex {
     Regex::new(&parts.join("|")).expect("constants that tests compile")
 }
 
-/// A text in one line: line ends are spelt out, tabs stay. What is cut is cut before.
+/// A text in one line: line ends are spelt out, tabs stay. Cut a text before, not after.
 pub fn line(text: &str) -> Cow<'_, str> {
     spelt(text, &|_, found| found == '\t', &marks(text))
 }
 
-/// The name of a file or another thing, in one line. No two names read alike: what is spelt out in one is spelt out again where another
-/// name has it as it is. [`named`] finds the name.
+/// The name of a file or other thing, in one line. No two names read alike: if a name already
+/// contains what looks spelt out, that is escaped again. [`named`] reverses this.
 pub fn name(text: &str) -> Cow<'_, str> {
     let mut places = marks(text);
     places.extend(SPELT.find_iter(text).map(|found| found.start()));
@@ -59,23 +64,25 @@ pub fn name(text: &str) -> Cow<'_, str> {
     spelt(text, &|_, _| false, &places)
 }
 
-/// A line of a file in a note of ours: what would end the line or act is spelt out, all else stays as the file has it.
+/// A file's line in one of our notes: what would end the line or act is spelt out; all else stays
+/// as in the file.
 pub fn file_line(text: &str) -> Cow<'_, str> {
     let ends = |found: char| found.is_control() || matches!(found, '\u{2028}' | '\u{2029}');
     spelt(text, &|_, found| found == '\t' || !ends(found), &[])
 }
 
-/// The [`name`] of a path, which may be no UTF-8.
+/// The [`name`] of a path, which may not be UTF-8.
 pub fn path(path: &Path) -> String {
     name(&path.to_string_lossy()).into_owned()
 }
 
-/// A text of several lines, whose line ends and tabs stay.
+/// A text of several lines. Line ends and tabs stay.
 pub fn block(text: &str) -> Cow<'_, str> {
     spelt(text, &|at, found| stays_in_block(text, at, found), &marks(text))
 }
 
-/// A text of several lines in a section that a tag ends: no tag in it ends or begins one.
+/// A text of several lines inside a section that ends with a tag: no tag in the text can end or
+/// begin a section.
 pub fn section(text: &str) -> Cow<'_, str> {
     let mut places = marks(text);
     let tag = |found: regex::Match<'_>| Some(found.start() + found.as_str().find('<')?);
@@ -83,7 +90,7 @@ pub fn section(text: &str) -> Cow<'_, str> {
     spelt(text, &|at, found| stays_in_block(text, at, found), &places)
 }
 
-/// The name that [`name`] wrote so.
+/// The original of a name written by [`name`].
 pub fn named(written: &str) -> String {
     let mut units: Vec<u16> = Vec::with_capacity(written.len());
     let mut next = 0;
@@ -96,7 +103,7 @@ pub fn named(written: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Where marks of ours begin.
+/// Where something that reads like our marks begins.
 pub fn marks(text: &str) -> Vec<usize> {
     let is_mark = |found: &regex::Match<'_>| {
         let after = text[found.end()..].chars().next();
@@ -106,12 +113,12 @@ pub fn marks(text: &str) -> Vec<usize> {
     MARKS.find_iter(text).filter(is_mark).map(|found| found.start()).collect()
 }
 
-/// Whether a character that hides in a line may stand in a text of several: the end of a line, a tabulator.
+/// Whether a character hidden in a single line may stay in a text of several: a line end or a tab.
 pub fn stays_in_block(text: &str, at: usize, found: char) -> bool {
     matches!(found, '\n' | '\t') || (found == '\r' && text[at + 1..].starts_with('\n'))
 }
 
-/// The text with the characters spelt out that are hidden and do not stay, and those at `places`.
+/// The text with hidden characters spelt out unless they stay, and also the characters at `places`.
 fn spelt<'a>(text: &'a str, stays: &dyn Fn(usize, char) -> bool, places: &[usize]) -> Cow<'a, str> {
     if places.is_empty() && text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
         return Cow::Borrowed(text);
@@ -135,7 +142,8 @@ fn spelt<'a>(text: &'a str, stays: &dyn Fn(usize, char) -> bool, places: &[usize
     Cow::Owned(out)
 }
 
-/// Controls, fillers and joiners without a shape of their own, what turns the direction of writing, variation selectors, tags.
+/// Controls, fillers and joiners without a visible shape, direction changes, variation selectors,
+/// and tags.
 pub fn is_hidden(found: char) -> bool {
     matches!(found,
         '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -144,8 +152,8 @@ pub fn is_hidden(found: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a joiner or a selector makes one sign of its neighbours, and hides nothing: in a picture of several characters, or between
-/// letters of scripts that join.
+/// Whether a joiner or selector merges its neighbours into one sign and so hides nothing: in an
+/// emoji of several characters, or between letters of joining scripts.
 pub fn is_part_of_sign(text: &str, at: usize, found: char) -> bool {
     let mut before = text[..at].chars().rev();
     let last = before.next();
@@ -168,7 +176,7 @@ pub fn is_part_of_sign(text: &str, at: usize, found: char) -> bool {
     }
 }
 
-/// Whether a character may begin a picture of several.
+/// Whether a character may begin an emoji of several characters.
 fn is_picture(found: char) -> bool {
     matches!(found,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{Hash, ObjectId, Timestamp, TxId};
 use crate::error::{Error, Result};
 
-/// Where a version was first written. A `tx_id` means nothing outside its store, so a version's portable identity is
-/// its object ID, its `content_hash` and its origin.
+/// Where a version was first written. A `tx_id` means nothing outside its store, so a version's
+/// portable identity is its object ID, `content_hash` and origin.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin {
     /// ID of the store that first wrote the version.
@@ -40,7 +40,7 @@ pub struct StaticReference {
     pub origin: Origin,
 }
 
-/// Either kind; told apart by the presence of `content_hash`.
+/// Either kind, distinguished by the presence of `content_hash`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Reference {
@@ -73,9 +73,9 @@ impl Reference {
     }
 }
 
-/// `ID@STORE:TX:TIME#HASH`, a form to write down and resolve later: the origin's store, transaction and time
-/// (milliseconds since 1970), then the `content_hash`. White space, control characters, `%`, `@`, `#` and (in the
-/// store) `:` are percent-encoded, so that the reference is one word.
+/// `ID@STORE:TX:TIME#HASH`, a form to write down and resolve later: the origin's store, transaction
+/// and time (milliseconds since 1970), then the `content_hash`. White space, control characters,
+/// `%`, `@`, `#` and (in the store) `:` are percent-encoded, so that the reference is one word.
 impl fmt::Display for StaticReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Origin { store_id, tx_id, time } = &self.origin;

@@ -1,6 +1,6 @@
-//! How much of what a stranger sends may be kept in memory: one operation has one room, and all that it reads takes its share of it. A
-//! tree of JSON takes sixty times its text at worst, so values are built one by one, and what is too much ends the reading where it is.
-//! Must not know what is read.
+//! Limits how much untrusted input may be kept in memory: each operation has one room, and
+//! everything it reads takes a share. A JSON tree can take sixty times its text, so values are
+//! built one by one, and reading stops at once when the room is full. Must not know what is read.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,27 +8,29 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Bytes that one operation may keep of all that a server answers.
+/// Bytes that one operation may keep from a server's answers.
 const MAX_ANSWERED: usize = 256 << 20;
-/// How many times the bytes of a file may be kept of it, and what of a small one.
+/// Multiple of a file's size that may be kept from it, and the bytes added to that so that small
+/// files have room.
 const FILE_MULTIPLE: usize = 8;
 const SMALL_FILE: usize = 32 << 20;
 
-/// What an allocation takes beside its bytes.
+/// Bytes that an allocation takes besides its contents.
 const ALLOCATED: usize = 16;
-/// An entry of an object beside its key's text: value, key, hash, and its place in the index.
+/// Bytes of an object's entry besides the text of its key: value, key, hash, and its place in the
+/// index.
 const ENTRY: usize = size_of::<Value>() + size_of::<String>() + 2 * size_of::<usize>() + 16;
-/// What an object with one entry takes beside that: it has space for four.
+/// Extra bytes of an object with one entry, because it has space for four.
 const OBJECT: usize = 3 * ENTRY;
 
-/// What may still be kept. Several threads may share it.
+/// What may still be kept. Threads may share it.
 pub struct Room {
     size: usize,
     left: AtomicUsize,
     is_full: AtomicBool,
 }
 
-/// There is no room for what comes.
+/// There is not enough room left.
 #[derive(Debug)]
 pub struct Full {
     size: usize,
@@ -41,29 +43,29 @@ impl fmt::Display for Full {
 }
 
 impl Room {
-    /// For what a server answers in one operation.
+    /// Room for a server's answers in one operation.
     pub fn for_answers() -> Self {
         Self::of(MAX_ANSWERED)
     }
 
-    /// For what is read of a file of so many bytes.
+    /// Room for reading a file of this many bytes.
     pub fn for_file(bytes: usize) -> Self {
         Self::of(bytes.saturating_mul(FILE_MULTIPLE).saturating_add(SMALL_FILE))
     }
 
-    /// Makes room for what is read of so many bytes more of a file.
+    /// Makes room for reading this many more bytes of a file.
     pub fn add_file(&mut self, bytes: usize) {
         let more = bytes.saturating_mul(FILE_MULTIPLE);
         self.size = self.size.saturating_add(more);
         *self.left.get_mut() = self.left.get_mut().saturating_add(more);
     }
 
-    /// With so many bytes.
+    /// Room for this many bytes.
     pub fn of(bytes: usize) -> Self {
         Self { size: bytes, left: AtomicUsize::new(bytes), is_full: AtomicBool::new(false) }
     }
 
-    /// Takes so many bytes; once there are too few, never again.
+    /// Takes this many bytes. Once a request fails, all later ones fail.
     pub fn take(&self, bytes: usize) -> Result<(), Full> {
         let less = |left: usize| left.checked_sub(bytes);
         let taken = self.left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
@@ -74,30 +76,30 @@ impl Room {
         Ok(())
     }
 
-    /// Whether something was too much.
+    /// Whether a request failed.
     pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Acquire)
     }
 
-    /// How many bytes it had at first.
+    /// The number of bytes it had at first.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// How many bytes were taken.
+    /// The number of bytes taken.
     pub fn taken(&self) -> usize {
         self.size - self.left.load(Ordering::Acquire)
     }
 
-    /// Takes what a text takes.
+    /// Takes the bytes of a text.
     pub(crate) fn text(&self, text: &str) -> Result<(), Full> {
         self.take(text.len() + ALLOCATED)
     }
 
-    /// Reads an object that stands in a text.
+    /// Reads a JSON object from a text.
     ///
     /// # Errors
-    /// Those of the text, and if there is no room for it.
+    /// If the text is not an object, or if there is no room for it.
     pub fn object(&self, text: &str) -> serde_json::Result<Map<String, Value>> {
         let mut json = serde_json::Deserializer::from_str(text);
         let value = self.deserialize(&mut json)?;
@@ -109,7 +111,7 @@ impl Room {
     }
 }
 
-/// Reads a value, as long as there is room for it.
+/// Reads a value while there is room for it.
 impl<'de> DeserializeSeed<'de> for &Room {
     type Value = Value;
 
@@ -165,7 +167,7 @@ impl<'de> Visitor<'de> for &Room {
         let mut object = Map::new();
         self.take(OBJECT).map_err(A::Error::custom)?;
         while let Some(key) = entries.next_key::<String>()? {
-            // It doubles as it grows.
+            // The object's storage doubles as it grows, so each entry may take its space twice.
             self.take(2 * ENTRY + key.len() + ALLOCATED).map_err(A::Error::custom)?;
             object.insert(key, entries.next_value_seed(self)?);
         }

@@ -1,12 +1,13 @@
-//! Source bindings: the external things that objects track. An open tagged union: unknown types are kept as they are,
-//! so that a store or archive of a later release loses nothing. Must not access any source.
+//! Source bindings: the external things that objects track. An open tagged union: unknown types are
+//! kept unchanged, so that a store or archive of a later release loses nothing. Must not access any
+//! source.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-/// The external thing that an object tracks. Its JSON is the identity of the object, so the fields of a type are
-/// final once it is released.
+/// The external thing that an object tracks. Its JSON is the object's identity, so the fields of a
+/// type are final once released.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A file on a filesystem: `{"type":"filesystem","filesystemId":…,"path":…}`.
@@ -40,7 +41,7 @@ impl OtherSource {
 }
 
 impl Source {
-    /// The path, where the source has one: search, links and names find objects by it.
+    /// The path, if the source has one. Search, links and names find objects by it.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Filesystem { path, .. } => Some(path),

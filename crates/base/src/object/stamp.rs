@@ -1,8 +1,9 @@
-//! A file's stamp: metadata by which it is known to be unchanged. Must not ask the system for it.
+//! A file's stamp: metadata that shows whether the file is unchanged. Must not ask the system for
+//! it.
 
 use serde::{Deserialize, Serialize};
 
-/// Metadata that shows cheaply that a file is unchanged. Two stamps are equal whatever `root_depth` they have.
+/// Metadata that cheaply shows that a file is unchanged. Comparing stamps ignores `root_depth`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Modification time in nanoseconds since 1970-01-01 UTC.
@@ -11,12 +12,13 @@ pub struct FileStamp {
     pub size: u64,
     /// Inode number; 0 on Windows.
     pub inode: u64,
-    /// Number of folders from `/` (counted as 1) down to the mount point of the file's filesystem, if it was asked
-    /// for. Device numbers change with every boot; mount points mostly stay.
+    /// Number of folders from `/` (counted as 1) down to the mount point of the file's filesystem,
+    /// if it was asked for. Device numbers change with every boot; mount points mostly stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_depth: Option<u16>,
-    /// Time of the last change of content or metadata, in nanoseconds since 1970-01-01 UTC. Unlike `mtime_ns` nobody
-    /// can set it back (`touch -r`, `cp -p`). `None` on Windows and in stamps of earlier releases.
+    /// Time of the last change of content or metadata, in nanoseconds since 1970-01-01 UTC. Unlike
+    /// `mtime_ns` nobody can set it back (`touch -r`, `cp -p`). `None` on Windows and in stamps of
+    /// earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctime_ns: Option<i64>,
 }

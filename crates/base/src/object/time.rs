@@ -25,10 +25,12 @@ impl fmt::Display for TxId {
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Parses a time in RFC 3339 (`2026-03-01T12:30:00Z`, `2026-03-01 12:30+01:00`; seconds and their fraction may be
-    /// missing), or a date, which is its first moment in UTC. `None` for anything else.
+    /// Parses a time in RFC 3339 (`2026-03-01T12:30:00Z`, `2026-03-01 12:30+01:00`; seconds and
+    /// their fraction may be missing), or a date, which is its first moment in UTC. `None` for
+    /// anything else.
     ///
-    /// Digits beyond the millisecond are dropped. A time without `Z` or an offset is ambiguous and gives `None`.
+    /// Digits beyond the millisecond are dropped. A time without `Z` or an offset is ambiguous and
+    /// gives `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = text.split_at_checked(10)?;
         let days = days_of_date(date)?;
@@ -83,7 +85,8 @@ impl fmt::Display for AsOf {
     }
 }
 
-/// Days since 1970-01-01 to a proleptic Gregorian date (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// Days since 1970-01-01 to a proleptic Gregorian date (Howard Hinnant, "chrono-Compatible
+/// Low-Level Date Algorithms").
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

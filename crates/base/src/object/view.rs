@@ -1,20 +1,22 @@
-//! The metadata view: the fields that represent an object while its content is not in the window. Pure; renders
-//! single lines, not lists.
+//! The metadata view: the fields that represent an object while its content is not in the window.
+//! Pure; renders single lines, not lists.
 
 use serde_json::{Map, Value, json};
 
 use super::{Envelope, FieldPath, Nickname, ObjectType, quote};
 use crate::error::Result;
 
-/// The fields of an object's metadata line with their values, in order: `id`, `type`, then those of its view.
+/// The fields of an object's metadata line with their values, in order: `id`, `type`, then those of
+/// its view.
 ///
-/// The payload's field `view`, a list of names or paths of fields, decides which. If it is absent, empty or
-/// malformed, the type decides: file `path`, `file_type`, `char_count`; toolcall `tool`, `status`; chat
-/// `session_ref`, `turn_count`; chat segment `first_turn`, `last_turn`; none for other types; then the nickname. A `view` may name `path`, `nickname`, any
-/// payload field and any additional content. Fields that the object lacks are left out.
+/// The payload's field `view`, a list of names or paths of fields, decides which. If it is absent,
+/// empty or malformed, the type decides: file `path`, `file_type`, `char_count`; toolcall `tool`,
+/// `status`; chat `session_ref`, `turn_count`; chat segment `first_turn`, `last_turn`; none for
+/// other types; then the nickname. A `view` may name `path`, `nickname`, any payload field and any
+/// additional content. Fields that the object lacks are left out.
 ///
-/// `path` is the source's; a caller that shows another one (a mount's) replaces it. `additional` reads an additional
-/// content by name; it is called only for names in the view.
+/// `path` is the source's; a caller that shows another one (a mount's) replaces it. `additional`
+/// reads an additional content by name; it is called only for names in the view.
 ///
 /// # Errors
 /// Those of `additional`.
@@ -49,8 +51,9 @@ pub fn metadata_view(
     Ok(view)
 }
 
-/// Renders a metadata line: `id=a type=file path=/a b.md short_summary="two\nlines"`. One-line texts are written as
-/// they are, all other values as JSON, and all is [`quote`]d.
+/// Renders a metadata line: `id=a type=file path=/a b.md short_summary="two
+/// lines"`. One-line texts are written as they are, all other values as JSON, and all is
+/// [`quote`]d.
 pub fn metadata_line(view: &[(String, Value)]) -> String {
     let shown = |(name, value): &(String, Value)| match value {
         Value::String(text) if !text.contains(char::is_control) => format!("{name}={text}"),

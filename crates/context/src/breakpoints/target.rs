@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::forms;
 
-/// Characters that an image counts for, which match its tokens in a request.
+/// Characters that an image counts as, to match its tokens.
 const IMAGE_CHARS: usize = 4 * 1_200;
 
-/// The block on which the breakpoint goes.
+/// The block that gets the breakpoint.
 pub(super) struct Target {
     /// Index of the message.
     pub(super) message: usize,
@@ -15,7 +15,7 @@ pub(super) struct Target {
     pub(super) block: Option<usize>,
 }
 
-/// The last text of the person's own before the first tool result and before any fold lines.
+/// The person's last own text before the first tool result and before any fold lines.
 pub(super) fn target(messages: &[Value]) -> Option<Target> {
     let mut found = None;
     for (message, value) in messages.iter().enumerate() {

@@ -1,5 +1,6 @@
-//! Finds the lines of a file that a text resembles most. Equal lines and shared trigrams propose places; a bounded number of them
-//! is compared line by line. Pure; the same texts give the same lines.
+//! Finds the lines of a file most similar to a text. Equal lines and shared trigrams propose
+//! places; a bounded number of them is compared line by line. Pure; the same texts give the same
+//! lines.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,25 +16,25 @@ const MAX_WANTED: usize = 1_000;
 const MAX_EQUAL: usize = 16;
 /// Number of wanted lines whose trigrams are searched for in every line of the file.
 const PROBES: usize = 8;
-/// Number of lines of the file that such a line proposes.
+/// Number of file lines that such a line proposes.
 const PLACES_OF_A_PROBE: usize = 4;
 /// Most places that are compared line by line.
 const MAX_STARTS: usize = 48;
 /// Number of wanted lines that are compared at each place.
 const SAMPLE: usize = 64;
-/// How many lines a line may be away from its expected place.
+/// How far a line may be from its expected place, in lines.
 const DRIFT: i64 = 2;
-/// How much each line of drift reduces the similarity.
+/// Similarity lost per line of drift.
 const DRIFT_COST: f64 = 0.02;
 /// Most characters of a line that are compared.
 const MAX_CHARS: usize = 2_000;
-/// Texts that are less similar than this are unrelated.
+/// Texts less similar than this are unrelated.
 const MIN_SIMILARITY: f64 = 0.3;
 /// Number of lines around the nearest place that are considered for matching.
 const SLACK: usize = 8;
 
-/// The lines around the differences between the file and the wanted text, at the place that resembles it most; empty if no place
-/// does.
+/// The lines around the differences between the file and the wanted text, at the most similar
+/// place; empty if there is none.
 pub(super) fn nearest(file: &[&str], wanted: &[&str]) -> Vec<LineRange> {
     let wanted = without_blank_ends(wanted);
     let wanted = &wanted[..wanted.len().min(MAX_WANTED)];
@@ -59,7 +60,8 @@ fn without_blank_ends<'a, 't>(lines: &'a [&'t str]) -> &'a [&'t str] {
     &lines[first..=last]
 }
 
-/// The index in the file at which the first wanted line would be. It may lie outside the file if the text sticks out.
+/// File index where the first wanted line would be. It may lie outside the file if the text sticks
+/// out.
 fn best_start(file: &[&str], wanted: &[&str]) -> Option<i64> {
     let mut starts: BTreeSet<i64> = starts_by_equal_lines(file, wanted).into_iter().collect();
     starts.extend(starts_by_trigrams(file, wanted));
@@ -74,7 +76,7 @@ fn best_start(file: &[&str], wanted: &[&str]) -> Option<i64> {
     best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, start)| start)
 }
 
-/// The starts that rare lines of the wanted text suggest, those with the most weight.
+/// The starts suggested by rare lines of the wanted text, those with the most weight.
 fn starts_by_equal_lines(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     let looked_for: HashSet<&str> = wanted.iter().map(|line| line.trim()).collect();
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -104,7 +106,7 @@ fn starts_by_equal_lines(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     votes.into_iter().map(|(start, _)| start).collect()
 }
 
-/// The starts at which a long line of the wanted text shares trigrams with a line of the file.
+/// The starts where a long line of the wanted text shares trigrams with a line of the file.
 fn starts_by_trigrams(file: &[&str], wanted: &[&str]) -> Vec<i64> {
     let mut probes: Vec<(usize, Vec<u64>)> =
         wanted.iter().enumerate().map(|(index, line)| (index, grams(line))).collect();
@@ -169,7 +171,8 @@ impl<'a> Comparison<'a> {
         Self { file, sample, known: HashMap::new() }
     }
 
-    /// Similarity of the lines from `start` on to the wanted lines, 0 to 1; longer lines count more.
+    /// Similarity of the lines from `start` on to the wanted lines, 0 to 1; longer lines count
+    /// more.
     #[expect(clippy::cast_precision_loss, reason = "numbers of characters in a line")]
     fn similarity(&mut self, start: i64) -> f64 {
         let Self { file, sample, known } = self;
@@ -184,6 +187,7 @@ impl<'a> Comparison<'a> {
                 let cost = DRIFT_COST * drift.unsigned_abs() as f64;
                 best = best.max(alike((line, wanted), (found, grams)) - cost);
             }
+            // Longer lines say more, but only up to a limit, so that no single line decides.
             let weight = wanted.len().min(60) as f64;
             sum += weight * best;
             weights += weight;
@@ -192,10 +196,12 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Similarity of two lines, 0 to 1: how much of the wanted line the other holds, and how much else it holds.
+/// Similarity of two lines, 0 to 1: how much of the wanted line the other holds, and how little
+/// else.
 #[expect(clippy::cast_precision_loss, reason = "numbers of characters in a line")]
 fn alike((wanted, of_wanted): (&str, &[u64]), (found, of_found): (&str, &[u64])) -> f64 {
     if wanted.trim() == found.trim() {
+        // Prefer a line that also has the wanted indentation.
         return if wanted.trim_end() == found.trim_end() { 1.0 } else { 0.99 };
     }
     if of_wanted.is_empty() || of_found.is_empty() {
@@ -208,10 +214,12 @@ fn alike((wanted, of_wanted): (&str, &[u64]), (found, of_found): (&str, &[u64]))
     }
     let held = shared as f64 / of_wanted.len() as f64;
     let common = 2.0 * shared as f64 / (of_wanted.len() + of_found.len()) as f64;
+    // What is missing from the wanted line counts more than what the other line has in addition.
     0.6 * held + 0.4 * common
 }
 
-/// Index ranges of the file that differ from the wanted lines, end excluded. If no line differs, the whole place.
+/// Index ranges of the file that differ from the wanted lines, end excluded; the whole place if no
+/// line differs.
 fn differences(file: &[&str], wanted: &[&str], start: i64) -> Vec<(usize, usize)> {
     let place = |at: i64| usize::try_from(at.max(0)).unwrap_or(0).min(file.len());
     let from = place(start - signed(SLACK));
@@ -229,7 +237,7 @@ fn differences(file: &[&str], wanted: &[&str], start: i64) -> Vec<(usize, usize)
         if (index < first || index > last) && gone == 0 {
             continue;
         }
-        // Outside the equal lines, as many lines of the file count as the wanted text has there.
+        // Outside the equal lines, take as many file lines as the wanted text has there.
         if index < first {
             here.start = here.start.max(here.end.saturating_sub(gone));
         } else if index > last {
@@ -262,7 +270,7 @@ impl Grams {
                 (best, most) = (start, inside);
             }
         }
-        // The wanted part should be in the middle, not at the end.
+        // Put the wanted part in the middle, not at the end.
         let spare = hits[best..].iter().take(length).rev().take_while(|hit| !**hit).count();
         let begins = hits[best..].iter().take_while(|hit| !**hit).count();
         let shift = signed(begins) - signed(spare);
@@ -271,7 +279,7 @@ impl Grams {
     }
 }
 
-/// The trigrams of a line without its white space, sorted and without repetitions. A shorter line is one gram.
+/// The trigrams of a line without white space, sorted and unique. A shorter line is one gram.
 fn grams(line: &str) -> Vec<u64> {
     let mut grams: Vec<u64> = all_grams(line.chars().take(MAX_CHARS)).collect();
     grams.sort_unstable();

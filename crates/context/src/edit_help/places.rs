@@ -1,4 +1,4 @@
-//! Finds where a text occurs in a file, comparing as `edit` does.
+//! Finds where a text occurs in a file, by the rules of `edit`.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,7 @@ pub(super) fn unix_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
-/// The text as Pi's `edit` compares it if the exact characters are not found.
+/// The text as Pi's `edit` compares it when it does not find the exact characters.
 pub(super) fn loosened(text: &str) -> String {
     let text = unix_lines(text);
     let composed = match is_nfkc_quick(text.chars()) {
@@ -67,7 +67,7 @@ pub(super) fn loosened(text: &str) -> String {
     if joined.is_ascii() { joined } else { joined.chars().map(plain).collect() }
 }
 
-/// The ASCII character for typographic quotes, dashes and spaces; any other character unchanged.
+/// Maps typographic quotes, dashes and spaces to ASCII; leaves other characters unchanged.
 fn plain(character: char) -> char {
     match character {
         '\u{2018}'..='\u{201b}' => '\'',

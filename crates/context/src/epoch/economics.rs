@@ -1,18 +1,18 @@
-//! Which collapses pay, and when: rents, the price of a fault, the batch, the bound on the bill. Only numbers; knows no
-//! session.
+//! What collapsing saves and costs: rents, the price of a fault, the best batch, the bound on the
+//! bill. Pure numbers; knows no session.
 //!
-//! All costs are in uncached input tokens. The _rent_ of an item is what it saves in each call once it is gone.
+//! All costs are in uncached input tokens. An item's _rent_ is what its absence saves per call.
 
 use config::Settings;
 use session::Bill;
 
-/// Tokens of a call that brings missing content back, and of its answer.
+/// Tokens of the call that brings missing content back, with its answer.
 const FAULT_TOKENS: f64 = 60.0;
-/// Most tokens of an output that are assumed to be shown again.
+/// Most tokens that a fault is assumed to show again.
 const SHOWN_AGAIN_TOKENS: u64 = 2_000;
-/// What a token that is shown again weighs in the harm of a fault, in tokens that stay.
+/// Weight of a token shown again in the harm of a fault, relative to a token that stays.
 const SHOWN_AGAIN_WEIGHT: f64 = 10.0;
-/// Number of calls for which a collapse on a cold cache is assumed to save: about the length of an epoch.
+/// Calls over which a collapse on a cold cache is assumed to save: about the length of an epoch.
 const COLD_CALLS: f64 = 10.0;
 
 /// Prices and assumptions of the decision.
@@ -22,7 +22,7 @@ pub(super) struct Reckoning {
     pub(super) read: f64,
     /// Price of any other token.
     pub(super) write: f64,
-    /// Tokens of the request that stay in any case; a fault sends at least these once more.
+    /// Tokens of the request that stay in any case. A fault sends at least these once more.
     pub(super) staying: u64,
 }
 
@@ -31,13 +31,13 @@ pub(super) struct Reckoning {
 pub(super) struct Item<T> {
     /// What it is.
     pub(super) what: T,
-    /// Index in the window of the first message that would change.
+    /// Window index of the first message that would change.
     pub(super) index: usize,
-    /// Net tokens that it would free.
+    /// Net tokens freed.
     pub(super) gain: u64,
-    /// What freeing them saves per call, minus the expected cost of faults.
+    /// Saving per call, minus the expected cost of faults.
     pub(super) rent: f64,
-    /// Number of calls for which it could have been gone.
+    /// Number of calls in which it could already have been gone.
     pub(super) calls: u32,
 }
 
@@ -55,38 +55,42 @@ impl Reckoning {
         self.read * self.staying as f64 + self.write * again(tokens)
     }
 
-    /// The same as it is weighed against what leaving saves: in units of rent, so that a price table changes when content
-    /// leaves, but not what.
+    /// A fault's weight against the saving. It is counted in cache reads, as rent is, so that a
+    /// price table changes when content leaves but not which content (docs/policy.md).
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn harm(&self, tokens: u64) -> f64 {
         self.read * (self.staying as f64 + SHOWN_AGAIN_WEIGHT * again(tokens))
     }
 
-    /// What collapsing saves per call on average, minus weighted faults; 0 or less if it does not pay.
+    /// Average saving per call from collapsing, minus weighted faults. 0 or less if it does not
+    /// pay.
     ///
-    /// `weight`: the chance of a fault in a call, times how much more it weighs than its harm in tokens.
+    /// `weight`: chance of a fault per call, times the caution.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rent(&self, gain: u64, tokens: u64, weight: f64) -> f64 {
         self.read * gain as f64 - weight * self.harm(tokens)
     }
 
-    /// The same if the whole request is written again in any case: what is gone need not be written either.
+    /// [`Self::rent`] if the request must be written again anyway: the item then also saves its own
+    /// write, spread over [`COLD_CALLS`].
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn cold_rent(&self, gain: u64, tokens: u64, weight: f64) -> f64 {
         self.rent(gain, tokens, weight) + self.write * gain as f64 / COLD_CALLS
     }
 }
 
-/// Tokens of a call that brings content back, and of what it shows again.
+/// Tokens of a call that brings content back, including the content.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn again(tokens: u64) -> f64 {
     FAULT_TOKENS + tokens.min(SHOWN_AGAIN_TOKENS) as f64
 }
 
-/// The best place to rewrite from: the suffix of the window whose items have cost most beyond what rewriting it costs, as the
-/// number of items in it. Items are sorted from the end of the window; those of one message go together.
+/// Finds the suffix of the window whose items have cost most beyond its rewrite, as a number of
+/// items. Items are sorted from the end of the window; those of one message go together, because
+/// the rewrite starts at that message in either case.
 ///
-/// `rewrite`: cost of rewriting from an index of the window if this many tokens leave. `None` if no suffix pays.
+/// `rewrite`: cost of rewriting from a window index if this many tokens leave. `None` if no suffix
+/// pays.
 pub(super) fn batch<T>(items: &[Item<T>], rewrite: &dyn Fn(usize, u64) -> f64) -> Option<usize> {
     let (mut unspent, mut gain) = (0.0, 0);
     let mut best: Option<(usize, f64)> = None;
@@ -104,24 +108,24 @@ pub(super) fn batch<T>(items: &[Item<T>], rewrite: &dyn Fn(usize, u64) -> f64) -
     best.map(|(count, _)| count)
 }
 
-/// The running account that decides whether a rewrite can be afforded: our bill stays within
+/// The running account that decides whether we can afford a rewrite: our bill must stay within
 /// `(1 + share) * plain + free + overhead`.
 #[derive(Debug, Clone, Copy)]
 pub struct Bound {
     /// Our cumulative bill.
     pub ours: f64,
-    /// The plain host's.
+    /// The plain host's cumulative bill.
     pub plain: f64,
-    /// The part of our bill that our tools and guidance cost.
+    /// The part of our bill caused by our tools and guidance.
     pub overhead: f64,
-    /// How far our bill may exceed the plain one, as a share of it.
+    /// How far our bill may exceed the plain one, as a share of the plain one.
     pub share: f64,
-    /// How far our bill may exceed the plain one in any case.
+    /// How far our bill may exceed the plain one on top of that, in uncached input tokens.
     pub free: f64,
 }
 
 impl Bound {
-    /// The account of a ledger, with the bound from the settings.
+    /// The account of a ledger, bounded as the settings say.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn of(bill: &Bill, settings: &Settings) -> Self {
         Self {
@@ -133,7 +137,7 @@ impl Bound {
         }
     }
 
-    /// Whether this much may be spent before it has saved anything.
+    /// Whether we may spend this much before it has saved anything.
     pub fn affords(&self, cost: f64) -> bool {
         self.ours + cost <= (1.0 + self.share) * self.plain + self.free + self.overhead
     }

@@ -1,6 +1,6 @@
-//! The items that could leave the window, and what that would save: outputs, which collapse, and steps, which fold.
+//! The items that could leave the window and what each would save: outputs collapse, steps fold.
 //!
-//! Pure; takes time linear in the window. Must not decide whether an epoch starts.
+//! Pure; linear in the window. Must not decide whether an epoch starts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -16,7 +16,8 @@ use session::{ResultFact, Role, Session, Treatment};
 pub(super) const MIN_GAIN_TOKENS: u64 = 16;
 /// Approximate tokens of a reference line; exact counts would take longer than the decision.
 pub(super) const LINE_TOKENS: u64 = 22;
-/// An output of at most this many tokens leaves with its step.
+/// An output of at most this many tokens leaves with its step: its reference line would save
+/// little.
 pub const SMALL_TOKENS: u64 = 60;
 /// Number of newest steps that never fold.
 pub(super) const KEEP_STEPS: u64 = 6;
@@ -28,14 +29,14 @@ pub(super) enum Leaving {
     Output {
         /// The position.
         at: u64,
-        /// Its chance to be needed, and its tokens.
+        /// Its chance of being needed per call, and its tokens.
         risk: (f64, u64),
     },
     /// A step, by the position of its first message.
     Step {
         /// The position.
         first: u64,
-        /// Its chance to be needed, and its tokens.
+        /// Its chance of being needed per call, and its tokens.
         risk: (f64, u64),
     },
 }
@@ -56,7 +57,7 @@ impl Leaving {
         }
     }
 
-    /// Its chance to be needed, times how much more a fault weighs than its price.
+    /// Chance of being needed, times the caution.
     fn weight(&self, caution: &Caution) -> f64 {
         match self {
             Self::Output { risk, .. } => caution.outputs * risk.0,
@@ -128,7 +129,7 @@ impl<'a> Standing<'a> {
         self.total
     }
 
-    /// Positions of the working set that stay if these outputs collapse.
+    /// Positions of the working set that remain if these outputs collapse.
     pub(super) fn staying(&self, collapsing: &BTreeSet<u64>) -> BTreeSet<u64> {
         self.working.difference(collapsing).copied().collect()
     }
@@ -138,12 +139,13 @@ impl<'a> Standing<'a> {
         begins_turn(self.session)
     }
 
-    /// The items whose leaving pays while the cache is warm, from the end of the window.
+    /// Items that pay to remove while the cache is warm, from the end of the window.
     pub(super) fn warm(&self) -> Vec<Item<Leaving>> {
         self.paying(&|gain, tokens, weight| self.reckoning.rent(gain, tokens, weight))
     }
 
-    /// The items whose leaving pays if the request is written again in any case from an index of the window on, from its end.
+    /// Items that pay to remove if the request is written again from `from` on anyway, from the end
+    /// of the window.
     pub(super) fn cold_behind(&self, from: usize) -> Vec<Item<Leaving>> {
         let rent = |gain, tokens, weight| self.reckoning.cold_rent(gain, tokens, weight);
         let mut items = self.paying(&rent);
@@ -151,13 +153,12 @@ impl<'a> Standing<'a> {
         items
     }
 
-    /// All items, whether they pay or not: outputs, and steps from the oldest on.
+    /// All items, whether they pay or not: outputs, and steps with the oldest first.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
         (items(&self.outputs), items(&self.steps))
     }
 
-    /// The outputs of the working set but for the unanswered ones, in the order in which they leave under pressure. From here
-    /// on they may leave.
+    /// Gives up the working set except unanswered results. Returns its outputs, pinned ones last.
     pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone = outputs_of(leaving);
         let stays = fixed(self.session, self.terms);
@@ -169,7 +170,7 @@ impl<'a> Standing<'a> {
         items(&more)
     }
 
-    /// The steps that could fold if all but the newest may, besides those that leave already; the oldest first.
+    /// Steps that could fold if only the newest must stay, except those leaving; oldest first.
     pub(super) fn give_up_late_steps(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
         self.working = fixed(self.session, self.terms);
@@ -179,7 +180,7 @@ impl<'a> Standing<'a> {
         items(&more)
     }
 
-    /// Tokens from each index of the window on.
+    /// Tokens from each window index to the end.
     pub(super) fn suffix_tokens(&self) -> Vec<u64> {
         let mut suffix = vec![0; self.shown.len() + 1];
         for (index, tokens) in self.shown.iter().enumerate().rev() {
@@ -188,26 +189,27 @@ impl<'a> Standing<'a> {
         suffix
     }
 
-    /// Tokens that no cache holds and that are written in any case.
+    /// Tokens that no cache holds, so that they are written in any case.
     pub(super) fn new_tokens(&self, suffix: &[u64]) -> u64 {
         suffix[self.terms.cold_from.min(self.shown.len())]
     }
 
-    /// Tokens that caches hold and that are written again from an index on if `gain` tokens leave.
+    /// Cached tokens that must be written again from an index on if `gain` tokens leave.
     pub(super) fn rewritten_tokens(&self, suffix: &[u64], from: usize, gain: u64) -> u64 {
+        // With breakpoints, any change inside the previous request loses the cache of all messages.
         let from = if self.terms.prices.reuse == Reuse::Breakpoints { 0 } else { from };
         suffix[from].saturating_sub(self.new_tokens(suffix) + gain)
     }
 
-    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave. What no cache holds is written in any case
-    /// and does not count.
+    /// Cost of rewriting from an index on if `gain` tokens leave: cached tokens are written instead
+    /// of read. What no cache holds is written in any case and does not count.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
         let tokens = self.rewritten_tokens(suffix, from, gain);
         (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
     }
 
-    /// Expected cost, in the next call, of faults on these items.
+    /// Expected cost of faults on these items in the next call.
     pub(super) fn fault_risk(&self, leaving: &[Item<Leaving>]) -> f64 {
         let risk = |item: &Item<Leaving>| {
             let (hazard, tokens) = item.what.risk();
@@ -216,12 +218,12 @@ impl<'a> Standing<'a> {
         leaving.iter().map(risk).sum()
     }
 
-    /// Cost of rewriting the messages from an index on if `gain` tokens of them leave.
+    /// [`Self::rewrite_cost`] without suffix sums at hand.
     pub(super) fn rewrite_from(&self, index: usize, gain: u64) -> f64 {
         self.rewrite_cost(&self.suffix_tokens(), index, gain)
     }
 
-    /// Cost of rewriting all messages if `gain` tokens of them leave.
+    /// Cost of rewriting all messages if `gain` tokens leave.
     pub(super) fn rewrite_all(&self, gain: u64) -> f64 {
         self.rewrite_from(0, gain)
     }
@@ -241,7 +243,7 @@ impl<'a> Standing<'a> {
         steps
     }
 
-    /// The steps that can fold if the outputs at these positions leave: no other standing output is in them.
+    /// The steps that can fold if these outputs leave: those without another standing output.
     fn foldable(&self, leaves: &dyn Fn(u64) -> bool) -> Vec<fold::FoldStep> {
         let stands = |at: u64, tokens: u64| {
             let goes = tokens <= SMALL_TOKENS
@@ -256,7 +258,8 @@ impl<'a> Standing<'a> {
         steps
     }
 
-    /// The steps that could fold. Their standing outputs would leave with them, but count as items of their own.
+    /// The steps that could fold. Their standing outputs would leave too, but count as items of
+    /// their own.
     fn folding(&self) -> Vec<Candidate> {
         let outputs: BTreeMap<u64, usize> = self
             .outputs
@@ -274,6 +277,7 @@ impl<'a> Standing<'a> {
             let hazard = self.terms.hazards.of_step(self.session, step.first..=step.last)?;
             let tokens = *self.shown.get(step.index)?;
             let since = hazard::steps_since(self.session, step.first)?;
+            // While the step was among the newest, it could not fold.
             let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
             (gain > MIN_GAIN_TOKENS).then_some(Candidate {
                 what: Leaving::Step { first: step.first, risk: (hazard, tokens) },
@@ -285,8 +289,8 @@ impl<'a> Standing<'a> {
         steps.collect()
     }
 
-    /// How much more a fault weighs than its price: on an output the less, the fuller the window. What stays in a full one
-    /// pushes out something else, or the host compacts.
+    /// How much more a fault weighs than its price. Falls for outputs as the window fills, since
+    /// what stays there pushes out something else or makes the host compact.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     fn caution(&self) -> Caution {
         let Caution { outputs, steps } = self.terms.hazards.caution();
@@ -326,8 +330,8 @@ pub(super) fn outputs_of(leaving: &[Item<Leaving>]) -> BTreeSet<u64> {
     leaving.iter().filter_map(|item| item.what.output()).collect()
 }
 
-/// The number of calls for which each result could have been gone, by position in the chat: those since newer results pushed it
-/// out of the working set.
+/// Calls for which each result could have been gone, by position in the chat: those since newer
+/// results pushed it out of the working set.
 struct CallsGone(Vec<u32>);
 
 impl CallsGone {
@@ -351,7 +355,7 @@ impl CallsGone {
     }
 }
 
-/// Indexes in the window of the user messages, which carry the lines of folded steps, in order.
+/// Window indexes of the user messages, in order. These carry the lines of folded steps.
 fn carriers(session: &Session) -> Vec<usize> {
     let window = session.chat().window().iter().enumerate();
     window
@@ -390,7 +394,7 @@ fn outputs(
         .collect()
 }
 
-/// Whether a reference line can replace a result: its object, or the file it shows, has a handle.
+/// Whether a reference line can replace a result: the object that it shows has a handle.
 fn has_reference_line(session: &Session, fact: &ResultFact) -> bool {
     fact.text_of().is_some_and(|object| session.index().get(object).is_some())
 }

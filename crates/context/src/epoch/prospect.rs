@@ -1,7 +1,7 @@
-//! A quick check before each call whether an epoch could start at all. Pure.
+//! A quick check before each call: could an epoch start at all? Pure.
 //!
-//! If this says no, the full decision would say no as well; a test compares them. The check assumes that no output or step is
-//! ever needed again, so that it needs no hazards. Must not decide what leaves.
+//! If it says no, so does the full decision; a test compares them. It assumes that no output or
+//! step is ever needed again, so it needs no hazards. Must not decide what leaves.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::window::Marks;
 use config::Reuse;
 use session::{Role, Session};
 
-/// Tolerance for rounding: sums run in another order than in the full decision.
+/// Tolerance for rounding: the full decision adds in another order.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether an epoch may start. If this is `false`, none does.
+/// Whether an epoch may start. `false` means that none does.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub(super) fn may_start(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> bool {
@@ -30,12 +30,14 @@ pub(super) fn may_start(session: &Session, shown: &[u64], terms: &EpochTerms<'_>
     (!is_bound || begins_turn(session)) && may_pay(session, shown, terms, total)
 }
 
-/// Whether a rewrite from some message on may pay and is affordable.
+/// Whether some rewrite may pay and is affordable.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64) -> bool {
+    // A rewrite pays the write price for tokens that would otherwise be read from the cache.
     let spread = (terms.prices.write - terms.prices.read).max(0.0);
     let new: u64 = shown.iter().skip(terms.cold_from).sum();
-    // Newest results may leave too if the model deactivated something, if nothing is kept, or if they fill the window.
+    // The newest results may leave too if the model deactivated something, if none are kept, or if
+    // they fill the window.
     let young = terms.keep_results == 0
         || session.sets().lets_go()
         || terms.marks.is_some_and(|marks| fills(session, shown, terms, &marks));
@@ -70,7 +72,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
     false
 }
 
-/// Whether the newest results that stay by their number may be more than stays in a window.
+/// Whether the newest results may exceed their share of the window, so that not all of them stay.
 fn fills(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, marks: &Marks) -> bool {
     let newest = session.chat().window().iter().zip(shown).rev();
     let results = newest.filter(|(at, _)| {
@@ -81,7 +83,8 @@ fn fills(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, marks: &Marks
     results.take(keep).map(|(_, tokens)| tokens).sum::<u64>() > newest_room(marks)
 }
 
-/// What the messages from one on would free at most, and what keeping them has cost. Built from the end of the window.
+/// The most that the messages from one on could free, and what keeping them has cost. Built from
+/// the end of the window.
 struct Look {
     now: u32,
     keep: usize,
@@ -92,7 +95,7 @@ struct Look {
     gain: u64,
     /// Tokens times calls.
     unspent: f64,
-    /// Number of calls for which the result visited last could have been gone.
+    /// Calls for which the result visited last could have been gone.
     calls: u32,
     /// Tokens of results that would leave with the step visited last.
     beside: u64,
@@ -108,7 +111,7 @@ impl Look {
         Self { now, keep, young, newer, gain: 0, unspent: 0.0, calls: 0, beside: 0, turn }
     }
 
-    /// Visits a result; returns whether anything could be freed from here on.
+    /// Visits a result; returns whether a rewrite could start here.
     fn result(&mut self, step: u32, tokens: u64, stands: bool) -> bool {
         self.newer.push_front(step);
         self.calls = 0;
@@ -137,7 +140,8 @@ impl Look {
         false
     }
 
-    /// Visits a user message, which carries the lines of the steps after it; returns whether it is a place to rewrite from.
+    /// Visits a user message, which carries the lines of the steps after it; returns whether a
+    /// rewrite could start here.
     fn user(&mut self) -> bool {
         let (gain, unspent) = std::mem::take(&mut self.turn);
         self.beside = 0;

@@ -1,5 +1,5 @@
-//! What else changes at the start of an epoch: files get their current text, and lines that stood in a message which collapses
-//! get another place. Pure.
+//! Further changes at the start of an epoch: files get their current text, and lines get a new
+//! place when the message that showed them collapses. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,12 @@ use crate::standing;
 use base::object::{Hash, ObjectId};
 use session::{LineRange, Session, Shows, Subject, Treatment, merge_ranges};
 
-/// All changes of an epoch: collapses, the current text of files, and reads whose lines stood in a message that collapses.
+/// All changes of an epoch: collapses, current texts of files, and repaired reads whose lines stood
+/// in a collapsing message.
 ///
-/// `held`: the positions at the front of the window that stay as they are. Messages refer to earlier ones only, so that none of
-/// these needs repair. `kept`: those of messages that the host sends itself; a file whose text stands last in one of them stays as it
-/// is.
+/// `held`: positions at the front of the window that stay as they are. Messages refer only to
+/// earlier ones, so none of these needs repair. `kept`: positions of messages that the host sends
+/// itself; a file last shown in one of them stays as it is.
 pub(super) fn treatments(
     session: &Session,
     collapsing: &BTreeSet<u64>,
@@ -37,7 +38,7 @@ pub(super) fn treatments(
     changes.into_iter().filter(|(at, treatment)| session.treatment(*at) != treatment).collect()
 }
 
-/// A file whose current text replaces everything that stands of it, at one message.
+/// A file whose current text, at one message, replaces all its earlier showings.
 struct Anew {
     file: ObjectId,
     version: Hash,
@@ -46,7 +47,7 @@ struct Anew {
     after_host: bool,
 }
 
-/// Files of the working set of which outdated text stands, or lines stand twice.
+/// Files of the working set that stand with outdated text or with lines shown twice.
 fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
     let mut needed: BTreeMap<&ObjectId, Vec<LineRange>> = BTreeMap::new();
     let mut untidy: BTreeSet<&ObjectId> = BTreeSet::new();
@@ -59,7 +60,7 @@ fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
         }
         lines.extend(&showing.now);
     }
-    // A read whose lines "stand above" needs them itself once that message collapses.
+    // A read that says "stands above" must show its lines itself once that message collapses.
     for at in working {
         if let (Treatment::Reread { .. }, Some(Shows::File { object, version, range })) =
             (session.treatment(*at), session.result(*at).map(|fact| &fact.shows))

@@ -1,4 +1,4 @@
-//! The quick check against the full decision, before every call of random sessions.
+//! Compares the quick check with the full decision before every call of random sessions.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use base::object::{Hash, ObjectId};
 use config::Reuse;
 use session::{ActiveView, Event, MessageKey, ResultFact};
 
-/// A chance that is the same for all.
+/// The same chance for everything.
 #[derive(Debug)]
 struct Even(f64);
 
@@ -31,9 +31,10 @@ impl Chances for Even {
 /// What happens between two calls.
 #[derive(Debug, Clone)]
 enum Op {
-    /// A step: for each result its tokens, those of its images that stay, and whether a line can replace it.
+    /// A step: each result's tokens, the tokens of its images that stay, and whether a line can
+    /// replace it.
     Step(Vec<(u64, u64, bool)>),
-    /// The model answers, and a person says something, before which something of the host's may stand.
+    /// The model answers and a person speaks; a message of the host may come before that.
     Turn(u64, bool),
     Pin(u64),
     Deactivate(u64),
@@ -60,7 +61,7 @@ struct Conditions {
     first_token_tokens: Option<u64>,
     rules: ModelRules,
     hazard: f64,
-    /// In one of so many calls the cache is gone.
+    /// The cache is gone in one of this many calls.
     cold: usize,
 }
 

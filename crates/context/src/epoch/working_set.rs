@@ -1,4 +1,4 @@
-//! What a new epoch leaves standing in any case. Pure.
+//! The working set: what a new epoch always leaves standing. Pure.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use super::EpochTerms;
 use crate::window::Marks;
 use session::{MessageKind, ResultFact, Session, Shows};
 
-/// Files that the model changed within this many steps count as being edited.
+/// A file counts as being edited for this many steps after the model changed it.
 const EDITING_STEPS: u32 = 10;
 
-/// Share of the window's mark that the newest results may take, in percent.
+/// Share of the window's high mark that the newest results may take, in percent.
 const NEWEST_PERCENT: u64 = 25;
 
-/// Positions that stay: the newest results, results that the model has not answered yet, pinned objects, files being edited.
-/// Deactivated content stays only until the model has answered.
+/// Positions that stay: the newest results, results that the model has not answered yet, pinned
+/// objects, and files being edited. Deactivated content stays only until the model has answered it.
 ///
-/// The newest results are those within the count and, where the window is known, within a share of it; the newest that is
-/// answered stays whatever its size.
+/// The newest results are limited by count and, if the window is known, to a share of it. The
+/// newest answered result stays whatever its size.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub(super) fn working_set(
@@ -58,12 +58,13 @@ pub(super) fn working_set(
     working
 }
 
-/// Tokens of the newest results that stay in a window.
+/// Most tokens of newest results that stay in a window.
 pub(super) fn newest_room(marks: &Marks) -> u64 {
     marks.high * NEWEST_PERCENT / 100
 }
 
-/// Positions of the results that cannot leave: the model has not answered them yet, or the host sends them itself.
+/// Positions that cannot leave: results that the model has not answered, and messages that the host
+/// sends itself.
 pub(super) fn fixed(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
     let mut fixed = unanswered(session);
     fixed.extend(kept(session, terms));

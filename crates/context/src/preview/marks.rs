@@ -1,10 +1,11 @@
-//! By which marks a line of a test run, a build or a stack trace is known. One table for all runners; a line is judged alone.
+//! The marks by which lines of test runs, builds and stack traces are recognised. One table for all
+//! runners; each line is judged alone.
 
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// That something began, or went as it should.
+/// Something began or succeeded.
 const ROUTINE: &[&str] = &[
     // libtest, unittest, deno, elixir: the verdict ends the line.
     r"\.\.\. *(ok|passed|ignored|skipped|SKIP|bench|expected failure)(?-u:\b)",
@@ -36,7 +37,7 @@ const ROUTINE: &[&str] = &[
     r"^\[ *[0-9]+(%|/[0-9]+)\] (Building|Linking|Generating|Built|Compiling)(?-u:\b)",
 ];
 
-/// That something failed.
+/// Something failed.
 const FAILURE: &[&str] = &[
     // The verdict on a test.
     r"\.\.\. *(FAILED|FAIL|ERROR|failed|timeout)(?-u:\b)",
@@ -85,7 +86,7 @@ const FAILURE: &[&str] = &[
     r"^> Task .* FAILED$|^\* What went wrong:",
 ];
 
-/// That something failed, by a count: nothing about it follows.
+/// A count of failures: no details follow.
 const COUNTS: &[&str] = &[
     r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)(?-u:\b)",
     r"(?i)(^|[^0-9 ]) *(?-u:\b)(failures?|errors?|failed|fail)([:=] *| +)[1-9][0-9]*(?-u:\b)",
@@ -104,7 +105,7 @@ const SUMMARY: &[&str] = &[
     r"^Tests run: |^\[INFO\] Tests run: |^\[(WARNING|ERROR)\] Tests run: ",
 ];
 
-/// From here on the output tells of failures only.
+/// From here on the output reports only failures.
 const BEGINS_SECTION: &[&str] = &[
     r"^failures:$",
     r"^=+ (FAILURES|ERRORS|short test summary info) =+$",
@@ -116,7 +117,7 @@ const BEGINS_SECTION: &[&str] = &[
     r"^\[ERROR\] (Failures|Errors|Failed tests): *$",
 ];
 
-/// Here such a part is over.
+/// Ends such a section.
 const ENDS_SECTION: &[&str] = &[
     r"^test result:|^Ran [0-9]+ |^Finished in |^running [0-9]+ tests?$",
     r"^=+ [^=]+ =+$",
@@ -125,21 +126,21 @@ const ENDS_SECTION: &[&str] = &[
     r"^\[(INFO|ERROR)\] *$|^\[(INFO|ERROR|WARNING)\] Tests run:|^Errors while running CTest",
 ];
 
-/// In such a part, a line that names a failure: by number, or alone and indented.
+/// In such a section, a line that names a failure: by number, or alone and indented.
 const NAMES_FAILURE: &[&str] =
     &[r"^\s*[0-9]+\) \S", r"^ {4}[A-Za-z_][A-Za-z0-9_:<>.]*$", r"^\s+[0-9]+ - \S.*\("];
 
-/// That the message of a failure follows, up to a blank line.
+/// The message of a failure follows, up to a blank line.
 const ANNOUNCES: &[&str] = &[
     r"(?-u:\b)panicked at .*:$|^panic: |^---- .+ ----$|: Failure$|Failure/Error:|^\s*Error Message:$",
     r"^\s*(AssertionError|AssertionFailedError|ComparisonFailure)(?-u:\b)|^ FAIL  ",
 ];
 
-/// A call of a stack.
+/// A stack frame.
 const FRAMES: &[&str] =
     &[r#"^\s*(at \S|[0-9]+: +\S|File "|from \S+:[0-9])"#, r"^\s*\S+\(\S+:[0-9]+\)$"];
 
-/// A line of a stack, of code beside a message, or of a difference.
+/// A line inside a stack, a code excerpt or a diff.
 const INSIDE: &[&str] = &[
     r"^(\||=|-->|at |from |note: |help: |left: |right: |goroutine [0-9]|During handling|The above exception|---|\.\.\. )",
     r"^[0-9]+ *\||^#[0-9]+ |^\[[0-9]+\] ",
@@ -151,25 +152,25 @@ const INSIDE: &[&str] = &[
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an answer of its own")]
 pub(super) struct Marks {
-    /// That something began, or went as it should.
+    /// Something began or succeeded.
     pub routine: bool,
-    /// That something failed.
+    /// Something failed.
     pub failure: bool,
     /// How a run ended.
     pub summary: bool,
-    /// That from here on only failures are told of.
+    /// From here on only failures are reported.
     pub begins_section: bool,
-    /// That such a part is over.
+    /// Such a section ends.
     pub ends_section: bool,
-    /// That it names a failure, in such a part.
+    /// It names a failure in such a section.
     pub names_failure: bool,
-    /// That something failed, as a count.
+    /// It counts failures.
     pub counts_failures: bool,
-    /// That it is a call of a stack.
+    /// It is a stack frame.
     pub frame: bool,
-    /// That the message of a failure follows, up to a blank line.
+    /// The message of a failure follows, up to a blank line.
     pub announces: bool,
-    /// That it is the inside of what was said before.
+    /// It continues what was said before.
     pub inside: bool,
 }
 
@@ -189,7 +190,7 @@ static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| {
     ]
 });
 
-/// The marks of a line, without escapes and white space at its end.
+/// The marks of a line, which has no escapes and no trailing white space.
 pub(super) fn of(line: &str) -> Marks {
     if line.is_empty() {
         return Marks::default();

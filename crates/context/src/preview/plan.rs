@@ -1,5 +1,5 @@
-//! Marks the lines that a preview shows, within its room: those of failures first, then what the kind of tool calls for, the model's
-//! words, the head and the tail.
+//! Marks the lines that a preview shows, within its room: failures first, then what the kind of
+//! tool calls for, the model's words, the head and the tail.
 
 use super::{LINE_CHARS, PreviewedOutput, TestReport, indexes, piece_of};
 use crate::lines_index::LineBlock;
@@ -7,16 +7,17 @@ use crate::words;
 use base::harness::{ShellKind, ToolKind};
 use session::{LineRange, Piece, join_pieces};
 
-/// About what the line costs that counts hidden lines, in characters. Shorter gaps are shown instead.
+/// Approximate size of the line that counts hidden lines, in characters. Shorter gaps are shown
+/// instead.
 pub(super) const BETWEEN_CHARS: usize = 60;
-/// Lines shown around one that contains a word of the model's.
+/// Lines shown around one that contains one of the model's words.
 const WORD_CONTEXT: usize = 1;
-/// Lines shown after one that names an error: compilers put the location there.
+/// Lines shown after one that names an error, because compilers put the location there.
 const ERROR_CONTEXT: usize = 3;
 /// Lines per file that a long search result shows: the first number that fits.
 const LINES_OF_A_FILE: [usize; 4] = [8, 4, 2, 1];
 
-/// Lines of each failure that are shown where not all have room: the first number that fits.
+/// Lines shown per failure if not all fit: the first number that fits.
 const LINES_OF_A_FAILURE: [usize; 5] = [usize::MAX, 20, 8, 3, 1];
 
 /// Words of lines that may be about a failure, in lower case.
@@ -66,14 +67,14 @@ const DIFF_HEADS: [&str; 11] = [
 pub(super) struct Room {
     /// For failures.
     pub(super) failures: usize,
-    /// For all lines together, as far as failures leave any of it.
+    /// For all lines together, as far as failures leave room.
     pub(super) all: usize,
     /// For the other lines, whatever failures take.
     pub(super) others: usize,
 }
 
-/// Shares of a preview's characters, in tenths. Unused characters go to the tail, or to the head if the tail has no
-/// share.
+/// Shares of a preview's characters, in tenths. Unused characters go to the tail, or to the head if
+/// the tail has no share.
 struct Shares {
     head: usize,
     tail: usize,
@@ -84,7 +85,7 @@ struct Shares {
 /// The state of the lines while a preview is planned.
 pub(super) struct Plan<'a> {
     pub(super) lines: &'a [&'a str],
-    /// What each line reports, of a run; empty for other outputs.
+    /// What each line of a run reports; empty for other outputs.
     pub(super) reports: Vec<TestReport>,
     /// Whether each line is shown, here or elsewhere.
     pub(super) kept: Vec<bool>,
@@ -120,7 +121,7 @@ impl Plan<'_> {
         self.close_gaps();
     }
 
-    /// Marks lines beside those of failures.
+    /// Marks lines besides those of failures.
     fn fill_up(&mut self, output: &PreviewedOutput<'_>, budget: usize) {
         let shares = shares(output.kind);
         let share = |tenths: usize| budget / 10 * tenths;
@@ -154,7 +155,8 @@ impl Plan<'_> {
         }
     }
 
-    /// The lines that say that something failed and, if these all fit, as much of each failure as does.
+    /// Shows the lines that say that something failed and, if these all fit, as much of each
+    /// failure as fits.
     fn failures(&mut self, allowed: usize) -> usize {
         let of = |wanted: TestReport| {
             let places = self.reports.iter().enumerate();
@@ -182,13 +184,13 @@ impl Plan<'_> {
         used
     }
 
-    /// Whether a line reports that all went as it should.
+    /// Whether a line reports success.
     fn is_routine(&self, at: usize) -> bool {
         self.reports.get(at) == Some(&TestReport::Routine)
     }
 
-    /// Lines with words about failures and the lines after them, first ones first. A quarter of the characters goes to summary
-    /// lines, last ones first.
+    /// Shows lines with words about failures and the lines after them, from the first on. A quarter
+    /// of the characters goes to summary lines, from the last on.
     fn mentions(&mut self, allowed: usize) -> usize {
         let has = |line: &str, words: &[&str]| {
             let start: String = line.chars().take(LINE_CHARS).collect();
@@ -208,7 +210,7 @@ impl Plan<'_> {
         used + self.keep_each(with_place, allowed - used)
     }
 
-    /// The first lines of each file in a search result.
+    /// Shows the first lines of each file in a search result.
     fn first_of_each_file(&mut self, allowed: usize) -> usize {
         let mut number = 0;
         let mut file = "";
@@ -244,7 +246,7 @@ impl Plan<'_> {
         (0..self.lines.len()).filter(move |at| is_one(self.lines[*at]))
     }
 
-    /// Shows lines in this order while they fit; lines that are shown already cost nothing.
+    /// Shows lines in this order while they fit. Lines already shown cost nothing.
     fn keep_while(&mut self, places: impl Iterator<Item = usize>, allowed: usize) -> usize {
         let mut used = 0;
         for at in places {
@@ -309,7 +311,7 @@ impl Plan<'_> {
             let one = LineRange { first: line, last: line };
             let [text] = &self.lines[indexes(one)] else { break };
             pieces.push(if self.kept[indexes(one)] == [true] {
-                // Only uncut lines can be referred to, so cut ones are pieces of their own.
+                // Only uncut lines can be referred to, so cut ones become separate pieces.
                 let is_cut = text.len() > self.chars && text.chars().count() > self.chars;
                 Piece::Shown { shown: one, chars: is_cut.then_some(self.chars as u64) }
             } else {

@@ -1,7 +1,8 @@
-//! What each line of a run's output reports: that something failed, more of that, how the run ended, or that all went well.
+//! What each line of a run's output reports: a failure, details of one, how the run ended, or
+//! success.
 //!
-//! Knows the marks of test runners, compilers and stack traces from `marks`, and no runner as a whole: outputs of several may
-//! stand in one. Pure text. Must not decide what is shown.
+//! Uses the marks of test runners, compilers and stack traces from `marks`, and knows no runner as
+//! a whole, because one output may mix several. Pure text. Must not decide what is shown.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,11 +14,12 @@ use super::marks::{self, Marks};
 
 /// Most lines without a mark that belong to the failure before them.
 const BLOCK_LINES: usize = 40;
-/// Lines that belong to a failure before them whatever they look like: compilers put the location there.
+/// Lines after a failure that belong to it whatever they look like, because compilers put the
+/// location there.
 const NEXT_LINES: usize = 3;
-/// Most blank lines in a row inside of a block.
+/// Most consecutive blank lines inside a block.
 const BLANK_LINES: usize = 2;
-/// Bytes of a line that are looked at, at each end.
+/// Bytes of a line examined at each end.
 const LOOKED_AT_BYTES: usize = 400;
 
 /// Colours and cursor movements of terminals.
@@ -29,13 +31,13 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
 /// What a line of a run's output reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestReport {
-    /// That something failed.
+    /// Something failed.
     Failure,
-    /// More of a failure that stands beside it.
+    /// Details of an adjacent failure.
     Detail,
     /// How the run ended.
     Summary,
-    /// That something began, or went as it should.
+    /// Something began or succeeded.
     Routine,
     /// Anything else.
     Other,
@@ -63,8 +65,8 @@ pub fn reports(lines: &[&str]) -> Vec<TestReport> {
     reports
 }
 
-/// A call of a stack that an earlier stack of the output has as well says nothing new: a program that logs the same failure
-/// often prints the same stack each time.
+/// A stack frame that an earlier stack of the output already has says nothing new: a program that
+/// logs one failure repeatedly prints the same stack each time.
 fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [TestReport]) {
     let mut known = HashSet::new();
     for (at, report) in reports.iter_mut().enumerate() {
@@ -74,16 +76,17 @@ fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut 
     }
 }
 
-/// What was begun and may go on.
+/// What has begun and may continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     No,
-    /// A failure. `lines`: number of lines behind it that are not blank; `message`: whether they are its message so far.
+    /// A failure. `lines`: number of non-blank lines after it. `message`: whether these are its
+    /// message so far.
     Block {
         lines: usize,
         message: bool,
     },
-    /// A part of the output that tells of failures only. `lines`: as in a block, since the last failure.
+    /// A section that reports only failures. `lines`: as in a block, since the last failure.
     Section {
         lines: usize,
     },
@@ -133,7 +136,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Where only failures are told of, a numbered line or a lone name is one, and what goes well is part of what a test printed.
+    /// In a section of failures, a numbered line or a lone name is a failure, and a success is part
+    /// of what a test printed.
     fn in_section(&mut self, at: usize, lines: usize) -> TestReport {
         let marks = self.marks[at];
         if marks.failure || marks.counts_failures || marks.names_failure {
@@ -163,7 +167,8 @@ impl Reading<'_> {
         lines < NEXT_LINES || (lines < BLOCK_LINES && is_part())
     }
 
-    /// Whether a line looks like the inside of a block: indented, or with the mark of a stack or a difference.
+    /// Whether a line looks like the inside of a block: indented, or marked as part of a stack or
+    /// diff.
     fn is_inside(&self, at: usize) -> bool {
         !self.is_blank(at) && (self.lines[at].starts_with([' ', '\t']) || self.marks[at].inside)
     }
@@ -173,7 +178,7 @@ impl Reading<'_> {
     }
 }
 
-/// `go test -v` prints what a test says before its verdict.
+/// `go test -v` prints a test's output before its verdict.
 fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport]) {
     for at in 0..lines.len() {
         let Some(rest) = lines[at].trim_start().strip_prefix("--- FAIL: ") else { continue };
@@ -190,10 +195,10 @@ fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport
     }
 }
 
-/// A line as a terminal would show it, long ones without their middle.
+/// A line as a terminal would show it. Long lines lose their middle.
 fn plain(line: &str) -> Cow<'_, str> {
     let line = line.trim_end();
-    // A progress bar writes over itself.
+    // A progress bar overwrites itself.
     let line = line.rsplit('\r').next().unwrap_or(line);
     let line =
         if line.contains('\x1b') { ESCAPES.replace_all(line, "") } else { Cow::Borrowed(line) };

@@ -1,5 +1,5 @@
-//! Outputs of test runs as several runners print them, for tests: which of their lines report a failure, and which that a test
-//! passed, is known by how they were made.
+//! For tests: outputs of test runs in the style of several runners. How they are made tells which
+//! lines report a failure and which a pass.
 
 /// What a line of an output is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Output {
         self.lines.extend(text.split('\n').map(|line| (about(line), line.to_owned())));
     }
 
-    /// The lines of a message, each behind `before`.
+    /// The lines of a message, each after the prefix `before`.
     fn message(&mut self, before: &str, message: &[String]) {
         for line in message {
             self.fail(&format!("{before}{line}"));
@@ -384,7 +384,7 @@ fn google(tests: &[Test]) -> Output {
     out
 }
 
-/// A log in which each failure is a stack trace and all else is a line of its own.
+/// A log with a stack trace for each failure and a single line for everything else.
 fn log(tests: &[Test], mut failed: impl FnMut(&mut Output, &str, &[String])) -> Output {
     let mut out = Output::default();
     for (Test { name, failed: message }, number) in tests.iter().zip(1..) {

@@ -1,12 +1,14 @@
-//! Whether a model is served from this machine or its own network, judged by its base URL. Pure: resolves no name.
+//! Whether a model runs on this machine or its network, judged by its base URL. Pure: resolves no
+//! names.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Names of the machine that a container runs on.
+/// Names by which a container reaches its host machine.
 const CONTAINER_HOSTS: [&str; 2] = ["host.docker.internal", "host.containers.internal"];
 
-/// Whether the host of a URL is this machine or in a private network: a loopback, private (RFC 1918), link-local or unique local
-/// (RFC 4193) address, `localhost`, a name under `.localhost` or `.local`, or the machine that a container runs on.
+/// Whether the host of a URL is this machine or in a private network: a loopback, private (RFC
+/// 1918), link-local or unique local (RFC 4193) address, `localhost`, a name under `.localhost` or
+/// `.local`, or a container's host machine.
 pub(super) fn is_private(url: &str) -> bool {
     let host = host_of(url);
     match host.parse::<IpAddr>() {

@@ -1,11 +1,12 @@
-//! The edits of a request as the host's side reads and applies them. `lib/request.js` does the same in JavaScript.
+//! Reads and applies a request's edits as the host's side does. `lib/request.js` is the JavaScript
+//! counterpart.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use base::error::{Error, Result};
 
-/// A change of the list of messages that goes out.
+/// A change to the outgoing list of messages.
 #[derive(Debug, Clone)]
 pub struct HostEdit<'a> {
     /// Index at which the edit applies, after all earlier edits.
@@ -27,7 +28,7 @@ pub enum Inserted<'a> {
     Ours(&'a str),
 }
 
-/// Reads the edits that a session answers with.
+/// Reads the edits in a session's answer.
 ///
 /// # Errors
 /// `INTERNAL` if they cannot be read.
@@ -37,7 +38,7 @@ pub fn read_edits(edits: &str) -> Result<Vec<HostEdit<'_>>> {
     edits.into_iter().map(Edit::read).collect()
 }
 
-/// Applies edits to the messages last sent; `build` makes a message.
+/// Applies edits to the messages last sent. `build` makes a message.
 pub fn apply_edits<T>(
     sent: &mut Vec<T>,
     edits: &[HostEdit<'_>],

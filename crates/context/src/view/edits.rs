@@ -1,9 +1,10 @@
-//! The edits that turn one list of slots into the next, as they are recorded, and as JSON for the host's side.
+//! The edits that turn one list of slots into the next: as recorded, and as JSON for the host's
+//! side.
 
 use super::Slot;
 use session::{SlotEdit, SlotRecord};
 
-/// A change of the list of slots.
+/// A change to the list of slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// Index at which the edit applies, after all earlier edits.
@@ -17,10 +18,11 @@ pub struct Edit {
 /// A replacement in a list: index, number of elements to remove, elements to insert.
 pub type TextReplacement<T> = (usize, usize, Vec<T>);
 
-/// The replacements that turn one list into another. If only head and tail change, what lies between is not repeated.
+/// The replacements that turn one list into another. If only head and tail change, the middle is
+/// not repeated.
 ///
-/// `key`: a number that identifies an element and rises along the list, if there is one. By it, elements are recognised after
-/// others were inserted or removed before them.
+/// `key`: a number that identifies an element and rises along the list, if it has one. It
+/// recognises elements after insertions or removals before them.
 pub fn replacements<T: PartialEq + Clone>(
     before: &[T],
     after: &[T],
@@ -51,14 +53,14 @@ pub fn replacements<T: PartialEq + Clone>(
     found
 }
 
-/// The edits that lead from one list of slots to another.
+/// The edits that turn one list of slots into another.
 pub fn edits_between(before: &[Slot], after: &[Slot]) -> Vec<Edit> {
     let found = replacements(before, after, Slot::key);
     found.into_iter().map(|(at, remove, insert)| Edit { at, remove, insert }).collect()
 }
 
-/// The edits as they are recorded. `first`: the first slot as recorded before. A pool that only grew is recorded by its new
-/// lines.
+/// The edits as recorded. `first`: the first slot as recorded before. For a pool that only grew,
+/// only its new lines are recorded.
 pub fn recorded(
     first: Option<&SlotRecord>,
     edits: Vec<TextReplacement<SlotRecord>>,

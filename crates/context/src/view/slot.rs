@@ -1,4 +1,4 @@
-//! One message of a request: what is recorded of it, and what the host needs to build it.
+//! One message of a request: what is recorded about it, and what the host needs to build it.
 
 use serde_json::json;
 
@@ -11,19 +11,20 @@ use session::SlotRecord;
 /// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
-    /// As it is recorded.
+    /// Its record.
     pub record: SlotRecord,
-    /// Index in the host's list, also of a message of our own before that one; `None` for other messages of our own.
+    /// Index in the host's list; for a message of ours that precedes a host's one, the index of
+    /// that one. `None` for other messages of ours.
     pub host: Option<usize>,
     /// JSON of a message of our own.
     pub message: Option<String>,
-    /// JSON of the content that replaces the host's, if the record holds only a part of it.
+    /// JSON of the content that replaces the host's, if the record holds only part of it.
     pub content: Option<String>,
     /// SHA-256 of the message's JSON.
     pub digest: Hash,
     /// Its tokens.
     pub tokens: u64,
-    /// What the provider's request should say for it.
+    /// What the provider's request should say here.
     pub said: Option<Said>,
 }
 
@@ -41,7 +42,8 @@ impl Slot {
         Self { record, host: Some(index), message: None, content: None, digest, tokens, said }
     }
 
-    /// A message of the host with the lines of folded steps as its last block. `content`, if given, replaces its own.
+    /// A message of the host with the lines of folded steps as its last block. `content`, if given,
+    /// replaces its own.
     pub fn of_carrier(
         index: usize,
         at: u64,
@@ -55,7 +57,8 @@ impl Slot {
         Self { record, content: Some(whole), ..slot }
     }
 
-    /// A message of the host that changes on every call. It passes through, and its record holds all of it.
+    /// A message of the host that changes on every call. It passes through, and its record holds it
+    /// whole.
     pub fn of_volatile(index: usize, message: &HostMessage) -> Self {
         let record = SlotRecord::Message {
             message: message.raw.clone(),
@@ -72,7 +75,8 @@ impl Slot {
         Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
     }
 
-    /// A message of our own before the host's at an index of its list, which the host sends itself: the notes of that message.
+    /// A message of ours with the notes of the host's message at `index`. It goes before that
+    /// message, which the host sends itself.
     pub fn ahead_of(index: usize, host: &HostMessage, notes: &[String]) -> Self {
         let message = json!({
             "role": "custom",
@@ -86,14 +90,15 @@ impl Slot {
         Self { host: Some(index), ..Self::of_ours(record, message, host.counter) }
     }
 
-    /// A message of our own that says what this one says and has another time. `message`: its JSON.
+    /// A copy of this message of ours with another time. `message`: its JSON.
     #[must_use]
     pub fn at_another_time(&self, record: SlotRecord, message: String) -> Self {
         let digest = Hash::of(&message);
         Self { record, digest, message: Some(message), ..self.clone() }
     }
 
-    /// JSON from which the host's side builds the message: an index, maybe with a content to replace its own, or a message.
+    /// JSON from which the host's side builds the message: an index, possibly with a content that
+    /// replaces the message's own, or a whole message.
     pub(super) fn instruction(&self) -> String {
         let host = self.host.unwrap_or_default();
         match (&self.message, self.content()) {

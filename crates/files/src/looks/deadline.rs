@@ -1,4 +1,5 @@
-//! How long a call waits for its work, on a disk, a lock, another process. What was given up is not waited for a second time.
+//! Limits how long a call waits for its work: on a disk, a lock, another process. Once work was
+//! given up, nobody waits for it again.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,25 +12,26 @@ use base::error::{Error, Result};
 
 type Answers<T> = Receiver<Done<Result<T>>>;
 
-/// The deadline of work that uses the same thing, one piece at a time.
+/// The deadline of work that shares a thread, one piece at a time.
 #[derive(Debug)]
 pub struct Deadline {
     what: &'static str,
     limit: Duration,
-    /// What was started and may still run.
+    /// Jobs that were started and may still run.
     jobs: Mutex<Vec<Weak<Job>>>,
 }
 
 impl Deadline {
-    /// `what`: what is waited for, for messages. `limit`: how long it may wait for others.
+    /// `what`: names the work in messages. `limit`: how long it may wait.
     pub fn new(what: &'static str, limit: Duration) -> Self {
         Self { what, limit, jobs: Mutex::default() }
     }
 
-    /// Does work on a thread of its own, and leaves it to itself if it waits for too long.
+    /// Runs work on a thread of its own, and abandons it if it waits too long.
     ///
     /// # Errors
-    /// `NO_ANSWER` then, and at once while earlier work hangs; `INTERNAL` if the system gives no thread; those of the work.
+    /// `NO_ANSWER` if it waits too long, and at once while earlier work hangs; `INTERNAL` if the
+    /// system provides no thread; errors of the work itself.
     pub fn wait_for<T: Send + 'static>(
         &self,
         late: Late,
@@ -42,7 +44,7 @@ impl Deadline {
         let done = match pool::next(&answers, self.limit, || pool::is_any_busy(&self.jobs())) {
             Err(RecvTimeoutError::Timeout) => {
                 job.give_up();
-                // It may have ended just now.
+                // It may have finished just now.
                 answers.try_recv().ok()
             }
             done => done.ok(),
@@ -56,7 +58,7 @@ impl Deadline {
     /// Starts work that nobody waits for.
     ///
     /// # Errors
-    /// `INTERNAL` if the system gives no thread.
+    /// `INTERNAL` if the system provides no thread.
     pub fn start(&self, work: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
         self.run(Late::Written, work).map(drop)
     }
@@ -79,7 +81,7 @@ impl Deadline {
         jobs.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Whether the work that was given up has ended, or does right now.
+    /// Whether the abandoned work has ended, or ends right now.
     fn has_ended_soon(&self) -> bool {
         let steps = std::iter::repeat_n(Duration::from_millis(5), 20);
         steps.into_iter().any(|step| {

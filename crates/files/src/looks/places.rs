@@ -1,4 +1,4 @@
-//! The places that do not answer. Looks at nothing.
+//! The places that do not answer. Looks at no files.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Weak};
@@ -6,24 +6,24 @@ use std::time::{Duration, Instant};
 
 use super::pool::{self, Job, lock};
 
-/// After this a place is asked once more, even if no look came back: another file system may be mounted there. Doubled each
-/// time, up to the longest.
+/// After this pause a place is asked once more, even if no look has returned: another file system
+/// may be mounted there by then. Doubles each time, up to the maximum.
 const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-/// Looks that hang from which on no silent place is asked again.
+/// While this many looks hang, no silent place is asked again.
 const MANY_HUNG: usize = 8;
 
 static PLACES: Mutex<Vec<Place>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
 pub(super) struct Place {
-    /// All below it is silent.
+    /// Everything below this path is silent.
     pub(super) path: PathBuf,
     /// The link that leads there.
     pub(super) link: Option<PathBuf>,
-    /// Whether a whole file system is mounted there that may hang as a whole.
+    /// Whether a file system is mounted there, which may hang as a whole.
     pub(super) is_mount: bool,
-    /// The looks that hang. Once one of them comes back, the place answers.
+    /// The looks that hang. Once one returns, the place answers again.
     pub(super) looks: Vec<Weak<Job>>,
     pub(super) asked: Instant,
     pub(super) pause: Duration,
@@ -48,9 +48,9 @@ impl Place {
 /// Whether to look at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// It is in no place that is silent.
+    /// It is in no silent place.
     Yes,
-    /// It is, and was not asked for long. An answer ends the silence.
+    /// It is in a silent place that has not been asked for a while. An answer ends the silence.
     Again,
     /// Not now.
     No,
@@ -78,7 +78,7 @@ pub(super) fn all() -> Vec<PathBuf> {
     all
 }
 
-/// Adds a place. Where a file beside it is silent too, their folder is.
+/// Adds a place. If a file next to it is silent too, their folder is added instead.
 pub(super) fn add(found: Place) {
     let mut places = places();
     if let Some(known) = places.iter_mut().find(|place| place.holds(&found.path)) {
@@ -99,12 +99,12 @@ pub(super) fn add(found: Place) {
     }
 }
 
-/// A place was asked again and answered.
+/// Records that a place was asked again and answered.
 pub(super) fn answered(path: &Path) {
     places().retain(|place| !place.holds(path));
 }
 
-/// The places of which no look came back.
+/// The places from which no look has returned.
 fn places() -> MutexGuard<'static, Vec<Place>> {
     let mut places = lock(&PLACES);
     places.retain(|place| place.looks.iter().all(|look| look.strong_count() > 0));

@@ -1,4 +1,4 @@
-//! The threads on which looks and other work run that may hang, and how long it is waited for.
+//! Threads for looks and other work that may hang, and the measure of how long they wait.
 
 use std::cell::RefCell;
 use std::fs;
@@ -12,38 +12,39 @@ use std::time::Duration;
 
 use base::error::{Error, Result};
 
-/// Looks that may hang at a time. Beyond that no thread is made for another one.
+/// Most looks that may hang at a time. Beyond that no thread is made for another one.
 const MAX_HUNG: usize = 16;
-/// In how many steps a limit is measured.
+/// Number of steps in which a limit is measured.
 const STEPS: u32 = 16;
-/// Where the system does not say what a thread does, all time counts, so many times as long.
+/// Where the system does not say what a thread does, all of its time counts, so the limit is this
+/// many times as long.
 const UNMEASURED: u32 = 5;
-/// As much as Node gives its own worker threads: what is read may be nested deeply.
+/// The same as Node gives its worker threads: data that is read may be nested deeply.
 const STACK_BYTES: usize = 8 << 20;
 
 type Run = Box<dyn FnOnce(&Thread) + Send>;
 
-/// A thread of the pool. It never ends: there are as many as were needed at a time.
+/// A pool thread. It never ends: the pool holds as many as were ever needed at once.
 struct Thread {
     runs: Sender<Run>,
-    /// What Linux says of it; see proc_pid_stat(5).
+    /// Its state file on Linux; see proc_pid_stat(5).
     file: Arc<Path>,
 }
 
 thread_local! {
-    /// What this thread works at, if it is one of the pool.
+    /// The job of this thread, if it belongs to the pool.
     static OWN: RefCell<Option<Arc<Job>>> = const { RefCell::new(None) };
 }
 
 static IDLE: Mutex<Vec<Sender<Run>>> = Mutex::new(Vec::new());
 static HUNG: Mutex<Vec<Weak<Job>>> = Mutex::new(Vec::new());
 
-/// What becomes of what work writes to a store after it was given up.
+/// What happens to store writes of work that was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Late {
-    /// It is written.
+    /// They are written.
     Written,
-    /// Nothing of it is written.
+    /// None of them is written.
     Refused,
 }
 
@@ -53,13 +54,13 @@ pub(super) enum Kind {
     Work(Late),
 }
 
-/// What a thread of the pool works at; it has ended when nobody holds it any more.
+/// The job of a pool thread; it has ended when nobody holds it any more.
 #[derive(Debug)]
 pub(super) struct Job {
     kind: Kind,
     limit: Duration,
     thread: OnceLock<Arc<Path>>,
-    /// What it looks at now, and the link by which that was asked for.
+    /// The path that it looks at now, and the link through which that was reached.
     at: Mutex<Option<(PathBuf, Option<PathBuf>)>>,
     /// The looks that it waits for.
     looks: Mutex<Vec<Weak<Job>>>,
@@ -76,12 +77,12 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Whether this thread is one that looks.
+/// Whether this is a pool thread.
 pub(super) fn is_look() -> bool {
     OWN.with_borrow(|own| own.as_ref().is_some_and(|job| job.kind == Kind::Look))
 }
 
-/// Notes what this thread is about to look at.
+/// Records what this thread is about to look at.
 pub(super) fn note(path: PathBuf, link: Option<PathBuf>) {
     OWN.with_borrow(|own| {
         if let Some(job) = own {
@@ -97,7 +98,7 @@ pub(super) fn hung() -> usize {
     hung.len()
 }
 
-/// Starts a job, which tells its result by `answer`; `None` if there is no thread for it.
+/// Starts a job, which sends its result through `answer`; `None` if there is no thread for it.
 pub(super) fn start<T: Send + 'static>(
     kind: Kind,
     limit: Duration,
@@ -114,14 +115,14 @@ pub(super) fn start<T: Send + 'static>(
     });
     let own = Arc::clone(&job);
     let run: Run = Box::new(move |thread| {
-        // It is set once.
+        // It is set only once.
         let _ = own.thread.set(Arc::clone(&thread.file));
         OWN.set(Some(own));
         let done = catch_unwind(AssertUnwindSafe(work));
         OWN.set(None);
-        // Whoever gets the answer finds the thread free.
+        // Before the answer, so that its receiver finds the thread free.
         lock(&IDLE).push(thread.runs.clone());
-        // Nobody waits for it where it took too long.
+        // Nobody receives it if the job took too long.
         let _ = answer.send(done);
     });
     let idle = lock(&IDLE).pop();
@@ -131,7 +132,7 @@ pub(super) fn start<T: Send + 'static>(
     Some(job)
 }
 
-/// Makes a thread, unless the system gives none.
+/// Makes a thread, unless the system provides none.
 fn spawned() -> Option<Sender<Run>> {
     let (runs, queue) = channel::<Run>();
     let own = runs.clone();
@@ -147,8 +148,9 @@ fn spawned() -> Option<Sender<Run>> {
     builder.spawn(work).ok().map(|_| runs)
 }
 
-/// The next answer. A timeout once those who work for it waited for longer than `limit`: `is_busy` says whether one of them computes or
-/// stands in line for a processor, `None` if the system does not say.
+/// The next answer, or a timeout once the threads that work on it have waited longer than `limit`.
+/// `is_busy` says whether one of them computes or waits for a processor; `None` if the system does
+/// not say.
 pub(super) fn next<T>(
     answers: &Receiver<T>,
     limit: Duration,
@@ -167,7 +169,7 @@ pub(super) fn next<T>(
     }
 }
 
-/// Lets who waits for this thread's work know that it waits for these.
+/// Records that the work of this thread waits for these jobs.
 pub(super) fn waits_for(jobs: &[Arc<Job>]) {
     OWN.with_borrow(|own| {
         if let Some(own) = own {
@@ -176,7 +178,7 @@ pub(super) fn waits_for(jobs: &[Arc<Job>]) {
     });
 }
 
-/// Whether one of them computes or stands in line for a processor; `None` if the system does not say.
+/// Whether one of them computes or waits for a processor; `None` if the system does not say.
 pub(super) fn is_any_busy(jobs: &[Arc<Job>]) -> Option<bool> {
     let mut found = Some(false);
     for job in jobs {
@@ -202,12 +204,13 @@ impl Job {
         }
     }
 
-    /// What it looks at, and the link by which that was asked for.
+    /// The path that it looks at, and the link through which that was reached.
     pub(super) fn at(&self) -> Option<(PathBuf, Option<PathBuf>)> {
         lock(&self.at).clone()
     }
 
-    /// Whether it computes or stands in line for a processor, or a look of its does. `None` if the system does not say.
+    /// Whether it, or one of its looks, computes or waits for a processor. `None` if the system
+    /// does not say.
     fn is_busy(&self) -> Option<bool> {
         let text = fs::read_to_string(self.thread.get()?).ok()?;
         let runs = text.rsplit_once(") ")?.1.starts_with('R');

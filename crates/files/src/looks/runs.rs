@@ -1,4 +1,4 @@
-//! Runs looks on threads of the pool, and gives up those that wait for too long.
+//! Runs looks on pool threads, and gives up those that wait too long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use std::time::Duration;
 use super::pool::{Kind, is_any_busy, next, start, waits_for};
 use super::trace;
 
-/// Threads at most on which one call looks at many files.
+/// Most threads on which one call looks at many files.
 const AT_ONCE: usize = 4;
-/// Items from which a second thread pays.
+/// Number of items from which a second thread pays off.
 const SHARE: usize = 64;
-/// How often a look at many files goes on after some of them hung.
+/// How many times a look at many files continues after some of them hung.
 const MAX_ROUNDS: usize = 3;
 
 /// Runs a look; `None` if it waited for longer than `limit`, or if too many hang.
@@ -77,7 +77,7 @@ pub(super) fn run_each<I: Send + Sync + 'static, T: Send + 'static>(
     found
 }
 
-/// Looks at items until nobody has to.
+/// Looks at the items that nobody has taken yet.
 fn look_at_rest<I, T>(
     (items, look, next): &(Vec<I>, impl Fn(&I) -> T, AtomicUsize),
     answer: &Sender<(usize, Done<T>)>,

@@ -1,4 +1,5 @@
-//! Gives a look up, and finds where it hangs: the mount, or the file, behind the links of its path. Following a path may hang, too.
+//! Gives up a look and finds where it hangs: the mount, or the file behind the links of its path.
+//! Following a path may hang, too.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::Mounts;
 /// Most links followed in one path; operating systems have the same limit.
 const MAX_LINKS: u32 = 40;
 
-/// Leaves a look to itself: what it hangs at is not asked for now.
+/// Abandons a look and marks the place where it hangs as silent.
 pub(super) fn give_up(job: &Arc<Job>, limit: Duration) {
     job.give_up();
     let Some((asked, _)) = job.at() else { return };
@@ -37,7 +38,7 @@ pub(super) fn give_up(job: &Arc<Job>, limit: Duration) {
     places::add(Place::new(found, link, is_mount, looks));
 }
 
-/// Follows the links of a path, and notes what is looked at next.
+/// Follows the links of a path, recording each step before it is taken.
 fn follow(path: &Path) {
     let (mut given, mut real, mut links) = (PathBuf::new(), PathBuf::new(), MAX_LINKS);
     for part in path.components() {

@@ -1,5 +1,6 @@
-//! A folder that is opened once and held. What is done in it goes by plain names and stays in it, whatever stands at its path by then:
-//! no link is followed, and nothing but a regular file is read, written or replaced. Must not know what the files hold.
+//! A folder that is opened once and held. Operations in it take plain names and stay in it,
+//! whatever its path leads to by then: no link is followed, and only regular files are read,
+//! written or replaced. Must not know what the files hold.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,12 +10,12 @@ use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncEx
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, File, FileType, Metadata, OpenOptions};
 
-/// Who may read what is made in a folder. Nobody else may ever change it, whatever the process's umask says.
+/// Who may read what is made in a folder. Nobody else may ever change it, whatever the umask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderAccess {
-    /// Its user alone.
+    /// Only its user.
     Private,
-    /// Everybody, as far as the umask allows: what a project shares.
+    /// Everybody, as far as the umask allows: for what a project shares.
     Shared,
 }
 
@@ -26,29 +27,29 @@ pub struct HeldFolder {
     access: FolderAccess,
 }
 
-/// What is at a name of a folder.
+/// What a name in a folder stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {
     /// The bytes of a regular file.
     Bytes(Vec<u8>),
     /// Nothing.
     Missing,
-    /// A regular file of so many bytes, which are too many.
+    /// A regular file with more bytes than allowed: how many.
     TooLarge(u64),
 }
 
-/// What was done with a prepared file.
+/// What happened to a prepared file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// The file that stood in its place has its name now.
+    /// The file that stood in its place now has its name.
     Exchanged,
-    /// It took the place; what stood there is gone.
+    /// It took the place; the old file is gone.
     Replaced,
-    /// A file stands in the place that was to be empty. Nothing was done.
+    /// A file stands in the place, which should be empty. Nothing was done.
     Taken,
 }
 
-/// Why something was refused that is there: it is a link, or no regular file.
+/// Why an existing entry was refused: it is a link, or no regular file.
 #[derive(Debug, Clone, Copy)]
 struct Refused(&'static str);
 
@@ -67,7 +68,7 @@ fn refused(problem: &'static str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, Refused(problem))
 }
 
-/// Whether an error of this module says that a link stood in the way.
+/// Whether an error of this module says that a link was in the way.
 pub fn is_link(error: &io::Error) -> bool {
     error
         .get_ref()
@@ -76,7 +77,7 @@ pub fn is_link(error: &io::Error) -> bool {
 }
 
 impl HeldFolder {
-    /// Opens a folder where its user says that it is: links on the way there are followed.
+    /// Opens a folder at the path that its user gave; links along that path are followed.
     pub fn open(path: &Path, access: FolderAccess) -> io::Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self { dir, path: path.to_owned(), access })
@@ -106,7 +107,7 @@ impl HeldFolder {
         }
     }
 
-    /// Where it was opened.
+    /// The path at which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -116,12 +117,12 @@ impl HeldFolder {
         self.access
     }
 
-    /// What the folder itself is.
+    /// Metadata of the folder itself.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.dir.dir_metadata()
     }
 
-    /// What the regular file `name` is; `None` if nothing is there.
+    /// Metadata of the regular file `name`; `None` if nothing is there.
     pub fn metadata_of(&self, name: &str) -> io::Result<Option<Metadata>> {
         match self.dir.symlink_metadata(plain(name)?) {
             Ok(found) if found.is_symlink() => Err(refused(LINK)),
@@ -148,13 +149,14 @@ impl HeldFolder {
         Ok(if size > max_bytes { Held::TooLarge(size) } else { Held::Bytes(bytes) })
     }
 
-    /// Opens a file for writing at its end; makes it if it is missing.
+    /// Opens a file to append to it; makes it if it is missing.
     pub fn open_to_append(&self, name: &str) -> io::Result<File> {
         self.metadata_of(name)?;
         self.open_file(name, OpenOptions::new().read(true).append(true).create(true))
     }
 
-    /// Writes a file that [`Self::place`] puts into the place of `target`; it is on the disk when this returns. Nothing may stand there.
+    /// Writes a file that [`Self::place`] later moves to `target`; it is on the disk when this
+    /// returns. Nothing may have its name yet.
     pub fn prepare(&self, prepared: &str, target: &str, bytes: &[u8]) -> io::Result<()> {
         let mut file = self.open_file(prepared, OpenOptions::new().write(true).create_new(true))?;
         file.write_all(bytes)?;
@@ -170,15 +172,15 @@ impl HeldFolder {
         self.prepare(&prepared, name, bytes)?;
         let placed = self.dir.rename(&prepared, &self.dir, name);
         if placed.is_err() {
-            // What failed is what is told.
+            // The first error is the one to report.
             drop(self.remove(&prepared));
         }
         placed?;
         self.sync()
     }
 
-    /// Puts a prepared file into its place. `is_empty`: whether no file should stand there. Where the system can, the two change places, so
-    /// that what stood there at that very moment is kept.
+    /// Moves a prepared file to its place. `is_empty`: whether the place should be empty. Where the
+    /// system can, the two files swap places, so that whatever stood there at that moment is kept.
     pub fn place(&self, prepared: &str, target: &str, is_empty: bool) -> io::Result<Placed> {
         self.metadata_of(prepared)?;
         self.metadata_of(target)?;
@@ -186,7 +188,7 @@ impl HeldFolder {
             Ok(()) if is_empty => Placed::Replaced,
             Ok(()) => Placed::Exchanged,
             Err(error) if is_empty && error.kind() == ErrorKind::AlreadyExists => Placed::Taken,
-            // Nothing stands there any more that could change places.
+            // Nothing is left there to swap with.
             Err(error) if !is_empty && error.kind() == ErrorKind::NotFound => Placed::Taken,
             Err(error) if atomic::is_unknown(&error) => {
                 if is_empty && self.metadata_of(target)?.is_some() {
@@ -201,7 +203,7 @@ impl HeldFolder {
         Ok(placed)
     }
 
-    /// Gives a file another name, at which nothing may stand that is no regular file.
+    /// Renames a file. Its new name must be free or belong to a regular file.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.metadata_of(from)?;
         self.metadata_of(to)?;
@@ -219,7 +221,8 @@ impl HeldFolder {
         }
     }
 
-    /// What is in the folder: at most `max` names that are text, each with what stands there, in no order.
+    /// Lists the folder: at most `max` names that are valid text, each with its file type, in no
+    /// order.
     pub fn entries(&self, max: usize) -> io::Result<Vec<(String, FileType)>> {
         let entries = self.dir.entries()?.take(max).flatten();
         let named = entries.filter_map(|entry| {
@@ -233,7 +236,7 @@ impl HeldFolder {
         // Windows has no such call: there a rename is on the disk when the file is.
         if cfg!(unix) {
             match self.dir.open(".")?.sync_all() {
-                // Filesystems that are served by another program often have no such call.
+                // Filesystems served by another program often have no such call.
                 Err(error) if error.kind() == ErrorKind::InvalidInput => {}
                 done => done?,
             }
@@ -241,7 +244,7 @@ impl HeldFolder {
         Ok(())
     }
 
-    /// Opens a file, following no link and waiting for no other end of a pipe.
+    /// Opens a file without following a link or waiting for the other end of a pipe.
     pub fn open_file(&self, name: &str, options: &mut OpenOptions) -> io::Result<File> {
         options.follow(FollowSymlinks::No).nonblock(true);
         #[cfg(unix)]
@@ -253,8 +256,8 @@ impl HeldFolder {
         if file.metadata()?.is_file() { Ok(file) } else { Err(refused(NO_FILE)) }
     }
 
-    /// A file keeps its permissions when another takes its place, but for those by which others could change it. That of another user may
-    /// not be given them: then they stay as they are.
+    /// A replaced file passes on its permissions, except those that would let others change it. If
+    /// they cannot be set because the file belongs to another user, they stay as they are.
     fn keep_permissions(&self, of: &str, to: &File) -> io::Result<()> {
         #[cfg(unix)]
         if let Some(found) = self.metadata_of(of)? {
@@ -284,7 +287,7 @@ mod atomic {
     use rustix::fs::{RenameFlags, renameat_with};
     use rustix::io::Errno;
 
-    /// Lets two files change places, or moves one where none is.
+    /// Swaps two files, or moves one to a place that is empty.
     pub(super) fn rename(dir: &Dir, from: &str, to: &str, is_empty: bool) -> io::Result<()> {
         let flags = if is_empty { RenameFlags::NOREPLACE } else { RenameFlags::EXCHANGE };
         Ok(renameat_with(dir, from, dir, to, flags)?)

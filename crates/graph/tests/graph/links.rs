@@ -88,7 +88,7 @@ fn links(store: &Store, id: &ObjectId, at: AsOf) -> Vec<String> {
     shown(&graph(store, at).links(id).unwrap())
 }
 
-/// Paths or IDs of the objects that lead to one, with their lines.
+/// Paths or IDs of the objects that link to one, with their lines.
 fn backlinks(store: &Store, id: &ObjectId, at: AsOf) -> Vec<String> {
     let show = |resolved: &Resolved| {
         let version = store.require(&resolved.from, at).unwrap();
@@ -476,16 +476,16 @@ fn what_is_forgotten_leaves_no_relation_behind() {
     );
 }
 
-/// References of random objects: of each version of each object the objects that it refers to, and which version (counted
-/// from the object's first) it pins.
+/// References of random objects: for each version of each object, the objects to which it refers,
+/// and which version (counted from the object's first) it pins.
 type History = Vec<(usize, Vec<(usize, Option<usize>)>)>;
 
-/// A reference as it was written.
+/// A reference as written.
 #[derive(Debug, Clone, Copy)]
 enum Meant {
     Latest,
     Version(usize),
-    /// A version that there was not.
+    /// A version that never existed.
     Never(usize),
 }
 

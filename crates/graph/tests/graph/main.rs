@@ -1,4 +1,5 @@
-//! Markdown texts and the graph of what they link to, on made texts and on real vaults. Tests here must not need a session.
+//! Markdown texts and the graph of their links, on synthetic texts and on real vaults. Tests here
+//! must not need a session.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 

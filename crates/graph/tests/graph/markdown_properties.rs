@@ -1,5 +1,6 @@
-//! Properties of the Markdown reader on random, hostile and generated texts: it never panics, changes nothing, names
-//! places that hold what it found, and takes time in proportion to the text. `PROPTEST_CASES` runs more cases.
+//! Properties of the Markdown reader on random, hostile and generated texts: it never panics,
+//! changes nothing, reports places that hold what it found, and takes time in proportion to the
+//! text. `PROPTEST_CASES` runs more cases.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -227,7 +228,8 @@ proptest! {
     // A case of these costs some hundred times one of the others.
     #![proptest_config(testing::cases::config(8, 1))]
 
-    /// Twice the text may take about twice the time; four times would be quadratic. Short times prove nothing.
+    /// Twice the text may take about twice the time; four times would be quadratic. Short times
+    /// prove nothing.
     #[test]
     fn repeating_a_piece_costs_no_more_than_its_length(
         unit in prop::collection::vec(prop::sample::select(PIECES.to_vec()), 1..4),
@@ -241,7 +243,8 @@ proptest! {
     }
 }
 
-/// A long text of each hostile shape that a Markdown or YAML reader may choke on: a megabyte in a long run.
+/// A long text of each hostile shape that a Markdown or YAML reader may choke on: a megabyte in a
+/// long run.
 #[test]
 fn a_long_hostile_text_is_read_in_seconds() {
     let half = if testing::cases::is_long() { 500_000 } else { 100_000 };

@@ -1,4 +1,4 @@
-//! Ten real vaults through the Markdown reader: what is found in them, and what their links lead to.
+//! Ten real vaults through the Markdown reader: what it finds in them, and where their links lead.
 
 #![expect(clippy::print_stderr, reason = "figures for people, and a skipped test says so")]
 
@@ -18,8 +18,8 @@ struct Vault {
     notes: BTreeMap<String, String>,
 }
 
-/// What the data's README counts, in its order: notes, wikilinks, embeds, to a heading, to a block, with alias, with
-/// front matter.
+/// The counts of the data's README, in its order: notes, wikilinks, embeds, links to a heading, to
+/// a block, with alias, with front matter.
 type Counts = [usize; 7];
 
 fn vaults(folder: &Path) -> Vec<Vault> {
@@ -78,8 +78,8 @@ fn counts(documents: &BTreeMap<&str, Document>) -> Counts {
     counts
 }
 
-/// Whether a text may hold brackets that are no link, told by simpler means than the reader's: code, a comment, an
-/// indented line, or a table's cells parted by a `|` that is not escaped.
+/// Whether a text may hold brackets that are no link, judged by simpler means than the reader's:
+/// code, a comment, an indented line, or table cells separated by an unescaped `|`.
 fn may_be_hidden(text: &str, at: usize) -> bool {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap();
@@ -92,8 +92,9 @@ fn may_be_hidden(text: &str, at: usize) -> bool {
     in_fence || indented || line.contains(['`', '|']) || line.contains("%%")
 }
 
-/// The data's README counts by a pattern on the text. Here the same pattern gives its figures, the reader finds no link
-/// that the pattern does not, and whatever it leaves out stands in code, in a comment or in a split table cell.
+/// The data's README counts by a pattern on the text. Here the same pattern gives its figures, the
+/// reader finds no link that the pattern does not, and whatever it leaves out stands in code, in a
+/// comment or in a split table cell.
 #[test]
 fn every_link_that_a_plain_pattern_finds_is_found_or_hidden() {
     let Some(folder) = testing::data::find("vaults") else { return };
@@ -124,7 +125,7 @@ fn every_link_that_a_plain_pattern_finds_is_found_or_hidden() {
             assert!(read.is_empty(), "{}/{path}: no hits of the pattern: {read:?}", vault.name);
         }
         eprintln!("{:28} found {found:?}, stated {stated:?}, hidden {hidden}", vault.name);
-        // One hit of the README's pattern goes over a line break.
+        // One hit of the README's pattern spans a line break.
         assert!(plain.abs_diff(stated[1] + stated[2]) <= 1, "{}: {plain}", vault.name);
         assert_eq!(found[1] + found[2] + hidden, plain, "{}", vault.name);
         assert_eq!((found[0], found[6]), (stated[0], stated[6]), "{}", vault.name);

@@ -1,4 +1,5 @@
-//! Real vaults in a store: links and backlinks beside what the reader alone finds in the same texts.
+//! Real vaults in a store: links and backlinks compared with what the reader alone finds in the
+//! same texts.
 
 #![expect(clippy::disallowed_methods, reason = "the time that it takes is a figure for people")]
 #![expect(clippy::print_stderr, reason = "figures for people, and a skipped test says so")]

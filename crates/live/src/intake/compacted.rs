@@ -1,4 +1,4 @@
-//! What the host compacted away becomes a segment of the chat, which the model can activate.
+//! Makes messages that the host compacted away a segment of the chat, which the model can activate.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,8 @@ use base::error::Result;
 use session::{MessageKind, Rewrite, Subject};
 
 impl Ingest<'_> {
-    /// Makes segments of what left the front of the host's list. One that continues what left before covers that as well.
+    /// Makes segments of messages that left the front of the host's list. A segment that continues
+    /// an earlier one covers that as well.
     ///
     /// `before`: the window before the host rewrote its list.
     pub(super) fn take_compacted(&mut self, how: Rewrite, before: &[u64]) -> Result<()> {
@@ -24,8 +25,9 @@ impl Ingest<'_> {
         Ok(())
     }
 
-    /// What messages that left the host's list make, as runs of the chat, both ends included: a run that continues what left before
-    /// covers that as well. Runs in which nobody said anything are none.
+    /// The runs of the chat, both ends included, that messages which left the host's list make up:
+    /// a run that continues an earlier one covers that as well. Runs in which nobody said anything
+    /// are left out.
     pub(crate) fn runs_compacted(&self, mut gone: Vec<u64>) -> Vec<(u64, u64)> {
         gone.sort_unstable();
         let said = runs(&gone)

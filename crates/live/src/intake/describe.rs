@@ -1,4 +1,4 @@
-//! What a toolcall object says of its call in a few words. Pure.
+//! Short descriptions of calls for toolcall objects. Pure.
 
 use std::borrow::Cow;
 
@@ -15,20 +15,22 @@ const LAST_LINE_CHARS: usize = 80;
 /// Characters of a call's arguments in its metadata.
 const ARGS_CHARS: usize = 80;
 
-/// What a call asked for, in a few words; nothing of what is not to be stored, nor where the lines of a file say it.
+/// What a call asked for, in a few words; without any text that must not be stored, or that the
+/// lines of a file show anyway.
 pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String {
     if message.withheld.is_some() || matches!(fact.shows, Shows::File { .. }) {
         return String::new();
     }
     if !matches!(fact.shows, Shows::Change { .. }) {
         let asked = brief(&call.tool, &call.args);
-        // A script is too long to stand in a line; what it called says what it was about.
+        // A script is too long for one line; the calls that it made say what it was about.
         return if asked.is_empty() { brief_of_inner(&message.inner_calls().calls) } else { asked };
     }
     brief_of_change(&call.tool, &call.args, message.details.get("diff").and_then(Value::as_str))
 }
 
-/// Fills in what a result's content says. `can_show`: whether `activate` can bring an image back; if not, images stay.
+/// Fills in facts from a result's content. `can_show`: whether `activate` can bring an image back;
+/// if not, images stay.
 pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) -> ResultFact {
     let images_stay = message.images > 0 && !can_show;
     let kept_tokens = match message.other_tokens() {
@@ -53,7 +55,7 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) 
     }
 }
 
-/// The facts of a call of which nothing is known but what it asked for.
+/// The facts of a call about which only the request is known.
 pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
     ResultFact {
         object: None,
@@ -74,8 +76,9 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
     }
 }
 
-/// Exit code of a shell command, if the host says it: OpenClaw in the details, or by the last line where those are gone, Pi by the last
-/// line of one that failed. OpenClaw gives a command that ends with another code than 0 as no error.
+/// Exit code of a shell command, if the host gives it: OpenClaw in the details, or in the last line
+/// where those are missing; Pi in the last line of a failed command. OpenClaw does not report a
+/// command with an exit code other than 0 as an error.
 fn exit_code(tool: &str, last_line: &str, message: &HostMessage) -> Option<i64> {
     let named = |line: &str| line.strip_prefix("Command exited with code ")?.trim().parse().ok();
     match tool {
@@ -111,7 +114,7 @@ mod tests {
     use super::*;
     use context::tokens::Counter;
 
-    /// Whether a call went well, and its exit code.
+    /// Whether a call succeeded, and its exit code.
     fn ended(tool: &str, text: &str, is_error: bool, details: &Value) -> (bool, Option<i64>) {
         let message = serde_json::json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": is_error,
             "content": [{ "type": "text", "text": text }], "details": details });

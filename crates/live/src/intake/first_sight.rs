@@ -1,4 +1,4 @@
-//! How a result is shown when it comes in: what the decision needs, and recording it.
+//! How a result is shown when it comes in: collects what the decision needs, and records it.
 
 use serde_json::Value;
 
@@ -10,13 +10,14 @@ use context::first_sight::{self, FirstOutput, Previews};
 use context::host::HostMessage;
 use session::{Event, ResultFact, Treatment};
 
-/// Tokens of a call that brings back what is missing, and of its answer.
+/// Tokens of a call that brings back missing text, and of its answer.
 const ASKING_TOKENS: u64 = 60;
 
 impl Ingest<'_> {
-    /// Decides how a result is shown. One whose text changed may have been referred to by later ones, so it does not refer.
+    /// Decides how a result is shown. A result whose text changed never refers to others, since
+    /// later results may refer to it.
     ///
-    /// `args`: arguments of the call; `said`: what the model wrote beside it.
+    /// `args`: arguments of the call; `said`: what the model wrote alongside it.
     pub(super) fn treat_at_first_sight(
         &mut self,
         at: u64,
@@ -42,14 +43,15 @@ impl Ingest<'_> {
         if is_new { self.note_lines(at) } else { Ok(()) }
     }
 
-    /// Which outputs are previewed where one of this size is to be shown.
+    /// Which outputs are shown as previews, given an output of this size.
     pub(super) fn previews(&self, tokens: u64) -> Previews {
         let Settings { preview_tokens, preview_reads: reads, .. } = self.options.settings;
         Previews { tokens: if self.may_preview(tokens) { preview_tokens } else { 0 }, reads }
     }
 
-    /// Whether the bill can bear a preview of an output of this size. Once the model needed something that did not stand, it
-    /// has to bear that the rest of this one is needed right away, in a call of its own.
+    /// Whether the bill can bear a preview of an output of this size. Once the model needed
+    /// something that was not in the window, the bill must also bear that the rest of this output
+    /// is needed right away, in a call of its own.
     fn may_preview(&self, tokens: u64) -> bool {
         let bill = self.journal.state().bill();
         let (Some(last), Some(note)) = (bill.last(), bill.prices()) else { return true };

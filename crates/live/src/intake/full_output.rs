@@ -1,5 +1,5 @@
-//! The whole of an output that the host cut: it stands in a temporary file, which the host names in the result's details.
-//! Read when the result comes in, before the file can vanish.
+//! The full text of an output that the host cut. It is in a temporary file, which the host names in
+//! the result's details, and is read when the result comes in, before the file can vanish.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,22 +14,23 @@ use context::host::HostMessage;
 use session::{Cut, Gap, LineRange};
 use source::FileState;
 
-/// What begins the notice that the host puts behind what is left of an output.
+/// Start of the notice that the host adds after a cut output.
 const NOTICE: &str = "\n\n[Showing ";
 
-/// What stands in the place of the middle of an output: of an MCP tool, of a script.
+/// The marker for the missing middle of an output: of an MCP tool, of a script.
 static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("…[0-9]+ (?:chars|tokens) truncated…").expect("a constant that a test compiles")
 });
-/// What begins the last line of the host's own above such an output.
+/// Start of the last line that the host puts above such an output.
 const HEADING: &str = "Total output lines: ";
-/// What begins the notice behind it.
+/// Start of the notice after it.
 const MIDDLE_NOTICE: &str = "\n\n[Full output: ";
 
 impl Ingest<'_> {
-    /// The whole output of a call, to be stored beside what was shown, and what was shown of it. The field `full_output` says where
-    /// it was and how long it is. Where it is not stored, `no_content` says why: `too_large`, `binary`, `deleted`, or `differs` if
-    /// what was shown does not stand in it, since another extension may have taken something out.
+    /// The full output of a call, to be stored besides the shown part, and which part was shown.
+    /// The field `full_output` says where it was and how long it is. If it is not stored,
+    /// `no_content` says why: `too_large`, `binary`, `deleted`, or `differs` if the shown text is
+    /// not part of it, since another extension may have removed something.
     pub(super) fn full_output(
         &self,
         message: &HostMessage,
@@ -61,27 +62,28 @@ impl Ingest<'_> {
     }
 }
 
-/// The part of the whole that was shown, and where it stands; `None` if it stands nowhere.
+/// The part of the full output that was shown, and its position; `None` if it does not occur.
 fn part_of<'a>(whole: &str, shown: &'a str, path: &str) -> Option<(usize, &'a str)> {
     let parts = [Some(shown.trim_end()), without_notice(shown, path)];
     parts.into_iter().flatten().find_map(|part| Some((place_in(whole, part)?, part)))
 }
 
-/// What was shown, but for the notice in brackets behind it: Pi's own, or another extension's that names the file.
+/// The shown text without the bracketed notice after it: Pi's own, or another extension's that
+/// names the file.
 fn without_notice<'a>(shown: &'a str, path: &str) -> Option<&'a str> {
     let (part, notice) = shown.split_at(shown.rfind("\n\n[")?);
     let is_notice = notice.starts_with(NOTICE) || (!path.is_empty() && notice.contains(path));
     is_notice.then(|| part.trim_end())
 }
 
-/// Where a part stands in the whole: hosts show the end of an output or its beginning.
+/// Position of a part in the full output: hosts show the end of an output or its beginning.
 fn place_in(whole: &str, part: &str) -> Option<usize> {
     let is_start = whole.starts_with(part) && !whole.trim_end().ends_with(part);
     if is_start { Some(0) } else { whole.rfind(part) }
 }
 
-/// What the shown part is of the whole, which is in the file at `path`: its end, its beginning, or all but its middle. `None` if it does
-/// not stand there.
+/// Which part of the full output, in the file at `path`, was shown: its end, its beginning, or all
+/// but its middle. `None` if the shown text does not occur in it.
 fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
     let (before, lines, gap) = match part(whole, shown, path) {
         Some((before, lines)) => (before, lines, None),
@@ -109,7 +111,8 @@ fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, Option<LineRange>)
     Some((before, is_shown.then_some(lines)))
 }
 
-/// Where the middle is missing: the whole begins with what stands before that place and ends with what stands behind it.
+/// Finds the missing middle: the full output begins with the text before that place and ends with
+/// the text after it.
 fn gap_in(whole: &str, shown: &str) -> Option<Gap> {
     let heading = shown.find(HEADING)?;
     let start = heading + shown[heading..].find("\n\n")? + 2;
@@ -173,7 +176,8 @@ mod tests {
         let head =
             "Warning: truncated output (original token count: 9)\nTotal output lines: 100\n\n";
         let notice = "\n\n[Full output: /tmp/x.txt (read it with offset/limit)]";
-        // Shown lines 4 and 5 are lines 1 and 2; in line 6 the middle is missing; line 7 is line 99.
+        // Shown lines 4 and 5 are lines 1 and 2; in line 6 the middle is missing; line 7 is line
+        // 99.
         let shown = format!(
             "{head}line 1\nline 2\nlin…700 chars truncated… 98\nline 99\nline 100\n{notice}"
         );
@@ -195,7 +199,8 @@ mod tests {
         // What a script printed has lines of the host's above and, where it failed, behind.
         let script = format!("Script completed\nWall time 0.1 seconds\nOutput:\n\n{shown}\nmore");
         assert_eq!(cut(&script).unwrap().gap, Some(Gap { above: 7, line: 10, resumes: 98 }));
-        // A marker of the output's own is passed over, and a text that does not stand there is none.
+        // A marker of the output's own is passed over, and a text that does not stand there is
+        // none.
         let own = "a…1 chars truncated…b\nmiddle\nend";
         let shown = format!("{head}a…1 chars truncated…b\nm…4 chars truncated…\nend{notice}");
         assert_eq!(

@@ -1,4 +1,5 @@
-//! What the model's answers needed of earlier outputs, recorded as events while the answers come in.
+//! What the model's answers needed of earlier outputs, recorded as events while the answers come
+//! in.
 
 use super::Ingest;
 use crate::request::ListTail;
@@ -7,9 +8,9 @@ use config::Layout;
 use session::{ChatMessage, Event};
 
 impl Ingest<'_> {
-    /// Goes over the messages of the window that were not gone over yet: those that crossed, and all of them after the list
-    /// was rewritten, a text changed or the session was opened again. Needs of messages that were known before this call are
-    /// recorded already.
+    /// Goes over the messages of the window that were not checked yet: those that crossed, or all
+    /// of them after the list was rewritten, a text changed or the session was opened again. Needs
+    /// of messages that were known before this call are already recorded.
     ///
     /// `known`: messages of the chat that were known before this call and still are.
     pub(super) fn record_needs(&mut self, list: &ListTail<'_>, known: u64) -> Result<()> {

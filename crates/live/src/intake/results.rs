@@ -1,4 +1,5 @@
-//! Tool results: paired with their calls, and found to show lines of a file, a change of one, or their own text.
+//! Pairs tool results with their calls, and finds whether they show lines of a file, a change of
+//! one, or their own text.
 
 use std::path::Path;
 
@@ -32,7 +33,8 @@ impl Ingest<'_> {
         self.examine(pending, message, at).map(Some)
     }
 
-    /// What the result of a call is: which object, and what it shows. `at`: the position in the chat that its message will have.
+    /// Finds the object of a result and what it shows. `at`: the position in the chat that its
+    /// message will have.
     pub(super) fn examine(
         &mut self,
         pending: PendingCall,
@@ -79,7 +81,7 @@ impl Ingest<'_> {
         Ok(Ingested { fact, from, call: pending, version: Some(version), shown: treatment })
     }
 
-    /// Whether the last line shown is the last of what the lines are from.
+    /// Whether the last line shown is the last line of its source.
     fn shows_end(&self, shows: &Shows) -> Result<bool> {
         let (object, version, last) = match shows {
             Shows::File { object, version, range } => (object, version, Some(range)),
@@ -90,7 +92,8 @@ impl Ingest<'_> {
         Ok(last.is_some_and(|range| range.last == lines))
     }
 
-    /// Takes in the changed text of a known message. A tool result's is a new version of its toolcall.
+    /// Takes in the changed text of a known message. A changed tool result becomes a new version of
+    /// its toolcall.
     pub(super) fn take_changed_text(&mut self, at: u64, message: &HostMessage) -> Result<()> {
         let (tokens, digest) = (message.tokens(), message.digest().clone());
         let withheld = message.withheld.is_some();
@@ -120,8 +123,8 @@ impl Ingest<'_> {
         self.treat_at_first_sight(at, &fact, &args, "", message)
     }
 
-    /// What the result of a context tool shows: lines of an object if they stand in it as they were given. Its images are those of
-    /// the object.
+    /// What the result of a context tool shows: lines of an object if they match the object's text
+    /// exactly. Its images are those of the object.
     fn activated(
         &self,
         call: &HostCall,
@@ -143,15 +146,15 @@ impl Ingest<'_> {
         Ok((Shows::Own, None))
     }
 
-    /// What a result shows: lines of a file's version if rendering that version gives exactly the text; that the model
-    /// changed a file; else its own text.
+    /// What a result shows: lines of a file's version if rendering that version gives exactly the
+    /// text; that the model changed a file; else its own text.
     fn shown(
         &mut self,
         call: &HostCall,
         message: &HostMessage,
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let own = (Shows::Own, None);
-        // Beside an image, a text is about it.
+        // Text next to an image is about the image.
         let is_text = message.images == 0 && !message.has_other_blocks;
         if message.is_error || !message.is_readable || !is_text {
             return Ok(own);
@@ -182,8 +185,8 @@ impl Ingest<'_> {
         Ok(own)
     }
 
-    /// The file that a call read or changed and, where it read, the versions: as noted when it ran, else what the disk holds
-    /// now.
+    /// The file that a call read or changed and, where it read, the versions: as recorded when it
+    /// ran, else what is on disk now.
     fn touched_versions(
         &mut self,
         call: &HostCall,
@@ -193,7 +196,8 @@ impl Ingest<'_> {
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
         let location = self.workspace.disk().location(path);
         let state = self.journal.state();
-        // A file that was read and then moved, before its lines came in, is known as what it is now.
+        // A file that was read and then moved, before its lines came in, is known as what it is
+        // now.
         let file = state.current(&location.id()?).clone();
         let mut noted = false;
         let mut versions = Vec::new();
@@ -224,7 +228,7 @@ impl Ingest<'_> {
         Ok(indexed.map(|(file, version)| (file, vec![version])))
     }
 
-    /// Calls that were never answered get an object that says so: status `fail`, null content.
+    /// Unanswered calls get an object that says so: status `fail`, null content.
     pub(super) fn close_unanswered(&mut self) -> Result<()> {
         for PendingCall { call, .. } in std::mem::take(&mut self.intake.pending) {
             if !is_own_tool(&call.tool) {

@@ -1,5 +1,6 @@
-//! Results that the host sends itself while a turn runs: how each is shown is decided before its message comes in, after the whole is
-//! staged; and what comes back in these words is taken for the whole again.
+//! Results that the host sends itself while a turn runs. How each is shown is decided before its
+//! message comes in, after the full text is staged; a result that comes back in the decided form is
+//! treated as the full text again.
 
 use super::Ingest;
 use crate::journal::Journal;
@@ -13,7 +14,8 @@ use context::log_layout::{Texts, excerpt_text};
 use session::{Event, ShownResult, Treatment, is_own_tool};
 
 impl Ingest<'_> {
-    /// Stages the whole of a result that is not in the list yet, and says with which content the host is to show it; `None` if as it is.
+    /// Stages the full text of a result that is not in the list yet, and returns the content that
+    /// the host should show; `None`: unchanged.
     pub(crate) fn show(&mut self, message: &HostMessage) -> Result<Option<String>> {
         let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
         let pending = self.intake.pending.iter().position(|pending| pending.call.id == id);
@@ -45,7 +47,8 @@ impl Ingest<'_> {
         Ok(content)
     }
 
-    /// Long outputs are previewed; nothing refers to other messages, for the host keeps the words when these have left.
+    /// Long outputs are previewed. Nothing refers to other messages, because the host keeps the
+    /// wording after those have left.
     fn preview(&self, output: &FirstOutput<'_>) -> Treatment {
         if self.options.settings.layout != Layout::Log {
             return Treatment::Given;
@@ -57,7 +60,7 @@ impl Ingest<'_> {
         }
     }
 
-    /// What the host was told of a result before its message came in.
+    /// How the host was told to show a result before its message came in.
     pub(super) fn shown_before(
         &self,
         call: &HostCall,
@@ -80,7 +83,7 @@ impl Ingest<'_> {
     }
 }
 
-/// Puts the whole back into results that the host shows in the words that it was told.
+/// Restores the full text of results that the host shows in the form that it was told.
 pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) -> Result<()> {
     let state = journal.state();
     for message in messages.iter_mut().filter(|message| message.key.role == "toolResult") {
@@ -96,7 +99,7 @@ pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) ->
                 let content = with_text(message.content(), &whole, Images::Stay);
                 *message = HostMessage::parse(&message.with_content(&content), message.counter);
             }
-            // What a person had forgotten is not stored again; the words that stand are.
+            // Forgotten text is not stored again; the shown wording stays.
             Err(Error::Forgotten { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -1,4 +1,5 @@
-//! The lines that stand in the window, for the results that come: kept while they only grow, else worked out anew.
+//! The lines that stand in the window, for comparing new results: extended while they only grow,
+//! else computed anew.
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ impl Ingest<'_> {
         Ok(first_sight::without_failures(output, min_lines, blocks))
     }
 
-    /// Takes in what stands at a new message, once it is known how it is shown.
+    /// Adds the lines of a new message, once it is decided how it is shown.
     pub(super) fn note_lines(&mut self, at: u64) -> Result<()> {
         let Some(mut index) = self.valid_index() else { return Ok(()) };
         enter_lines(self.journal, &mut index, at)?;
@@ -50,7 +51,7 @@ impl Ingest<'_> {
         Ok(())
     }
 
-    /// Takes the index out, if there is one that holds.
+    /// Takes the index out, if there is a valid one.
     fn valid_index(&mut self) -> Option<LinesIndex> {
         let index = self.intake.lines.index.take();
         index.filter(|_| self.intake.lines.made_at == self.journal.rewrites())
@@ -76,7 +77,7 @@ fn enter_lines(journal: &Journal, lines: &mut LinesIndex, at: u64) -> Result<()>
     let Some(standing) = standing::standing(state, at, state.treatment(at)) else { return Ok(()) };
     let text: Arc<str> = match journal.text(&standing.object, &standing.version) {
         Ok(text) => text,
-        // Nobody is sent to what a person had forgotten.
+        // The model is never sent to forgotten text.
         Err(Error::Forgotten { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };

@@ -1,4 +1,4 @@
-//! Toolcall objects: what a call asked for and what it showed, as a version of its own.
+//! Toolcall objects: what a call asked for and what it showed, each as a version.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use context::host::{HostCall, HostMessage};
 use session::{Event, RequestKey, ResultFact, Shows};
 
 impl Ingest<'_> {
-    /// Stages the toolcall of a call and its result; returns the object and the version. If the host cut the output, the fact then
-    /// says so. `at`: the position in the chat that its message has.
+    /// Stages the toolcall of a call and its result; returns the object and the version. If the
+    /// host cut the output, the fact then says so. `at`: the position in the chat of its message.
     pub(super) fn put_toolcall(
         &mut self,
         call: &HostCall,
@@ -70,7 +70,7 @@ impl Ingest<'_> {
         }
         let brief = brief_of(call, fact, message);
         if !brief.is_empty() {
-            // As a line shows it, so that it is found when the call is forgotten.
+            // In the form that a line shows, so that it is found when the call is forgotten.
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let mut additional = images(message);
@@ -103,8 +103,9 @@ impl Ingest<'_> {
         Ok(version)
     }
 
-    /// The provider's call ID, unless another call has it: other chat, position, tool or arguments, anywhere in the store.
-    /// Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID as a field.
+    /// The provider's call ID, unless another call has it: other chat, position, tool or arguments,
+    /// anywhere in the store. Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID
+    /// as a field.
     fn toolcall_id(
         &self,
         call: &HostCall,
@@ -115,7 +116,8 @@ impl Ingest<'_> {
         if !call.id.is_empty() && self.is_free(&id, fields)? {
             return Ok(id);
         }
-        // Of this chat, so that sessions whose calls are alike do not take each other's IDs at the same moment.
+        // Includes the chat, so that sessions with equal calls do not take each other's IDs at the
+        // same moment.
         let chat = fields.get("chat_ref").cloned().unwrap_or_default();
         let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"], &chat];
         let mut number = 0_u64;
@@ -130,7 +132,7 @@ impl Ingest<'_> {
         }
     }
 
-    /// Whether no other call than the one with these fields has an ID.
+    /// Whether no call other than the one with these fields has an ID.
     fn is_free(&self, id: &ObjectId, fields: &Map<String, Value>) -> Result<bool> {
         let known = self.journal.latest_fields(id)?;
         Ok(known.is_none_or(|known| {
@@ -140,7 +142,8 @@ impl Ingest<'_> {
         }))
     }
 
-    /// Stages a new version of a toolcall whose text the host changed; returns the arguments of the call.
+    /// Stages a new version of a toolcall whose text the host changed; returns the arguments of the
+    /// call.
     pub(super) fn put_toolcall_text(
         &mut self,
         id: &ObjectId,
@@ -150,7 +153,7 @@ impl Ingest<'_> {
         let Some(mut fields) = self.journal.latest_fields(id)? else { return Ok(Value::Null) };
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         let args = fields.get("args").cloned().unwrap_or(Value::Null);
-        // What another extension took out may stand in the whole output.
+        // The full output may contain what another extension removed.
         fields.remove("full_output");
         let mut content = Some(message.text().into_owned());
         if let Some(withheld) = &message.withheld {
@@ -188,8 +191,9 @@ fn images(message: &HostMessage) -> BTreeMap<String, String> {
     named.map(|(index, image)| (image_name(index + 1), image.to_owned())).collect()
 }
 
-/// A UUIDv7 (RFC 9562, section 5.7) whose random bits come from the call itself, so that the same events give the same ID: an
-/// ID may stand in a request, and a call that is heard again after a crash must get the one it had.
+/// A UUIDv7 (RFC 9562, section 5.7) whose random bits come from the call itself, so that the same
+/// events give the same ID: an ID may stand in a request, and a call that is heard again after a
+/// crash must get the one it had.
 ///
 /// `time`: of the result, in milliseconds since 1970.
 fn made_id(time: Option<i64>, call: &Value) -> Uuid {

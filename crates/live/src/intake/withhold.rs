@@ -1,8 +1,10 @@
-//! Finds the messages whose text is not to be stored: shown from a file that is excluded or was forgotten, or given to one.
-//! They get a placeholder before anything else sees them, and go out as the host gave them.
+//! Finds the messages whose text must not be stored: shown from a file that is excluded or
+//! forgotten, or written to one. They get a placeholder before anything else sees them, and go out
+//! as the host gave them.
 //!
-//! Best effort where a shell is at work: paths are looked for in the command and in what the output says of itself. Where a
-//! command may read an excluded file without naming it, its output is withheld if it holds what looks like a secret.
+//! Best effort for shell commands: paths are looked for in the command and in what the output says
+//! about itself. Where a command may read an excluded file without naming it, its output is
+//! withheld if it holds what looks like a secret.
 
 mod members;
 
@@ -23,31 +25,32 @@ use redact::redact_text;
 use session::{MessageKind, WithheldReason, is_own_tool};
 use source::NamesInCommand;
 
-/// Words of a command that are looked up on disk, for links and wildcards; of others only the name is compared.
+/// Maximum number of words of a command that are looked up on disk, for links and wildcards; of
+/// others only the name is compared.
 const MAX_LOOKED_UP: usize = 64;
-/// Longest argument that may be a path.
+/// Length limit of an argument that may be a path.
 const MAX_PATH_BYTES: usize = 4_096;
 
-/// What is known of a call. It is judged once, by what the model asked for: its results follow it, also when they reach us after
-/// what is stored of the call has lost its text.
+/// The judgment of a call. A call is judged once, by what the model asked for; its results follow
+/// that, even when they arrive after the stored call has lost its text.
 struct JudgedCall {
     id: String,
-    /// Why what it is given or shows is not to be stored, if that is so.
+    /// Why its input or output must not be stored, if so.
     reason: Option<WithheldReason>,
-    /// What its result is judged by.
+    /// How its result is judged.
     command: Judged,
 }
 
-/// What is known of a command before its output is looked at.
+/// What is known about a command before its output is looked at.
 #[derive(Debug, Default)]
 struct Judged {
     /// Where it may read files that it does not name.
     reach: Vec<PathBuf>,
-    /// Whether the path of a file may stand above lines of it.
+    /// Whether the path of a file may stand above its lines.
     heads_matches: bool,
 }
 
-/// What finding such messages looks at.
+/// Finds such messages.
 pub(crate) struct Withholding<'a> {
     /// The chat, and what was forgotten.
     pub(crate) journal: &'a Journal,
@@ -56,10 +59,11 @@ pub(crate) struct Withholding<'a> {
 }
 
 impl Withholding<'_> {
-    /// Puts placeholders in the place of messages whose text is not to be stored. `skip`: number of messages of the window
-    /// that stand before these.
+    /// Puts placeholders in the place of messages whose text must not be stored. `skip`: number of
+    /// messages of the window that stand before these.
     ///
-    /// A message that the chat holds as it is was judged when it came: a resumed session judges only what is new.
+    /// A message that the chat holds unchanged was judged when it came: a resumed session judges
+    /// only new ones.
     pub(crate) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
         let mut calls: Option<Vec<JudgedCall>> = None;
         for place in 0..messages.len() {
@@ -99,7 +103,7 @@ impl Withholding<'_> {
         Ok(())
     }
 
-    /// Whether the chat holds the message at an index of the list as it is, with its text. Then its tokens are known too.
+    /// Whether the chat holds a message of the list unchanged, with its text; sets its tokens then.
     fn is_known(&self, index: usize, message: &HostMessage) -> bool {
         let chat = self.journal.state().chat();
         let known = chat.window().get(index).and_then(|at| chat.get(*at));
@@ -121,7 +125,8 @@ impl Withholding<'_> {
         calls.map(judged).collect()
     }
 
-    /// The calls of a message without text that they give to a file which is not stored, and why; nothing if they give none.
+    /// The calls of a message, without the text that they write to a file which is not stored, and
+    /// why; nothing if they write none.
     fn calls_without_text(
         &self,
         message: &HostMessage,
@@ -156,7 +161,8 @@ impl Withholding<'_> {
         }
     }
 
-    /// The calls that a result answers: those of the newest answer `before` it in the list, or among the first `skip` messages.
+    /// The calls that a result answers: those of the newest answer `before` it in the list, or
+    /// among the first `skip` messages.
     fn calls_before(&self, skip: usize, before: &[HostMessage]) -> Result<Vec<JudgedCall>> {
         let is_answer = |message: &&HostMessage| message.key.role == "assistant";
         if let Some(answer) = before.iter().rev().find(is_answer) {
@@ -170,7 +176,7 @@ impl Withholding<'_> {
         let Some(at) = before.iter().rev().find(is_answer) else { return Ok(Vec::new()) };
         let message = self.journal.message(*at)?;
         let mut judged = self.judge(&message)?;
-        // What was taken out of a call may have been the name of the file.
+        // The text removed from a call may have been the name of the file.
         let reason = message.withheld.as_ref().map(|withheld| withheld.reason);
         for (call, known) in message.calls.iter().zip(&mut judged) {
             known.reason = known.reason.or_else(|| reason.filter(|_| lacks_text(&call.args)));
@@ -178,7 +184,7 @@ impl Withholding<'_> {
         Ok(judged)
     }
 
-    /// Why the text of a result that is known, at an index of the list, is not to be stored again.
+    /// Why the text of a known result, at an index of the list, must not be stored again.
     fn known_reason(&self, index: usize, message: &HostMessage) -> Result<Option<WithheldReason>> {
         let Some(at) = self.journal.state().chat().window().get(index).copied() else {
             return Ok(None);
@@ -221,8 +227,8 @@ impl Withholding<'_> {
         })
     }
 
-    /// Why a result is not to be stored for the sake of calls that its tool made: a script may name no file that it reads, and may
-    /// return any of it.
+    /// Why a result must not be stored because of calls that its tool made: a script may read a
+    /// file without naming it, and may return any part of it.
     fn inner_reason(&self, message: &HostMessage) -> Result<Option<WithheldReason>> {
         let inner = message.inner_calls();
         for call in &inner.calls {
@@ -235,14 +241,14 @@ impl Withholding<'_> {
                 return Ok(Some(WithheldReason::Excluded));
             }
         }
-        // Those that are not known may have read any file.
+        // Unknown calls may have read any file.
         let reach = inner.has_more.then(|| self.workspace.disk().agent_cwd().to_owned());
         let unknown = Judged { reach: reach.into_iter().collect(), heads_matches: false };
         let shows = message.texts.iter().any(|text| self.shows_excluded(text, &unknown));
         Ok(shows.then_some(WithheldReason::Excluded))
     }
 
-    /// Why what a call is given or shows is not to be stored. Lists of paths show no text of files.
+    /// Why a call's input or output must not be stored. Lists of paths show no text of files.
     fn call_reason(
         &self,
         call: &HostCall,
@@ -277,7 +283,7 @@ impl Withholding<'_> {
         Ok(is_named.then_some(WithheldReason::Excluded))
     }
 
-    /// What the command of a call names, or its program: tools that are not known may run commands too.
+    /// The names in a call's command or program: unknown tools may run commands too.
     fn names_in_call(&self, call: &HostCall) -> Vec<NamesInCommand> {
         let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
         if !disk.excludes_any() || is_own_tool(&call.tool) {
@@ -291,7 +297,7 @@ impl Withholding<'_> {
         asked.programs().into_iter().map(in_program).collect()
     }
 
-    /// Whether a text says of itself that it is from a file that is excluded, or a person's command names one.
+    /// Whether a text says that it is from an excluded file, or a person's command names one.
     pub(crate) fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
         if !self.workspace.disk().excludes_any() {
             return None;
@@ -308,7 +314,7 @@ impl Withholding<'_> {
         is_so.then_some(WithheldReason::Excluded)
     }
 
-    /// Whether a command that a person ran names a file that is excluded or shows one.
+    /// Whether a command that a person ran names or shows an excluded file.
     fn runs_on_excluded(&self, message: &str) -> bool {
         let fields: Value = serde_json::from_str(message).unwrap_or_default();
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -318,13 +324,13 @@ impl Withholding<'_> {
             || self.shows_excluded(text("output"), &Judged::of(vec![names]))
     }
 
-    /// Whether an output says of itself that it is from a file that is excluded.
+    /// Whether an output says about itself that it comes from an excluded file.
     fn is_from_excluded(&self, text: &str, heads_matches: bool) -> bool {
         let named = source::named_in_output(text, heads_matches);
         named.iter().any(|path| self.excludes_name(path))
     }
 
-    /// Whether an output, by what is known of its command, is from a file that is excluded, or may hold a secret of one.
+    /// Whether an output, judged by its command, is from an excluded file or may hold its secret.
     fn shows_excluded(&self, text: &str, command: &Judged) -> bool {
         let disk = self.workspace.disk();
         (command.heads_matches && self.is_from_excluded(text, true))
@@ -337,7 +343,7 @@ impl Withholding<'_> {
         path.len() <= MAX_PATH_BYTES && self.workspace.disk().excludes_name(Path::new(path))
     }
 
-    /// Whether a command names a file that is excluded: by any of its words, or by a path from the folder that it enters.
+    /// Whether a command names an excluded file: by a word, or by a path from the folder it enters.
     fn names_excluded(&self, names: &NamesInCommand) -> bool {
         let disk = self.workspace.disk();
         if !disk.excludes_any() {
@@ -365,7 +371,7 @@ impl Withholding<'_> {
         names.words.iter().enumerate().any(by_word) || names.paths.iter().enumerate().any(by_path)
     }
 
-    /// Whether arguments hold the path of a file that is excluded.
+    /// Whether arguments hold the path of an excluded file.
     fn holds_excluded(&self, args: &Value) -> bool {
         match args {
             Value::String(text) => {

@@ -1,4 +1,5 @@
-//! A message as an item of the chat document: its exact JSON, with the content of a tool result by reference.
+//! A message as an item of the chat document: its exact JSON, with the content of a tool result by
+//! reference.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -22,7 +23,7 @@ pub(crate) struct ContentFrom {
     /// The lines; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<LineRange>,
-    /// Text behind it.
+    /// Text after it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     after: String,
     /// The content's [frame](content::frame); `None` for one text block without other keys.
@@ -52,7 +53,7 @@ impl ContentFrom {
         Self { lines, after, ..Self::whole(object, version) }
     }
 
-    /// This, if it gives exactly this content.
+    /// Returns this if it yields exactly this content.
     fn giving(mut self, content: &str, texts: &dyn Texts) -> Result<Option<Self>> {
         if !self.images_only && content::text_content(&self.text(texts)?) == content {
             return Ok(Some(self));
@@ -131,14 +132,14 @@ pub(crate) fn read(item: &str, texts: &dyn Texts, counter: Counter) -> Result<Ho
     }
 }
 
-/// As [`read`], but what the item refers to is left out: a content kept elsewhere is null.
+/// As [`read`], but without the referenced content: content kept elsewhere is null.
 pub(crate) fn read_unfilled(item: &str, counter: Counter) -> Result<HostMessage> {
     let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
     Ok(HostMessage::from_stored(item.message.get(), item.withheld, counter))
 }
 
-/// As [`read`], where the text that the item refers to was forgotten: a placeholder. `digest` and `tokens`: of the message
-/// as it came.
+/// As [`read`], for an item whose referenced text was forgotten: a placeholder. `digest` and
+/// `tokens`: of the original message.
 pub(crate) fn read_forgotten(
     item: &str,
     digest: &Hash,
@@ -151,8 +152,8 @@ pub(crate) fn read_forgotten(
     Ok(HostMessage::from_stored(item.message.get(), Some(withheld), counter))
 }
 
-/// An item of which something was taken out, as a new item: what is known of the message as it came stands in the item
-/// itself from now on.
+/// Turns an item from which something was removed into a new item: facts about the original message
+/// are from now on in the item itself.
 pub(crate) fn carry_over(item: &str, digest: &Hash, tokens: u64) -> Result<String> {
     let mut item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
     if item.withheld.is_none() {

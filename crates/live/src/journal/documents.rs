@@ -1,5 +1,5 @@
-//! The documents of a session in the store: where they begin (anew, as a fork, or beside another process), how they are named, and
-//! reading them.
+//! The documents of a session in the store: starting them (new, as a fork, or beside another
+//! process), naming them, and reading them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -24,7 +24,8 @@ use store::{Store, Version, copied_from};
 /// IDs of the session's documents.
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
-    /// The host's session ID, made unique in the store; sessions that part from this one append to it.
+    /// The host's session ID, made unique in the store; sessions that split off from this one
+    /// append to it.
     key: String,
     pub(super) session: ObjectId,
     pub(super) chat: ObjectId,
@@ -35,7 +36,8 @@ pub(super) struct Ids {
 pub(crate) struct Before(Ids, Stored);
 
 impl Ids {
-    /// `key`: of the session that the host means; `own`: that, or that of a session which parted from it.
+    /// `key`: of the session that the host means; `own`: the same, or that of a session which split
+    /// off from it.
     fn of(key: String, own: &str) -> Self {
         Self {
             key,
@@ -45,13 +47,13 @@ impl Ids {
         }
     }
 
-    /// Those of the session with this key that is to be resumed.
+    /// The IDs of the session with this key that should be resumed.
     fn stored(store: &Store, options: &OpenSession, key: String) -> Result<Self> {
         let newest = newest_of(store, options, &key)?;
         Ok(Self::of(key, &newest))
     }
 
-    /// Those of the sessions that may part from this one.
+    /// The IDs of sessions that may split off from this one.
     fn others(&self) -> impl Iterator<Item = Self> + use<> {
         let key = self.key.clone();
         (2..).map(move |number| Self::of(key.clone(), &format!("{key}+{number}")))
@@ -71,7 +73,7 @@ impl Journal {
     /// The journal of the session with this key; it is empty until [`Self::reload`].
     ///
     /// # Errors
-    /// `FORGOTTEN` if a person had the session forgotten; whatever the store reports.
+    /// `FORGOTTEN` if the session is forgotten; errors of the store.
     pub(crate) fn open(store: Store, options: Arc<OpenSession>, key: String) -> Result<Self> {
         let ids = Ids::stored(&store, &options, key)?;
         if store.get(&ids.session, AsOf::Latest)?.is_some_and(|version| is_forgotten(&version)) {
@@ -93,8 +95,8 @@ impl Journal {
         })
     }
 
-    /// Starts the session: a fork in the store, with the parent's events before its own; another one with its first commit. To be read
-    /// with [`Self::reload`].
+    /// Starts the session: a fork in the store, with the parent's events before its own; any other
+    /// with its first commit. Must be read with [`Self::reload`] afterwards.
     ///
     /// `cwd`: the working folder as the agent knows it, in canonical form.
     pub(crate) fn begin(&mut self, cwd: &Path) -> Result<()> {
@@ -122,14 +124,15 @@ impl Journal {
         }
     }
 
-    /// Continues as a session of its own, `{key}+2` or the next number that is free, with all that was before: another process
-    /// writes to this one as well. To be read with [`Self::reload`].
+    /// Continues as a session of its own, `{key}+2` or the next free number, with the whole
+    /// history, because another process also writes to this one. Must be read with [`Self::reload`]
+    /// afterwards.
     ///
     /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
     pub(crate) fn part(&mut self, cwd: &Path, aside: &[Event]) -> Result<()> {
         let from = self.ids.clone();
         let Some(at) = self.stored.session else {
-            // Nothing was before: it starts again under another name.
+            // There is no history: it starts again under another name.
             self.ids = self.first_free(from.others())?;
             return Ok(());
         };
@@ -144,11 +147,12 @@ impl Journal {
         result
     }
 
-    /// Stages that this session, which has no messages yet, goes on with what another one left, as a fork of it does. Returns what
-    /// [`Self::give_back`] needs where it cannot be committed.
+    /// Stages that this session, which has no messages yet, continues another session as a fork
+    /// would. Returns what [`Self::give_back`] needs if the commit fails.
     ///
     /// # Errors
-    /// `NOT_FOUND` if there is no such session, `FORGOTTEN` if a person had it forgotten; whatever the store reports.
+    /// `NOT_FOUND` if there is no such session, `FORGOTTEN` if it is forgotten; errors of the
+    /// store.
     pub(crate) fn take_over(&mut self, source: &ObjectId, cwd: &Path) -> Result<Before> {
         let own = source.as_str().strip_prefix("session:").unwrap_or_default();
         let from = Ids::of(own.to_owned(), own);
@@ -171,7 +175,7 @@ impl Journal {
         }
     }
 
-    /// The session is as it was before [`Self::take_over`].
+    /// Restores the session to its state before [`Self::take_over`].
     pub(crate) fn give_back(&mut self, before: Before) {
         (self.ids, self.stored) = (before.0, before.1);
         self.is_in_doubt = true;
@@ -187,7 +191,7 @@ impl Journal {
         Err(Error::internal("no number is free"))
     }
 
-    /// Parts under these IDs; nothing if another session has them.
+    /// Splits off under these IDs; does nothing if another session has them.
     fn part_as(
         &mut self,
         ids: Ids,
@@ -206,8 +210,8 @@ impl Journal {
         }
     }
 
-    /// Gives up what is staged and reads the state from the store again, as this process left it; returns all its events. A session
-    /// that is not stored yet starts again.
+    /// Discards everything staged and reads the state from the store again, as this process left
+    /// it; returns all its events. A session that is not stored yet starts again.
     pub(crate) fn reload(&mut self) -> Result<Vec<Event>> {
         self.staged = Staged::default();
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
@@ -265,7 +269,8 @@ impl Journal {
         })
     }
 
-    /// Takes over index, sets, handles, chat and system prompt of another session, as of a transaction.
+    /// Takes over index, sets, handles, chat and system prompt of another session, as of a
+    /// transaction.
     fn inherit(&mut self, from: &Ids, at: AsOf) -> Result<()> {
         let prompts = self.inherit_prompt(from, at)?;
         for mut event in read_events(&self.store, &from.session, at)? {
@@ -284,8 +289,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Items of a chat whose messages the state holds, to be written anew. The marks of what was taken out of them stay
-    /// behind in the store, so such an item says so itself.
+    /// Items of a chat whose messages the state holds, to be written anew. The marks of removed
+    /// text stay behind in the store, so such an item must say so itself.
     pub(super) fn items_for_a_copy(
         &self,
         chat: &ObjectId,
@@ -302,8 +307,8 @@ impl Journal {
         copy.collect()
     }
 
-    /// Takes over the system prompt. Returns the `content_hash` of its version there, and of the one here, which names this
-    /// session.
+    /// Takes over the system prompt. Returns the `content_hash` of its version there, and of the
+    /// one here, which names this session.
     fn inherit_prompt(&mut self, from: &Ids, at: AsOf) -> Result<Option<(Hash, Hash)>> {
         let Some(prompt) = self.store.get(&from.prompt, at)? else { return Ok(None) };
         let mut payload = self.store.payload(&prompt)?;
@@ -315,13 +320,14 @@ impl Journal {
     }
 }
 
-/// The key under which a host session is stored: its ID, with a mark of harness and folder where another session has it.
+/// The key under which a host session is stored: its ID, marked with harness and folder where
+/// another session has it.
 pub(crate) fn session_key(store: &Store, options: &OpenSession) -> Result<String> {
     let plain = options.host_session.clone();
     let Some(version) = store.get(&ObjectId::session(&plain), AsOf::Latest)? else {
         return Ok(plain);
     };
-    // Nobody can say whose a forgotten session was: it is taken to be this one.
+    // The owner of a forgotten session is unknown: it is taken to be this one.
     if is_of(&version, options) || is_forgotten(&version) {
         return Ok(plain);
     }
@@ -329,7 +335,7 @@ pub(crate) fn session_key(store: &Store, options: &OpenSession) -> Result<String
     Ok(format!("{plain}@{}", &mark.as_str()[..8]))
 }
 
-/// The session of a key, or of those that parted from it the one that was written last.
+/// The newest-written session among the one with a key and those that split off from it.
 fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> {
     let origin = ObjectId::session(key);
     let mut newest: Option<(Written, ObjectId)> = None;
@@ -349,7 +355,7 @@ fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> 
     Ok(newest.as_str().strip_prefix("session:").unwrap_or_default().to_owned())
 }
 
-/// Whether a session document is that of a host session in its folder.
+/// Whether a session document belongs to a host session in its folder.
 fn is_of(version: &Version, options: &OpenSession) -> bool {
     let is =
         |field: &str, value: &str| version.fields.get(field).is_some_and(|found| found == value);

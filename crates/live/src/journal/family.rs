@@ -1,5 +1,5 @@
-//! Sessions that belong together: those that parted from one, and copies that an import made of them. Which of them was
-//! written last. Must not open any.
+//! Sessions that belong together: those that split off from one, and copies of them that an import
+//! made; and which of them was written last. Must not open any.
 
 use super::Activity;
 use base::error::Result;
@@ -9,17 +9,19 @@ use store::{Store, Version, copied_from};
 /// When a session was last worked on; the greatest is that of the session written last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Written {
-    /// The time, of an imported session in the store that it comes from.
+    /// The time; for an imported session, the time in its original store.
     pub(crate) time: Timestamp,
     /// The transaction in this store.
     tx_id: TxId,
-    /// Whether that was in this store.
+    /// Whether it was written in this store.
     pub(crate) is_here: bool,
 }
 
-/// When a session was written last. Closing it is no work on it: the process may have had it open for long beside another.
+/// When a session was written last. Closing it is not work on it: the process may have had it open
+/// for long beside another.
 ///
-/// `document`: the latest version of its document. `before`: the version before that, if it is known.
+/// `document`: the latest version of its document. `before`: the version before that, if it is
+/// known.
 pub(crate) fn written(
     store: &Store,
     document: &Version,
@@ -35,20 +37,21 @@ pub(crate) fn written(
         let Some(earlier) = earlier else { break };
         found = earlier;
     }
-    // What was exported here may come back as a copy.
+    // A session exported from here may come back as a copy.
     let is_copy = copied_from(&found.envelope.id).is_some();
     let is_here = found.origin.store_id == store.id() && !is_copy;
     Ok(Written { is_here, time: found.origin.time, tx_id: found.tx_id })
 }
 
-/// The ID of the session from which one parted, or of which it is a copy; its own if neither.
+/// The ID of the session from which one split off, or of which it is a copy; its own if neither.
 pub(crate) fn stem(session: &ObjectId) -> &str {
     let original = copied_from(session).unwrap_or(session.as_str());
     let marked = original.rsplit_once('+').filter(|(_, mark)| is_mark(mark));
     marked.map_or(original, |(stem, _)| stem)
 }
 
-/// Whether this marks a session that parted: a number; earlier releases wrote eight hexadecimal digits.
+/// Whether this marks a session that split off: a number; earlier releases wrote eight hexadecimal
+/// digits.
 fn is_mark(mark: &str) -> bool {
     let is_old = mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_old || mark.parse::<u64>().is_ok_and(|number| number > 1)

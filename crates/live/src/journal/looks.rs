@@ -1,7 +1,9 @@
-//! Looks at the latest versions of objects, and commits that hold only if nobody wrote another one since.
+//! Looks at the latest versions of objects, and commits that succeed only if nobody wrote another
+//! one since.
 //!
-//! A file that this process read before another one did must not become the latest version after that one's; and of two
-//! sessions that find a call's ID free at the same moment, one has to take another.
+//! A file that this process read before another one did must not become the latest version after
+//! that one's; and if two sessions find a call's ID free at the same moment, one has to take
+//! another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,17 +12,17 @@ use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Transaction, Version};
 
-/// What was there when the present work began.
+/// The state of the store when the present work began.
 #[derive(Debug)]
 pub(super) struct Looks {
-    /// The store's newest transaction at that time. Whether a later version was written before or after a look of this work
-    /// cannot be told.
+    /// The store's newest transaction at that time. Whether a later version was written before or
+    /// after a look of this work cannot be told.
     since: TxId,
     /// The latest versions that this journal wrote since.
     own: HashMap<ObjectId, TxId>,
 }
 
-/// Objects that are put, and the transactions that wrote them.
+/// Objects to put, and the transactions that wrote them.
 #[derive(Debug, Default)]
 pub(super) struct Puts {
     /// Those that the present transaction puts, in order.
@@ -42,11 +44,11 @@ impl Journal {
         Ok(())
     }
 
-    /// Stages a version that follows from a look at the object, or at its source, in the present work. The commit fails if
-    /// another process wrote one since.
+    /// Stages a version that follows from a look at the object, or at its source, in the present
+    /// work. The commit fails if another process has written one since.
     ///
     /// # Errors
-    /// `CONFLICT` if another process has written one; the work has to be done anew.
+    /// `CONFLICT` if another process has written one; the work must be redone.
     pub(crate) fn stage_seen(&mut self, envelope: Envelope, payload: Payload) -> Result<()> {
         let before = self.staged.objects.iter().find(|(staged, ..)| staged.id == envelope.id);
         let expected = match before {
@@ -67,8 +69,8 @@ impl Journal {
         Ok(Expected::Latest(tx_id))
     }
 
-    /// Puts objects into a transaction. Where an object got several versions since the last commit, the earlier ones are
-    /// committed first: a transaction holds one version of an object.
+    /// Puts objects into a transaction. Where an object got several versions since the last commit,
+    /// the earlier ones are committed first: a transaction holds one version of an object.
     pub(super) fn put_objects(
         &self,
         objects: Vec<(Envelope, Payload, Expected)>,

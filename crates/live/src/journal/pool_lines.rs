@@ -1,4 +1,5 @@
-//! The lines of the metadata pool. Those of stored versions are kept in memory: each call needs all of them.
+//! The lines of the metadata pool. Those of stored versions are kept in memory, because each call
+//! needs all of them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,7 +16,8 @@ use context::pools_layout::PoolLine;
 pub(super) struct PoolLines(RefCell<HashMap<ObjectId, (TxId, PoolLine)>>);
 
 impl Journal {
-    /// The line of an object's latest version, staged or stored: the fields that its own `view` names, else those of its type.
+    /// The line of an object's latest version, staged or stored: the fields that its own `view`
+    /// names, else those of its type.
     pub(crate) fn pool_line(&self, id: &ObjectId) -> Result<Option<PoolLine>> {
         if let Some((envelope, payload)) = self.staged(id) {
             let nickname = self.viewed_nickname(id, &payload.fields)?;
@@ -24,7 +26,7 @@ impl Journal {
             return Ok(Some(self.line_of(id, view)));
         }
         let Some(latest) = self.store.glance(id)? else { return Ok(None) };
-        // A redaction changes a version in its place.
+        // A redaction changes a version in place.
         let known =
             self.pool_lines.0.borrow().get(id).filter(|_| latest.redacted.is_none()).cloned();
         if let Some((tx_id, line)) = known
@@ -38,7 +40,7 @@ impl Journal {
         let view =
             metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?;
         let line = self.line_of(id, view);
-        // A nickname comes and goes without a version.
+        // A nickname changes without a new version.
         if !views_nickname(&version.fields) {
             let kept = (version.tx_id, line.clone());
             self.pool_lines.0.borrow_mut().insert(id.clone(), kept);
@@ -55,7 +57,8 @@ impl Journal {
         PoolLine::of(metadata_line(&view))
     }
 
-    /// The nickname of an object whose view names it; others are not looked up, for there are many.
+    /// The nickname of an object whose view names it. Others are not looked up, because there are
+    /// many.
     fn viewed_nickname(
         &self,
         id: &ObjectId,

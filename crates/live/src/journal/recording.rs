@@ -1,4 +1,5 @@
-//! A session as the store holds it: its newest version and all its events, read once as long as the store stays as it is.
+//! A session as the store holds it: its newest version and all its events, read once as long as the
+//! store does not change.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use store::{Store, Version};
 pub(crate) struct Recording {
     pub(crate) session: Version,
     pub(crate) events: Vec<Event>,
-    /// Whether something was taken out of an event's record, by its place.
+    /// Whether something was removed from each event's record, by index.
     pub(crate) redacted: Vec<bool>,
 }
 
 impl Recording {
-    /// Reads a session, unless it is known from before. `at`: what is looked for in it, in words.
+    /// Reads a session, unless it is known already. `at`: what is looked for in it, for messages.
     ///
     /// # Errors
     /// `NOT_FOUND` if there is no such session.

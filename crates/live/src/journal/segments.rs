@@ -1,7 +1,7 @@
 //! Segments of the chat: objects that name a run of its messages and hold no text of their own.
 //!
-//! A segment's version says which messages it is of by a hash over theirs. Their texts are the chat's items, as the session had
-//! them when it recorded the version.
+//! A segment's version identifies its messages by a hash over theirs. Their texts are the chat's
+//! items, as the session had them when it recorded the version.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// The segment of an entry of the session index; `None` if that is of anything else.
+    /// The segment of an entry of the session index; `None` if the entry is something else.
     pub(crate) fn of(entry: &IndexEntry) -> Option<Self> {
         let Subject::Segment { turns, version, .. } = &entry.subject else { return None };
         let (object, version) = (entry.id.clone(), version.clone());
@@ -34,8 +34,8 @@ impl Segment {
 }
 
 impl Journal {
-    /// The segment of a run of the chat's messages, by the positions of the first and the last. One that is not known, or of which
-    /// a text changed, is staged.
+    /// The segment of a run of the chat's messages, given the positions of the first and the last.
+    /// It is staged if it is new or one of its texts changed.
     ///
     /// `compacted`: whether the host compacted these messages away.
     pub(crate) fn segment(
@@ -45,7 +45,7 @@ impl Journal {
     ) -> Result<Segment> {
         let (first, last) = messages.into_inner();
         let mut object = ObjectId::chat_segment(self.ids.own_key(), first, last);
-        // A fork knows its parent's segments. What changed since is its own.
+        // A fork knows its parent's segments. Changes since then are its own.
         if let Some(known) = self.state.index().segment(first, last).and_then(Segment::of)
             && self.segment_payload(&known.object, first, last).content_hash(None)? == known.version
         {
@@ -79,7 +79,7 @@ impl Journal {
         Payload { fields, ..Payload::default() }
     }
 
-    /// The words of a version of a segment; `None` if the object is none.
+    /// The words of a version of a segment; `None` if the object is no segment.
     pub(crate) fn words_of(&self, object: &ObjectId, version: &Hash) -> Result<Option<Words>> {
         let Some(entry) = self.state.index().of_version(object, version) else { return Ok(None) };
         let Subject::Segment { first, last, version: known, is_left, .. } = &entry.subject else {
@@ -97,7 +97,8 @@ impl Journal {
         stored_words(&self.store, &stored).map(|(words, _)| Some(words))
     }
 
-    /// Messages of the chat, staged or stored, without what is kept elsewhere of tool results.
+    /// Messages of the chat, staged or stored, without the parts of tool results that are kept
+    /// elsewhere.
     fn unfilled_messages(&self, messages: RangeInclusive<u64>) -> Result<Vec<HostMessage>> {
         let (first, end) = (*messages.start(), *messages.end() + 1);
         let staged = self.staged.chat.as_ref();

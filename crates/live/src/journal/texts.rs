@@ -1,4 +1,5 @@
-//! Texts of versions, kept in memory so that one that stands in the window is read from the store once.
+//! Texts of versions, kept in memory so that one that stands in the window is read from the store
+//! once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use base::error::{Error, Result};
 use base::object::{Hash, ObjectId};
 use context::log_layout::Texts;
 
-/// Bytes that are kept; beyond them the cache starts anew.
+/// Maximum number of cached bytes; beyond it the cache starts anew.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Texts by object and `content_hash`.
@@ -37,7 +38,7 @@ impl TextCache {
         }
     }
 
-    /// Empties the cache where it holds too much.
+    /// Empties the cache if it is too large.
     pub(super) fn trim(&self) {
         let mut cached = self.0.borrow_mut();
         if cached.bytes > MAX_BYTES {
@@ -59,7 +60,7 @@ impl Journal {
         }
     }
 
-    /// Keeps the text of a version at hand; a staged one is nowhere else.
+    /// Caches the text of a version; a staged one exists nowhere else.
     pub(crate) fn remember_text(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
         self.texts.insert(object, version, text);
     }

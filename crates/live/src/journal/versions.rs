@@ -1,5 +1,5 @@
-//! Versions of objects as the session sees them: what is staged counts before what is stored, and a file that was moved owns
-//! the versions of what it was.
+//! Versions of objects as the session sees them: a staged version takes precedence over a stored
+//! one, and a moved file owns the versions of its earlier objects.
 
 use serde_json::{Map, Value, json};
 
@@ -12,10 +12,10 @@ use context::forms;
 use source::LatestFile;
 use store::{Store, Version};
 
-/// The text that says in a few words what an object is.
+/// Name of the text that describes an object in a few words.
 const SHORT_SUMMARY: &str = "short_summary";
 
-/// What a reference line says of an object in any case, or by its handle.
+/// The fields that every reference line shows anyway, directly or by its handle.
 const IN_EVERY_LINE: [&str; 5] = ["id", "type", "path", "tool", "status"];
 
 impl Journal {
@@ -25,7 +25,8 @@ impl Journal {
         staged.map(|(envelope, payload, _)| (envelope, payload))
     }
 
-    /// An additional content of a version that is staged; `None` if the latest staged one is another, or has none of this name.
+    /// An additional content of a staged version; `None` if the latest staged version is another,
+    /// or has none of this name.
     pub(super) fn staged_additional(
         &self,
         id: &ObjectId,
@@ -61,8 +62,8 @@ impl Journal {
         }
     }
 
-    /// What the reference line of an object says of it besides: its nickname, and the fields that its own `view` names, or its short
-    /// summary where it has no view.
+    /// What the reference line of an object adds: its nickname, and the fields that its own `view`
+    /// names, or its short summary where it has no view.
     pub(crate) fn label(&self, id: &ObjectId) -> Result<String> {
         if self.state.is_confined() {
             // Others' sessions may have given it both.
@@ -108,8 +109,8 @@ impl Journal {
         }
     }
 
-    /// The whole of an output that the host cut, by the object of its call and the SHA-256 of the text. `None` if no version of the
-    /// call holds it.
+    /// The full text of an output that the host cut, by the object of its call and the SHA-256 of
+    /// the text. `None` if no version of the call holds it.
     pub(super) fn full_output(&self, object: &ObjectId, text: &Hash) -> Result<Option<String>> {
         let staged =
             self.staged(object).and_then(|(_, payload)| payload.additional.get(FULL_OUTPUT));
@@ -127,7 +128,7 @@ impl Journal {
         }
     }
 
-    /// A stored version of an object, or of what it was before it was moved.
+    /// A stored version of an object, or of one that it was before it was moved.
     pub(super) fn owned_version(&self, object: &ObjectId, version: &Hash) -> Result<Version> {
         let mut found = stored_version(&self.store, object, version);
         for origin in self.state.origins(object).iter().rev() {
@@ -139,7 +140,8 @@ impl Journal {
         found
     }
 
-    /// The object to which a version of a file belongs: the file's own, or one that it was before it was moved.
+    /// The object that owns a version of a file: the file's own, or one that it was before it was
+    /// moved.
     pub(crate) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
         for (envelope, payload, _) in self.staged.objects.iter().rev() {
             let is_one =
@@ -155,12 +157,13 @@ impl Journal {
         }
     }
 
-    /// Whether a person had an object forgotten.
+    /// Whether an object is forgotten.
     pub(crate) fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
         Ok(self.forgotten.contains(id) || self.store.is_forgotten(id)?)
     }
 
-    /// Whether the store refused an object in this session because a person had it forgotten. Asks the store nothing.
+    /// Whether the store refused an object in this session because it is forgotten. Does not ask
+    /// the store.
     pub(crate) fn was_refused(&self, id: &ObjectId) -> bool {
         self.forgotten.contains(id)
     }
@@ -170,14 +173,15 @@ impl Journal {
         !self.forgotten.is_empty()
     }
 
-    /// Keeps that the store refused an object, so that the work done anew leaves it out. Where another call had the
-    /// provider's ID, the object has an ID of its own, which would differ the next time: the provider's counts as well.
+    /// Records that the store refused an object, so that the work done anew leaves it out. Where
+    /// another call had the provider's ID, the object has an ID of its own, which would differ the
+    /// next time: the provider's counts as well.
     pub(crate) fn refuse(&mut self, id: ObjectId) {
         self.forgotten.extend(self.provider_id(&id));
         self.forgotten.insert(id);
     }
 
-    /// The provider's ID of the call whose object this is.
+    /// The provider's ID of the call that has this object.
     fn provider_id(&self, object: &ObjectId) -> Option<ObjectId> {
         let is_it = |at: u64| self.state.result(at)?.object.as_ref().filter(|id| *id == object);
         let (_, message) = self.state.window().rev().find(|(at, _)| is_it(*at).is_some())?;
@@ -191,10 +195,10 @@ pub(crate) fn stored_version(store: &Store, object: &ObjectId, version: &Hash) -
     found.ok_or_else(|| no_text(object, version))
 }
 
-/// Name of the additional content of a toolcall that holds the whole of an output that the host cut.
+/// Name of a toolcall's additional content that holds the full text of an output that the host cut.
 pub(crate) const FULL_OUTPUT: &str = "full_output";
 
-/// Name of the additional content of a toolcall that holds one of its images, by its number, from 1.
+/// Name of a toolcall's additional content that holds one of its images, by its number, from 1.
 pub(crate) fn image_name(number: usize) -> String {
     format!("image_{number}")
 }
@@ -204,7 +208,7 @@ pub(crate) fn no_text(object: &ObjectId, version: &Hash) -> Error {
     Error::NotFound { id: object.clone(), at: format!("with text and content hash `{version}`") }
 }
 
-/// Whether a version is what was left of an object that a person had forgotten.
+/// Whether a version is the remainder of a forgotten object.
 pub(crate) fn is_forgotten(version: &Version) -> bool {
     let reason = version.redacted.as_ref().map(|redaction| redaction.reason);
     reason == Some(RedactionReason::Forgotten)

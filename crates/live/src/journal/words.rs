@@ -1,4 +1,5 @@
-//! The words of a segment as the store holds them: those of the chat as the session had it when it recorded the segment's version.
+//! The words of a segment from the store: those of the chat as the session had it when it recorded
+//! the segment's version.
 
 use std::ops::Range;
 
@@ -12,13 +13,14 @@ use context::tokens::Counter;
 use session::{Event, Session};
 use store::{Item, Store, Version};
 
-/// Whether a version is a segment's, whose words are the chat's. Other programs may put segments with texts of their own.
+/// Whether a version is a segment whose words are the chat's. Other programs may put segments with
+/// texts of their own.
 pub(crate) fn refers_to_chat(version: &Version) -> bool {
     let is_segment = version.envelope.kind == ObjectType::ChatSegment;
     is_segment && version.content.is_none() && version.fields.contains_key("chat_ref")
 }
 
-/// The words of a version of a segment, and whether something was taken out of its messages.
+/// The words of a version of a segment, and whether something was removed from its messages.
 pub(crate) fn stored_words(store: &Store, version: &Version) -> Result<(Words, bool)> {
     let id = &version.envelope.id;
     let missing = || Error::NotFound { id: id.clone(), at: "with its session".to_owned() };
@@ -41,8 +43,9 @@ pub(crate) fn stored_words(store: &Store, version: &Version) -> Result<(Words, b
     Ok((Words::of(&state, first, &messages.collect::<Result<Vec<_>>>()?), is_redacted))
 }
 
-/// The chat's items as they were when the session's event `position` (from 1) was written: as of the transaction in which it
-/// stood in the session first. Of two machines' versions of a session the chat is so found that each had.
+/// The chat's items as they were when the session's event `position` (from 1) was written: as of
+/// the first transaction in which the session contained it. If two machines have versions of a
+/// session, this finds the chat that each had.
 pub(crate) fn chat_at(
     store: &Store,
     session: &Version,

@@ -1,15 +1,16 @@
 //! The output of the `read` tool, byte for byte as Pi's: limits, notices and errors.
 //!
-//! Pure; the caller reads the file. Follows `dist/core/tools/read.js` and `truncate.js` of `@earendil-works/pi-coding-agent`
-//! 0.87.1, and is checked against `tests/fixtures/pi-read.json`, which that code produced.
+//! Pure; the caller reads the file. Follows `dist/core/tools/read.js` and `truncate.js` of
+//! `@earendil-works/pi-coding-agent` 0.87.1, and is checked against `tests/fixtures/pi-read.json`,
+//! which that code produced.
 
 use base::error::{Error, Result};
 use base::object::canonical_json;
 
-/// Most lines that one call shows.
+/// Maximum number of lines that one call shows.
 pub const MAX_LINES: usize = 2_000;
 
-/// Most bytes that one call shows, notices not counted.
+/// Maximum number of bytes that one call shows, notices not counted.
 pub const MAX_BYTES: usize = 50 * 1_024;
 
 /// What a `read` shows.
@@ -27,13 +28,14 @@ pub struct ReadOutput {
 
 /// Shows a text as Pi's `read` does.
 ///
-/// `path_as_given`: the path as the model wrote it, for a notice. `offset`: first line, from 1; missing, 0 or negative means the
-/// first. `limit`: most lines; missing means all, within the tool's own limits. Models do send fractions and negative numbers;
-/// these behave as in JavaScript's `slice` and number formatting.
+/// `path_as_given`: the path as the model wrote it, for a notice. `offset`: first line, from 1;
+/// missing, 0 or negative means the first. `limit`: maximum number of lines; missing means all,
+/// within the tool's own limits. Models do send fractions and negative numbers; these behave as in
+/// JavaScript's `slice` and number formatting.
 ///
 /// # Errors
-/// `OFFSET_BEYOND_END` with Pi's text; `INVALID_ARGUMENT` for a fractional offset at a line that is longer than the limit, where
-/// Pi fails with a runtime error.
+/// `OFFSET_BEYOND_END` with Pi's text; `INVALID_ARGUMENT` for a fractional offset at a line that is
+/// longer than the limit, where Pi fails with a runtime error.
 pub fn read_text(
     text: &str,
     path_as_given: &str,
@@ -145,7 +147,8 @@ enum Truncation<'text> {
 
 /// `truncateHead` of Pi: whole lines from the start, up to [`MAX_LINES`] and [`MAX_BYTES`].
 fn truncate_head(content: &str) -> Truncation<'_> {
-    // In contrast to line numbers, an empty last line does not count here, but its newline counts as a byte.
+    // Unlike in line numbers, an empty last line does not count here, but its newline counts as a
+    // byte.
     let counted = content.strip_suffix('\n').unwrap_or(content);
     let total = if content.is_empty() { 0 } else { counted.split('\n').count() };
     if total <= MAX_LINES && content.len() <= MAX_BYTES {
@@ -167,7 +170,8 @@ fn truncate_head(content: &str) -> Truncation<'_> {
     Truncation::Cut { text: counted[..bytes].to_owned(), lines, by_bytes }
 }
 
-/// The index that `Array.prototype.slice` makes of a number: rounded towards zero, negative from the end, clipped.
+/// The index that `Array.prototype.slice` makes of a number: rounded towards zero, negative from
+/// the end, clipped.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -189,7 +193,8 @@ fn number_text(number: f64) -> Result<String> {
     canonical_json(&number)
 }
 
-/// `formatSize` of Pi: bytes, or KB or MB with one decimal. `toFixed` rounds halves up; so does this.
+/// `formatSize` of Pi: bytes, or KB or MB with one decimal. `toFixed` rounds halves up; so does
+/// this.
 fn format_size(bytes: usize) -> String {
     let (unit, name) = match bytes {
         0..1_024 => return format!("{bytes}B"),

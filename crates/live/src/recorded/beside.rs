@@ -1,6 +1,7 @@
-//! A call beside other lists of messages: the call before, and what the plain host would have sent.
+//! Compares a call with another list of messages: that of the previous call, or the one that the
+//! plain host would have sent.
 //!
-//! Reads the store alone. Must not decide anything.
+//! Reads only the store. Must not decide anything.
 
 use std::ops::Range;
 
@@ -13,32 +14,33 @@ use base::error::Result;
 use base::object::ObjectId;
 use store::Store;
 
-/// A call beside another list of messages.
+/// A call compared with another list of messages.
 #[derive(Debug, Clone)]
 pub struct Beside {
     /// The call.
     pub call: Inspected,
-    /// The other list; none before the first call, and where the call before cannot be read.
+    /// The other list; none before the first call, and where the previous call cannot be read.
     pub other: Option<Inspected>,
-    /// How the call differs from it.
+    /// The differences between the two.
     pub changes: Vec<MessageChange>,
-    /// How its system prompt and tools do; those of the plain host are not recorded.
+    /// The differences in system prompt and tools; those of the plain host are not recorded.
     pub prompt: Option<PromptChange>,
 }
 
-/// What a call is compared with.
+/// What to compare a call with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against {
-    /// The call before.
+    /// The previous call.
     Before,
-    /// The host's list at that call, as it was. It has no record, and nothing in it is shown otherwise than as given.
+    /// The host's own list at that call. It has no record, and every message in it is shown as
+    /// given.
     Plain,
 }
 
-/// Reads a call with what it is compared with.
+/// Reads a call and the list to compare it with.
 ///
 /// # Errors
-/// As [`super::replay_call`] of the call itself.
+/// As [`super::replay_call`] for the call itself.
 pub fn inspect_beside(
     store: &Store,
     session: &ObjectId,
@@ -46,12 +48,12 @@ pub fn inspect_beside(
     against: Against,
 ) -> Result<Beside> {
     let mut reader = Reader::new(store, session);
-    // In their order, in which both are found at once.
+    // In call order, so that one pass finds both.
     let before = (against == Against::Before && number > 1).then(|| reader.finder.find(number - 1));
     let found = reader.finder.find(number)?;
     let call = reader.inspect(&found, number)?;
     let other = match (against, before) {
-        // What is wrong with it is said where it is asked for itself.
+        // Errors of the previous call are reported when that call itself is asked for.
         (Against::Before, Some(before)) => {
             before.and_then(|before| reader.inspect(&before, number - 1)).ok()
         }
@@ -70,23 +72,25 @@ fn prompt_change(other: Option<&Inspected>, call: &Inspected) -> Option<PromptCh
     compare_prompts(other?.prompt.as_ref(), call.prompt.as_ref())
 }
 
-/// A call beside both.
+/// A call compared with both lists.
 #[derive(Debug, Clone)]
 pub struct BesideBoth {
     /// The call.
     pub call: Inspected,
-    /// How it differs from the call before; none of the first call, and where that cannot be read.
+    /// The differences from the previous call; none for the first call, and where that call cannot
+    /// be read.
     pub since_before: Option<Vec<MessageChange>>,
-    /// How its system prompt and tools differ from those of the call before.
+    /// The differences in system prompt and tools from the previous call.
     pub prompt: Option<PromptChange>,
-    /// The host's list, as [`Against::Plain`] has it.
+    /// The host's list, as with [`Against::Plain`].
     pub plain: Inspected,
-    /// How the call differs from that.
+    /// The differences from the host's list.
     pub against_plain: Vec<MessageChange>,
 }
 
-/// Reads calls one after another, each beside the call before and beside what the plain host would have sent. What cannot be read is an
-/// error in its place. Numbers behind the newest call are left out.
+/// Reads calls one after another, each compared with the previous call and with what the plain host
+/// would have sent. An unreadable call is an error in its place. Numbers after the newest call are
+/// left out.
 ///
 /// # Errors
 /// As [`newest_call`].
@@ -115,11 +119,12 @@ pub fn inspect_calls(
     Ok(calls)
 }
 
-/// Reads calls of a session, and of those from which it forked: each message once for the calls that show it.
+/// Reads calls of a session, and of those from which it forked. Each message is read once for all
+/// calls that show it.
 struct Reader<'a> {
     store: &'a Store,
     finder: Finder<'a>,
-    /// Of the session whose call was read last.
+    /// The messages of the session whose call was read last.
     chat: ChatMessages,
     chat_of: Option<ObjectId>,
     comparer: Comparer,

@@ -1,7 +1,8 @@
 //! Renders a recorded call again from the store and checks its hash.
 //!
-//! What went out and is not in the store, because it was never put there, was forgotten, or was redacted, is a place of the
-//! call: something else is shown there, and the hash is checked over what is known of the message that went out.
+//! Some of the sent text may not be in the store: it was never put there, was forgotten, or was
+//! redacted. Each such message is a [`CallPlace`] of the call: it shows something else, and the
+//! hash is checked over what is known of the message that went out.
 
 use super::find::{Finder, FoundCall};
 use super::gaps::StoredTexts;
@@ -18,41 +19,46 @@ use store::Store;
 /// A recorded call, rendered again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// The messages in order, each as JSON. But for those at a place of `withheld` they are what went out, byte for byte.
+    /// The messages in order, each as JSON. Except at the places in `withheld`, they are what went
+    /// out, byte for byte.
     pub messages: Vec<String>,
-    /// What the store does not hold of the call, in the order of the messages.
+    /// The parts of the call that the store does not hold, in the order of the messages.
     pub withheld: Vec<CallPlace>,
-    /// Whether the hash was checked: a call that failed open has none, and of what is withheld it may not be known.
+    /// Whether the hash was checked. A call that failed open has none, and the hash of a withheld
+    /// message may be unknown.
     pub verified: bool,
 }
 
-/// A message of a recorded call of which the store does not hold the text that went out. What is shown instead is a
-/// placeholder, or the message with what was put in the place of a secret.
+/// A message of a recorded call whose sent text the store does not hold. A placeholder is shown
+/// instead, or the message with the replacement of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallPlace {
     /// Index of the message in the call.
     pub message: usize,
     /// Why.
     pub reason: WithheldReason,
-    /// The object whose text it was; `None` where it stood in the chat or in the call record itself.
+    /// The object that held the text; `None` if the text stood in the chat or in the call record
+    /// itself.
     pub object: Option<ObjectId>,
-    /// SHA-256 of the message's JSON as it went out, where that is known.
+    /// SHA-256 of the message's JSON as it went out, if known.
     pub digest: Option<Hash>,
 }
 
 /// The messages of call `number` of a session as they went out.
 ///
-/// The hash of the call is checked over the messages rendered and, at places that are withheld, over the SHA-256 of what
-/// went out. It is not checked where that is not known of a place.
+/// The hash of the call is checked over the rendered messages and, at withheld places, over the
+/// SHA-256 of what went out. It is not checked if that is unknown for a place.
 ///
 /// # Errors
-/// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives what was sent.
+/// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives
+/// what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
     let found = Finder::new(store, session).find(number)?;
     render(store, &found, &mut ChatMessages::default())
 }
 
-/// The messages of a call as they went out, checked. `chat`: what is known of its session's messages from other calls.
+/// The messages of a call as they went out, checked. `chat`: messages of its session already known
+/// from other calls.
 pub(super) fn render(
     store: &Store,
     found: &FoundCall,
@@ -67,16 +73,16 @@ pub(super) fn render(
     Call { store, chat, state: &found.state }.render(&found.slots, found.record.as_ref())
 }
 
-/// A call with what it is rendered from.
+/// A call with the data from which it is rendered.
 struct Call<'a> {
     store: &'a Store,
-    /// The messages of the chat that stand in it.
+    /// The messages of the chat that the call contains.
     chat: &'a ChatMessages,
     /// The session as it stood at the call.
     state: &'a Session,
 }
 
-/// A message of a call, and what is withheld of it.
+/// A message of a call, and which part of it is withheld.
 struct Rendered {
     message: String,
     withheld: Option<(WithheldReason, Option<ObjectId>)>,
@@ -89,7 +95,7 @@ impl Rendered {
         Self { digest: Some(Hash::of(&message)), message, withheld: None }
     }
 
-    /// A message that the store holds, from a record out of which something may have been taken.
+    /// A message that the store holds, from a record that may have been redacted.
     fn redacted_if(is_redacted: bool, message: String) -> Self {
         if is_redacted {
             Self::withheld(message, WithheldReason::Redacted, None)
@@ -135,7 +141,7 @@ impl Call<'_> {
             SlotRecord::Chat { chat, content, folded } => {
                 let known = self.chat.get(*chat)?;
                 let redacted = Some((WithheldReason::Redacted, None));
-                // What the content lacks does not count where the record holds another.
+                // Missing content does not count where the record holds another.
                 let withheld = withheld_of(known, content.is_none())
                     .or_else(|| redacted.filter(|_| recorded.is_redacted));
                 let (message, content) = (&known.message, content.as_deref());
@@ -194,7 +200,8 @@ impl Call<'_> {
     }
 }
 
-/// Why a message of the chat is not as it came, and the object whose text it lacks, if its content counts.
+/// Why a message of the chat is not as it came, and the object whose text is missing, if its
+/// content counts.
 fn withheld_of(
     known: &ChatMessage,
     with_content: bool,

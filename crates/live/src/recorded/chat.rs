@@ -1,4 +1,4 @@
-//! A stored session's chat along its branch, to be played again. Must not play it.
+//! Reads a stored session's chat along its branch, to be replayed. Must not replay it.
 
 use super::messages::ChatMessages;
 use crate::journal::Recording;
@@ -12,18 +12,19 @@ use store::Store;
 pub struct StoredChat {
     /// The session's working folder.
     pub cwd: String,
-    /// The messages, each as JSON, as the host gave them. Where the store does not hold one, a line says so.
+    /// The messages, each as JSON, as the host gave them. A line replaces each one that the store
+    /// does not hold.
     pub messages: Vec<String>,
     /// System prompt and tools; `None` before the first call.
     pub prompt: Option<PromptTokens>,
 }
 
-/// Tokens of system prompt and tools, as the calls of a session had them on average.
+/// Average tokens of system prompt and tools over a session's calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptTokens {
-    /// All of them.
+    /// All tokens.
     pub all: u64,
-    /// Ours among them.
+    /// Our part of them.
     pub ours: u64,
 }
 
@@ -51,8 +52,8 @@ pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     Ok(StoredChat { cwd: cwd.to_owned(), messages, prompt: prompts.mean() })
 }
 
-/// System prompt and tools of calls, summed up. A replay has one figure for all calls: with the average they cost together what they
-/// did.
+/// Sums of system prompt and tools over calls. A replay uses one figure for all calls; with the
+/// average, they cost the same in total as the originals.
 #[derive(Default)]
 struct Prompts {
     calls: u64,

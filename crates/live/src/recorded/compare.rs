@@ -1,4 +1,5 @@
-//! How two calls differ: what messages came, left, and are shown otherwise; system prompt and tools. Reads no store.
+//! How two calls differ: messages added, removed, and shown differently; system prompt and tools.
+//! Reads no store.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,50 +13,51 @@ use context::host::HostMessage;
 use context::tokens::Counter;
 use store::DEFAULT_DIFF_CONTEXT;
 
-/// How a message of one call stands in another.
+/// How a message of one call relates to another call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageChange {
-    /// This many messages are the same in both, from these indexes on.
+    /// A run of messages that is the same in both, starting at these indexes.
     Kept {
         /// Index in the earlier call.
         old: usize,
         /// Index in the later one.
         new: usize,
-        /// How many.
+        /// Number of messages.
         count: usize,
     },
     /// A message that only the earlier call has.
     Removed {
-        /// Index there.
+        /// Index in the earlier call.
         old: usize,
     },
     /// A message that only the later call has.
     Inserted {
-        /// Index there.
+        /// Index in the later call.
         new: usize,
     },
-    /// The same message, otherwise shown.
+    /// The same message, shown differently.
     Changed {
         /// Index in the earlier call.
         old: usize,
         /// Index in the later one.
         new: usize,
-        /// Unified difference of the texts, or of the JSON where these are equal.
+        /// Unified diff of the texts, or of the JSON where these are equal.
         diff: String,
     },
 }
 
-/// How the messages of one call, each as JSON, differ from those of another, in order.
+/// The differences between the messages of two calls, each message as JSON, in order.
 pub fn compare_calls(old: &[String], new: &[String]) -> Vec<MessageChange> {
     Comparer::default().compare(old, new)
 }
 
-/// Compares lists that have most messages in common, as those of neighbouring calls do: each message is read once, and so is how two
-/// differ. Holds what it was given, so it is for some calls and not for a whole session.
+/// Compares lists that have most messages in common, as those of neighbouring calls do: each
+/// message is parsed once, and each pair is compared once. Holds what it was given, so it is for a
+/// few calls and not for a whole session.
 #[derive(Default)]
 pub(super) struct Comparer {
     identities: HashMap<String, Rc<Identity>>,
-    /// By both messages.
+    /// Diffs by both messages.
     diffs: HashMap<String, HashMap<String, String>>,
 }
 
@@ -119,23 +121,25 @@ impl Comparer {
     }
 }
 
-/// Identity of a message: role, time stamp and call IDs. The position is not part of it, since it is what is searched for.
+/// Identity of a message: role, time stamp and call IDs. The position is not part of it, since it
+/// is what is searched for.
 type Identity = (String, Option<i64>, Vec<String>);
 
-/// How system prompt and tools of one call differ from those of an earlier one.
+/// Differences in system prompt and tools between a call and an earlier one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptChange {
-    /// Unified difference of the system prompts; none where they are the same.
+    /// Unified diff of the system prompts; none if they are the same.
     pub text: Option<String>,
     /// Names of the tools that only the later call has.
     pub added: Vec<String>,
     /// Names of the tools that only the earlier one has.
     pub removed: Vec<String>,
-    /// Names of the tools that are defined otherwise.
+    /// Names of the tools whose definitions differ.
     pub changed: Vec<String>,
 }
 
-/// How system prompt and tools of a call differ from those of an earlier one; `None` where they are the same, or either is not known.
+/// The differences in system prompt and tools between a call and an earlier one; `None` if there
+/// are none, or either is unknown.
 pub(super) fn compare_prompts(old: Option<&Prompt>, new: Option<&Prompt>) -> Option<PromptChange> {
     let (old, new) = (old?, new?);
     let text = |prompt: &Prompt| prompt.text.clone().unwrap_or_default();
@@ -156,7 +160,7 @@ pub(super) fn compare_prompts(old: Option<&Prompt>, new: Option<&Prompt>) -> Opt
     (change != PromptChange::default()).then_some(change)
 }
 
-/// Definitions of tools with their names, in the form of any provider.
+/// Definitions of tools with their names, in any provider's form.
 fn tools(definitions: &Value) -> Vec<(String, &Value)> {
     let name = |tool: &Value| {
         let name = tool.get("name").or_else(|| tool.pointer("/function/name"));

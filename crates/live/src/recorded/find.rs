@@ -1,5 +1,5 @@
-//! Finds calls in what is recorded of sessions: calls that are asked for in their order are found by going through a session's events
-//! once. Must not render.
+//! Finds calls in recorded sessions. Calls that are asked for in order are found in one pass over a
+//! session's events. Must not render.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,15 +12,15 @@ use base::object::ObjectId;
 use session::{CallRecord, Event, FailedCall, Session, SlotRecord};
 use store::Store;
 
-/// A call as the events of a session have it.
+/// A call as found in a session's events.
 pub(super) struct FoundCall {
     /// The session in which it was made.
     pub(super) recording: Arc<Recording>,
     /// The session as it stood when the call went out.
     pub(super) state: Session,
-    /// Number of the session's events that lead up to the call, its own included.
+    /// Number of the session's events up to and including the call's own.
     pub(super) until: usize,
-    /// Its record; none of a call that failed open.
+    /// Its record; none for a call that failed open.
     pub(super) record: Option<CallRecord>,
     /// Why it failed open.
     pub(super) failure: Option<String>,
@@ -28,12 +28,12 @@ pub(super) struct FoundCall {
 }
 
 impl FoundCall {
-    /// The same call as the plain host would have made it: its list as it was, and no record.
+    /// The same call as the plain host would have made it: the host's own list, without a record.
     pub(super) fn into_plain(self) -> Self {
         Self { record: None, failure: None, slots: window_slots(&self.state), ..self }
     }
 
-    /// The session's events that lead up to the call, its own included.
+    /// The session's events up to and including the call's own.
     pub(super) fn events(&self) -> &[Event] {
         &self.recording.events[..self.until]
     }
@@ -63,7 +63,7 @@ impl<'a> Finder<'a> {
         Self { store, session, walks: HashMap::new() }
     }
 
-    /// Finds a call by its number; the one after the last one in no time.
+    /// Finds a call by its number. Finding the call after the last one found takes almost no time.
     ///
     /// # Errors
     /// `NOT_FOUND` if the session has no such call; errors of the store.
@@ -86,7 +86,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The session in which a call was made that this one inherited as a fork.
+/// The session in which a call was made that this fork inherited.
 fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
     let forked =
         |event: &Event| matches!(event, Event::Opened(opened) if opened.forked_from.is_some());
@@ -102,12 +102,12 @@ fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
     }
 }
 
-/// A walk through the events of a session, up to the call that was found last.
+/// A pass through the events of a session, up to the call found last.
 struct Walk {
     recording: Arc<Recording>,
-    /// Number of events that were passed: none of them is of the call that was found last.
+    /// Number of events passed; none of them belongs to the call found last.
     passed: usize,
-    /// The newest call, and its slots, of the events that were passed.
+    /// The newest call among the passed events, and its slots.
     calls: u64,
     slots: Vec<Recorded>,
     /// The session as it stood after the first `applied` events.
@@ -126,7 +126,7 @@ impl Walk {
         if number <= self.calls {
             *self = Self::new(Arc::clone(&recording));
         }
-        // Why the call failed open, where what went out then is not known: what the next one has is.
+        // Why the call failed open. If its messages are unknown, those of the next call stand in.
         let mut unknown = None;
         for at in self.passed..recording.events.len() {
             let is_redacted = recording.redacted[at];
@@ -158,7 +158,7 @@ impl Walk {
         Err(Error::NoCall { session, number, calls: self.calls })
     }
 
-    /// The call of that number among those that failed open: why, and its slots where they are known.
+    /// The call with that number among those that failed open: the reason, and its slots if known.
     fn failed(
         &self,
         calls: &[FailedCall],

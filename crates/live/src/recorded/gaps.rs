@@ -1,5 +1,5 @@
-//! Texts of stored objects for a call that is rendered again, and what the store does not hold of them. Must not decide what is shown
-//! instead of anything else.
+//! Texts of stored objects for a call that is rendered again, and the parts that the store does not
+//! hold. Must not decide what is shown instead of anything else.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use context::segment::Words;
 use session::WithheldReason;
 use store::{Store, Version};
 
-/// Text of an object that the store does not hold, or not as it was.
+/// Text of an object that the store does not hold, or holds only in changed form.
 pub(super) struct Gap {
     pub(super) object: ObjectId,
     pub(super) reason: WithheldReason,
-    /// Whether nothing stands in its place.
+    /// Whether nothing replaces it.
     pub(super) is_empty: bool,
 }
 
 impl Gap {
-    /// What is shown where nothing else stands.
+    /// The line that is shown if nothing else replaces it.
     pub(super) fn line(&self) -> String {
         format!("[withheld: {}, object {}]", self.reason.as_str(), self.object)
     }
 }
 
-/// Texts from the store; remembers the last one that is not what it was.
+/// Reads texts from the store and remembers the last one that is missing or changed.
 pub(super) struct StoredTexts<'a> {
     store: &'a Store,
     pub(super) gap: RefCell<Option<Gap>>,
@@ -38,7 +38,7 @@ impl<'a> StoredTexts<'a> {
         Self { store, gap: RefCell::default() }
     }
 
-    /// The words of a segment, of whose messages something may have been taken out.
+    /// The words of a segment, from whose messages something may have been removed.
     fn words(&self, segment: &Version) -> Result<Words> {
         let (words, is_redacted) = stored_words(self.store, segment)?;
         if is_redacted {

@@ -1,7 +1,8 @@
-//! What a recorded call was made of: messages, system prompt and tools, how each message was shown and since when, the
-//! provider's request.
+//! What a recorded call was made of: messages, system prompt and tools, how each message was shown
+//! and since when, the provider's request.
 //!
-//! Reads the store alone: after a restart and in another store it says the same. Must not decide anything.
+//! Reads only the store, so it gives the same result after a restart and in another store. Must not
+//! decide anything.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,42 +24,45 @@ use store::Store;
 /// A recorded call.
 #[derive(Debug, Clone)]
 pub struct Inspected {
-    /// The session in which it was made: of a call that a fork inherited, the parent.
+    /// The session in which it was made; for a call that a fork inherited, the parent.
     pub session: ObjectId,
     /// Its number.
     pub call: u64,
-    /// Its record; none of a call that failed open.
+    /// Its record; `None` for a call that failed open.
     pub record: Option<CallRecord>,
     /// Why it failed open.
     pub failure: Option<String>,
-    /// Why its epoch started; none in the first epoch.
+    /// Why its epoch started; `None` in the first epoch.
     pub epoch_reason: Option<String>,
-    /// How large the ledger has it; none of a call that is in no bill.
+    /// Request size as billed; `None` if the call was not billed.
     pub size: Option<RecordedSize>,
-    /// System prompt and tools, where they were recorded.
+    /// System prompt and tools, if they were recorded.
     pub prompt: Option<Prompt>,
-    /// The messages, each as JSON, as they went out; what the store does not hold is in `withheld`.
+    /// The messages as they went out, each as JSON; `withheld` lists what the store does not hold.
     pub messages: Vec<String>,
-    /// What is known of each message.
+    /// Details of each message.
     pub about: Vec<About>,
-    /// Places of which the store does not hold what went out.
+    /// Places whose sent text the store does not hold.
     pub withheld: Vec<CallPlace>,
     /// Whether the call's hash was checked.
     pub verified: bool,
-    /// The provider's request, where the host showed it.
+    /// The provider's request, if the host showed it.
     pub payload: Option<RecordedPayload>,
 }
 
-/// How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included.
+/// Size of a request and of the plain host's, as billed: in the provider's count, system prompt and
+/// tools included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecordedSize {
-    /// The provider's token count divided by ours, as it was known at the call.
+    /// The provider's token count divided by ours, as known at the call.
     pub factor: f64,
     /// Tokens of the request.
     pub sent: u64,
-    /// Tokens of the plain host's request, its compactions counted; none where it would not have made the call.
+    /// Tokens of the plain host's request, its compactions counted; `None` if it would not have
+    /// made the call.
     pub plain: Option<u64>,
-    /// Position in the chat of the first message that the plain host would still have had as it was; none without a compaction.
+    /// Position in the chat of the first message that the plain host would still have had
+    /// unchanged; `None` without a compaction.
     pub plain_from: Option<u64>,
 }
 
@@ -79,11 +83,11 @@ impl RecordedSize {
 /// System prompt and tools of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
-    /// The system prompt; `None` without one, and where it is withheld.
+    /// The system prompt; `None` if there is none, or it is withheld.
     pub text: Option<String>,
     /// Definitions of the tools.
     pub tools: Value,
-    /// Why it is not as it was, if so.
+    /// Why it differs from the original, if so.
     pub withheld: Option<WithheldReason>,
 }
 
@@ -92,18 +96,21 @@ pub struct Prompt {
 pub struct RecordedPayload {
     /// SHA-256 of the request as canonical JSON.
     pub hash: Hash,
-    /// Its messages in the provider's format, each as JSON, where they are not those that we gave the host.
+    /// Its messages in the provider's format, each as JSON, if they differ from those that we gave
+    /// the host.
     pub messages: Option<Vec<String>>,
 }
 
-/// What is known of a message of a call.
+/// Details of a message of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct About {
-    /// Its position in the chat; `None` for a message of ours, and one that the chat does not hold so.
+    /// Its position in the chat; `None` for a message of ours, and for one that the chat does not
+    /// hold in this form.
     pub at: Option<u64>,
-    /// Its tokens, by our count; of a withheld one, those of what is in its place.
+    /// Its tokens, by our count; for a withheld message, those of its replacement.
     pub tokens: u64,
-    /// The call's object, of a tool result; the object whose content a message of ours shows.
+    /// For a tool result, the call's object; for a message of ours, the object whose content it
+    /// shows.
     pub object: Option<ObjectId>,
     /// The handle of `object`.
     pub handle: Option<Handle>,
@@ -111,16 +118,16 @@ pub struct About {
     pub file: Option<(Handle, String)>,
     /// How it is shown.
     pub treatment: Option<Treatment>,
-    /// Since when, where not as the host gave it.
+    /// Since when, if it is not shown as the host gave it.
     pub since: Option<Since>,
-    /// The notes that it carries.
+    /// The notes in it.
     pub notes: Vec<String>,
-    /// The lines of folded steps that it carries, and since when.
+    /// The lines of folded steps in it, and since when.
     pub folds: Vec<(String, Since)>,
 }
 
 impl About {
-    /// Nothing of ours is done to it.
+    /// Clears everything that we did to it.
     pub(super) fn become_given(&mut self) {
         self.treatment = self.treatment.is_some().then_some(Treatment::Given);
         self.since = None;
@@ -128,12 +135,13 @@ impl About {
     }
 }
 
-/// Since when a message is shown so.
+/// Since when a message is shown in its present form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Since {
-    /// The first call that showed it so.
+    /// The first call that showed this form.
     pub call: u64,
-    /// The epoch that changed it, and why that started; `None` where it was first sent so.
+    /// The epoch that changed it, and the reason for that epoch; `None` if it was first sent in
+    /// this form.
     pub epoch: Option<(u32, String)>,
 }
 
@@ -146,7 +154,7 @@ pub fn inspect_call(store: &Store, session: &ObjectId, call: u64) -> Result<Insp
     inspect(store, &found, call, &mut ChatMessages::default())
 }
 
-/// Reads a call that was found. `chat`: what is known of this session's messages from other calls.
+/// Reads a call that was found. `chat`: messages of its session already known from other calls.
 pub(super) fn inspect(
     store: &Store,
     found: &FoundCall,
@@ -188,7 +196,7 @@ impl Inspected {
     }
 }
 
-/// Since when messages are shown as they are, and why epochs started.
+/// Since when messages are shown in their present form, and why epochs started.
 #[derive(Default)]
 struct History {
     since: HashMap<u64, Since>,
@@ -226,7 +234,7 @@ impl History {
     }
 }
 
-/// Tokens of a message that is shown as the host gave it, as they were counted when it came.
+/// Tokens of a message that is shown as the host gave it, as counted when it came.
 fn known_tokens(state: &Session, slot: &SlotRecord) -> Option<u64> {
     let SlotRecord::Chat { chat, content: None, folded: None } = slot else { return None };
     Some(state.chat().get(*chat)?.tokens)

@@ -1,5 +1,5 @@
-//! Messages of a session's chat as its calls show them: each is read and counted once for a call and those beside it.
-//! Must not know how a call is rendered.
+//! Messages of a session's chat as its calls show them. Each is read and counted once for a call
+//! and those compared with it. Must not know how a call is rendered.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -14,30 +14,32 @@ use context::tokens::Counter;
 use session::Event;
 use store::{Item, Store, Version};
 
-/// Messages between two runs that are read with them: as fast as reading apart.
+/// Up to this many messages between two runs are read with them: that is as fast as reading the
+/// runs apart.
 const MOST_BETWEEN_RUNS: u64 = 32;
 
 /// A message of the chat.
 pub(super) struct ChatMessage {
-    /// As the host gave it; where the store does not hold its text, a line says so.
+    /// The message as the host gave it; a line replaces text that the store does not hold.
     pub(super) message: HostMessage,
-    /// The text that the store does not hold as it was.
+    /// The text that the store does not hold in its original form.
     pub(super) gap: Option<Gap>,
-    /// Whether something was taken out of the message itself.
+    /// Whether something was removed from the message itself.
     pub(super) is_redacted: bool,
 }
 
-/// Messages of the chat of one session, by position, as they were when its event number `until` had happened.
+/// Messages of one session's chat, by position, as they were after its event number `until`.
 #[derive(Default)]
 pub(super) struct ChatMessages {
     until: usize,
     known: HashMap<u64, ChatMessage>,
-    /// Tokens of messages that are shown otherwise than they came, by the hash of their JSON.
+    /// Tokens of messages that are not shown as they came, by the hash of their JSON.
     counted: HashMap<Hash, u64>,
 }
 
 impl ChatMessages {
-    /// Turns to another moment of the same session. What the host replaced in between is read anew.
+    /// Moves to another point of the same session. Messages that the host replaced in between are
+    /// read again.
     pub(super) fn turn_to(&mut self, until: usize, events: &[Event]) {
         let between = self.until.min(until)..self.until.max(until);
         self.until = until;
@@ -50,7 +52,8 @@ impl ChatMessages {
         }
     }
 
-    /// Reads those at `positions` that are not known, and no others of a long session.
+    /// Reads the messages at `positions` that are not known yet, and no others, as a session may be
+    /// long.
     ///
     /// # Errors
     /// Errors of the store.
@@ -76,17 +79,17 @@ impl ChatMessages {
         *self.counted.entry(Hash::of(message)).or_insert_with(count)
     }
 
-    /// One that was read.
+    /// A message that was read.
     ///
     /// # Errors
-    /// An internal error where the chat does not have it.
+    /// An internal error if the chat does not have it.
     pub(super) fn get(&self, at: u64) -> Result<&ChatMessage> {
         let missing = || Error::internal(format!("the chat has no message {at}"));
         self.known.get(&at).ok_or_else(missing)
     }
 }
 
-/// Runs that hold all positions.
+/// Runs that cover all positions.
 fn runs(positions: &BTreeSet<u64>) -> Vec<Range<u64>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     for &at in positions {

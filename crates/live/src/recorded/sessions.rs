@@ -14,32 +14,37 @@ use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp};
 use session::{Opened, Session};
 use store::{Store, Version, copied_from};
 
-/// Candidates that an ambiguous name lists.
+/// Maximum number of candidates listed for an ambiguous name.
 const MAX_CANDIDATES: usize = 8;
 
-/// Versions or events read at a time.
+/// Number of versions or events read at a time.
 const PAGE: usize = 256;
 
 /// What a store knows of one session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSummary {
-    /// The latest version of its document: harness, host session, working folder and state are fields of it.
+    /// The latest version of its document, whose fields include harness, host session, working
+    /// folder and state.
     pub version: Version,
-    /// The first words of the first message that is a person's; `None` if the store does not hold them.
+    /// The first words of the first message that a person wrote; `None` if the store does not hold
+    /// them.
     pub title: Option<String>,
-    /// When it was written last, closing not counted; of an imported session, in the store that it comes from.
+    /// When it was written last, not counting closing; for an imported session, in its original
+    /// store.
     pub updated: Timestamp,
-    /// When it was opened first.
+    /// When it was first opened.
     pub started: Timestamp,
-    /// Calls to the model, those of a parent before a fork included.
+    /// Calls to the model, including a parent's before the fork.
     pub calls: u64,
-    /// The session whose chat it began with.
+    /// The session with whose chat it began.
     pub parent: Option<ObjectId>,
-    /// Whether it parted from `parent` because another process wrote to that; else it is a fork that the host made.
+    /// Whether it split off from `parent` because another process wrote to that; otherwise the host
+    /// forked it.
     pub parted: bool,
 }
 
-/// Lists the sessions, the one written last first, at most `limit`. Forgotten ones and those without a call are none.
+/// Lists at most `limit` sessions, the last-written one first. Leaves out forgotten ones and those
+/// without a call.
 pub fn sessions(store: &Store, limit: usize) -> Result<Vec<SessionSummary>> {
     let known = Documents::read(store)?;
     let mut found = Vec::new();
@@ -55,12 +60,13 @@ pub fn sessions(store: &Store, limit: usize) -> Result<Vec<SessionSummary>> {
     Ok(found)
 }
 
-/// Finds a session by its ID, with or without `session:`, by the host's session ID, a prefix of either, or as `latest`: the one
-/// that was written last in this store. Of those that parted from one, host ID and prefix mean the one written last, and
-/// never the copy that an import made of a session beside it.
+/// Finds a session by its ID, with or without `session:`, by the host's session ID, by a prefix of
+/// either, or as `latest`: the one written last in this store. Among sessions that split off from
+/// one, host ID and prefix select the one written last, and never an imported copy of a session
+/// that is also here.
 ///
 /// # Errors
-/// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` where a person had it forgotten.
+/// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` if it is forgotten.
 pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     let unknown = || Error::UnknownName { name: name.to_owned() };
     let all = Documents::read(store)?;
@@ -111,7 +117,7 @@ fn host(version: &Version) -> &str {
     version.fields.get("host_session").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The object behind a handle of a session.
+/// The object that a handle of a session names.
 ///
 /// # Errors
 /// `UNKNOWN_NAME` if the session gave no such handle.
@@ -160,7 +166,7 @@ impl<'a> Documents<'a> {
         written(self.store, document, self.before.get(&document.envelope.id))
     }
 
-    /// Those that are not forgotten, the greatest by `rank` first.
+    /// The documents that are not forgotten, the one with the greatest `rank` first.
     fn newest_first<R: Ord>(&self, rank: fn(Written) -> R) -> Result<Vec<(Written, &Version)>> {
         let known = self.latest.iter().filter(|version| !is_forgotten(version));
         let ranked = known.map(|version| Ok((self.written(version)?, version)));
@@ -169,7 +175,8 @@ impl<'a> Documents<'a> {
         Ok(ranked)
     }
 
-    /// The session that was written last in this store, or where none was, anywhere. Those without a call count last.
+    /// The session written last in this store or, if none was, anywhere. Those without a call count
+    /// last.
     fn latest(&self) -> Result<Option<&Version>> {
         let ranked = self.newest_first(|written| (written.is_here, written))?;
         for (_, version) in &ranked {
@@ -180,7 +187,8 @@ impl<'a> Documents<'a> {
         Ok(ranked.first().map(|(_, version)| *version))
     }
 
-    /// Of the sessions that parted from one, and the copies of these, the one that a person means: no copy, and written last.
+    /// Picks one session from each family of split-off sessions and their copies: preferably no
+    /// copy, and written last.
     fn one_of_each_family<'v>(&self, found: Vec<&'v Version>) -> Result<Vec<&'v Version>> {
         let known = found.iter().any(|version| !is_forgotten(version));
         let mut families: BTreeMap<_, _> = BTreeMap::new();
@@ -210,7 +218,7 @@ fn summary(
     Ok(SessionSummary { version, title, updated, started, calls, parent, parted })
 }
 
-/// The number of the last call: call records stand near the end, so it is read backwards.
+/// The number of the last call. Call records stand near the end, so the events are read backwards.
 fn calls(store: &Store, version: &Version) -> Result<u64> {
     #[derive(Deserialize)]
     struct Called {
@@ -237,8 +245,8 @@ fn calls(store: &Store, version: &Version) -> Result<u64> {
     Ok(failed)
 }
 
-/// Where a session comes from: its own `opened` event, the last one, since those of a parent stand before it. No other event
-/// has its fields.
+/// Where a session comes from: its own `opened` event, which is the last one, since a parent's come
+/// before it. No other event has its fields.
 fn opened(store: &Store, version: &Version) -> Result<Option<Opened>> {
     let first = events(store, version, 0..1)?.first().and_then(|item| parse::<Opened>(item));
     let own = version.fields.get("host_session").and_then(Value::as_str);
@@ -259,7 +267,7 @@ fn events(store: &Store, version: &Version, range: Range<u64>) -> Result<Vec<Str
     store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range)
 }
 
-/// `None` for another kind of event, and for one whose text was taken out.
+/// `None` for another kind of event, and for one whose text was removed.
 fn parse<T: for<'de> Deserialize<'de>>(item: &str) -> Option<T> {
     serde_json::from_str(item).ok()
 }

@@ -2,7 +2,7 @@
 
 use session::{Event, SlotEdit, SlotRecord};
 
-/// A slot as it is recorded, and whether something was taken out of the record.
+/// A slot as it is recorded, and whether something was removed from the record.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorded {
     pub(super) slot: SlotRecord,
@@ -20,12 +20,12 @@ pub(crate) fn recorded_slots(events: &[Event]) -> Vec<SlotRecord> {
     slots_of(slots)
 }
 
-/// Slots without what is known of their records.
+/// The slots alone, without whether their records were redacted.
 pub(crate) fn slots_of(slots: Vec<Recorded>) -> Vec<SlotRecord> {
     slots.into_iter().map(|recorded| recorded.slot).collect()
 }
 
-/// Makes edits; a pool is given its lines in full.
+/// Applies edits. A pool gets all its lines, including those that its record left out as kept.
 pub(crate) fn apply_edits(slots: &mut Vec<Recorded>, edits: &[SlotEdit], is_redacted: bool) {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     let known = match slots.first().map(|recorded| &recorded.slot) {

@@ -1,7 +1,8 @@
-//! A session over time: each call with its window by kind of content, what happened between the calls, and how each object was shown.
+//! A session over time: each call with its window by kind of content, what happened between the
+//! calls, and how each object was shown.
 //!
-//! One walk over the session's events; a slot is counted when it enters a request, so that a call costs what it changed. Must not decide
-//! anything, nor render a message.
+//! One pass over the session's events. A slot is counted when it enters a request, so that a call
+//! costs only what it changed. Must not decide anything, nor render a message.
 
 mod kinds;
 mod marks;
@@ -25,11 +26,11 @@ use store::Store;
 /// A session over time.
 #[derive(Debug, Clone, Default)]
 pub struct Timeline {
-    /// Every call, those that failed open included, in order.
+    /// Every call in order, including those that failed open.
     pub calls: Vec<CallPoint>,
     /// What happened, in order.
     pub marks: Vec<Mark>,
-    /// The objects that the session met, in the order in which it met them.
+    /// The objects that the session met, in the order of meeting.
     pub objects: Vec<ObjectLine>,
 }
 
@@ -38,7 +39,7 @@ pub struct Timeline {
 pub struct CallPoint {
     /// Its number.
     pub number: u64,
-    /// Its record, without the edits of the request; none of a call that failed open.
+    /// Its record, without the edits of the request; `None` for a call that failed open.
     pub record: Option<CallRecord>,
     /// Why it went out with the host's own messages.
     pub failed_open: Option<String>,
@@ -77,17 +78,17 @@ pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
     Ok(walk.finish())
 }
 
-/// What is known so far.
+/// The state of the pass so far.
 struct Walk<'a> {
     counting: Counting<'a>,
     state: Session,
     /// The newest request.
     slots: Vec<Counted>,
     kinds: TimelineKinds,
-    /// Tokens of system prompt and tools, as a call says that changes them.
+    /// Tokens of system prompt and tools, from the last call that changed them.
     prompt: u64,
     showing: HashMap<ObjectId, Showing>,
-    /// Positions of the chat at which the host put other messages since the newest request.
+    /// Positions of the chat whose messages the host replaced since the newest request.
     stale: Vec<Range<u64>>,
     calls: Vec<CallPoint>,
     marks: Vec<Mark>,
@@ -139,7 +140,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The slots to count again: since the call before, the host put another message in the place of theirs.
+    /// The slots to count again: the host replaced their messages since the previous call.
     fn replaced(&mut self) -> Vec<SlotEdit> {
         let stale = std::mem::take(&mut self.stale);
         let is_stale = |position: u64| stale.iter().any(|range| range.contains(&position));
@@ -189,7 +190,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The lines of a pool that a slot begins with, if it is one.
+/// All lines of a pool slot; none for another slot. `before`: lines of the previous pool.
 fn pool_lines(slot: &SlotRecord, before: &[String]) -> Vec<String> {
     match slot {
         SlotRecord::Pool { pool_keep, pool_add, .. } => {

@@ -1,4 +1,5 @@
-//! The title of a session: the first words of what a person wrote first. Must not decide what is shown to a model.
+//! The title of a session: the first words that a person wrote. Must not decide what is shown to a
+//! model.
 
 use serde_json::Value;
 
@@ -7,13 +8,15 @@ use base::object::{AsOf, ObjectId};
 use context::content::block_text;
 use store::{Store, Version};
 
-/// Messages that are looked at: the first is a person's, but for what a harness puts before it.
+/// Number of messages that are searched: the first is a person's, except for what a harness puts
+/// before it.
 const LOOKED_AT: u64 = 8;
 
-/// Most characters of a title.
+/// Maximum number of characters of a title.
 const LONGEST: usize = 60;
 
-/// The title of the session with this document; `None` if its chat holds no such text, or no longer.
+/// The title of the session with this document; `None` if its chat holds no such text, or no longer
+/// does.
 pub(super) fn of(store: &Store, session: &Version) -> Result<Option<String>> {
     let Some(chat) = session.fields.get("chat_ref").and_then(Value::as_str) else {
         return Ok(None);
@@ -25,7 +28,7 @@ pub(super) fn of(store: &Store, session: &Version) -> Result<Option<String>> {
     Ok(items.iter().find_map(|item| words_of(item)))
 }
 
-/// The words of a person's message, on one line and cut where they are many.
+/// The words of a person's message on one line, cut if there are many.
 fn words_of(item: &str) -> Option<String> {
     let item: Value = serde_json::from_str(item).ok()?;
     let message = item.get("message")?;
@@ -47,7 +50,7 @@ fn cut<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
         let space = (!title.is_empty()).then_some(' ');
         let more = word.chars().count() + space.iter().count();
         if length + more > LONGEST {
-            // A long word, such as a path, is not left out where the rest says little.
+            // A long word, such as a path, is kept if the rest would say little.
             if length < LONGEST / 2 {
                 title.extend(space.into_iter().chain(word.chars()).take(LONGEST - length));
             }

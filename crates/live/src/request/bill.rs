@@ -1,4 +1,5 @@
-//! What the ledger takes from a call, the request and the one before. Works out no cost itself.
+//! Collects what the ledger needs from a call, its request and the previous one. Computes no cost
+//! itself.
 
 use super::{ListTail, Request};
 use crate::{CallInfo, OpenSession};
@@ -7,10 +8,10 @@ use context::ledger::{self, Coming, Sending, Shape};
 use context::prices::prices_of;
 use session::{CacheKey, CallNote, ChatMessage, LastCall, PriceNote, Rewrite, Session, SlotEdit};
 
-/// Factors are recorded to a ten-thousandth.
+/// Factors are recorded in steps of a ten-thousandth.
 const FACTOR_STEPS: f64 = 10_000.0;
 
-/// How a request differs from the one before.
+/// How a request differs from the previous one.
 pub(crate) struct Growth<'a> {
     /// How its slots differ from those recorded last.
     pub(crate) edits: &'a [SlotEdit],
@@ -20,11 +21,12 @@ pub(crate) struct Growth<'a> {
     pub(crate) changed: Option<usize>,
     /// See [`Request::resumed_slots`].
     pub(crate) resumed: Option<u64>,
-    /// Index in the host's list of the first message that no cache holds as it stood before.
+    /// Index in the host's list of the first message that no cache holds in its present place.
     pub(crate) cold_from: usize,
 }
 
-/// What is known of the coming call before it is decided what goes out; the state holds its new messages.
+/// What is known of the coming call before its request is decided; the state already holds its new
+/// messages.
 ///
 /// `prompt`: `content_hash` of its system prompt and tools.
 pub(crate) fn coming(
@@ -61,7 +63,7 @@ pub(crate) fn coming(
     }
 }
 
-/// Index of the first message of the host's list that is not as at the call before.
+/// Index of the first message of the host's list that differs from the previous call.
 pub(crate) fn changed_since_last(
     state: &Session,
     list: &ListTail<'_>,
@@ -69,7 +71,7 @@ pub(crate) fn changed_since_last(
 ) -> Option<usize> {
     let window = state.chat().window();
     let known = state.bill().last().map_or(0, |last| index_of(last.host_messages));
-    // What changes on every call counts as unchanged elsewhere, but no cache holds it.
+    // Messages that change on every call count as unchanged elsewhere, but no cache holds them.
     let changes = |index: &usize| {
         let message = window.get(*index).and_then(|at| state.chat().get(*at));
         message.is_some_and(ChatMessage::is_volatile)
@@ -80,7 +82,7 @@ pub(crate) fn changed_since_last(
 }
 
 impl Request {
-    /// What the record of the call that the view holds now says of its bill.
+    /// What the record of the call says about its bill; the view holds that call now.
     pub(crate) fn bill_note(
         &self,
         state: &Session,
@@ -116,7 +118,7 @@ impl Request {
         Shape { messages: self.view.tokens(), shared, grown }
     }
 
-    /// What an epoch leaves of the previous request, see [`Sending::kept`].
+    /// What an epoch keeps of the previous request, see [`Sending::kept`].
     fn kept(&self, state: &Session, coming: &Coming, cold_from: usize) -> (u64, Option<u64>) {
         let slots = self.view.slots();
         // The newest messages are never folded, so each has its slot.
@@ -128,7 +130,7 @@ impl Request {
         (kept, in_part.then(|| held.map(|slot| slot.tokens).sum()))
     }
 
-    /// Tokens of this number of slots at the front.
+    /// Tokens of the first `count` slots.
     fn tokens_of(&self, count: usize) -> u64 {
         self.view.slots().iter().take(count).map(|slot| slot.tokens).sum()
     }

@@ -1,4 +1,4 @@
-//! Calls that went out with the host's own messages: what is known of them until they are recorded.
+//! Calls that went out with the host's own messages: details kept until they are recorded.
 
 use super::Request;
 use crate::journal::Journal;
@@ -11,7 +11,7 @@ use session::{Event, FailedCall, Session, SlotEdit, SlotRecord, Withheld};
 #[derive(Debug, Default)]
 pub(super) struct FailedCalls {
     calls: Vec<FailedCall>,
-    /// The list of the newest call of `calls` whose list is known.
+    /// The list of the newest of `calls` whose list is known.
     newest: Vec<SlotRecord>,
     /// The list of a call that failed just now and is not yet reported.
     list: Option<Vec<SlotRecord>>,
@@ -30,12 +30,12 @@ impl FailedCalls {
         self.calls.len() as u64
     }
 
-    /// What was staged is dropped.
+    /// Discards staged records.
     pub(super) fn drop_staged(&mut self) {
         self.is_staged = false;
     }
 
-    /// Forgets the calls if they were staged: what was staged is stored now.
+    /// Forgets the calls if they were staged, since the staged records are stored now.
     pub(super) fn clear_staged(&mut self) {
         if self.is_staged {
             *self = Self::default();
@@ -44,7 +44,7 @@ impl FailedCalls {
 }
 
 impl Request {
-    /// Notes that a call went out with the host's own messages; the next commit stores it.
+    /// Records that a call went out with the host's own messages; the next commit stores it.
     pub(crate) fn record_failed_call(&mut self, reason: &str) {
         let failed = &mut self.failed;
         let edits = failed.list.take().map(|list| {
@@ -60,7 +60,8 @@ impl Request {
         self.failed.any()
     }
 
-    /// Keeps the list of a call that failed: `skip` messages as at the call before, and `messages` behind them.
+    /// Keeps the list of a failed call: `skip` messages as at the previous call, followed by
+    /// `messages`.
     pub(crate) fn keep_failed_list(
         &mut self,
         state: &Session,
@@ -69,7 +70,7 @@ impl Request {
     ) {
         let window = state.chat().window().iter().take(skip).enumerate();
         let known = window.map(|(index, at)| {
-            // A message that changes on every call is stored as it was long ago.
+            // The stored form of a message that changes on every call is long outdated.
             match self.view.at_host(index).map(|slot| &slot.record) {
                 Some(volatile @ SlotRecord::Message { .. }) => volatile.clone(),
                 _ => SlotRecord::Chat { chat: *at, content: None, folded: None },
@@ -82,13 +83,13 @@ impl Request {
         self.failed.list = Some(known.chain(new).collect());
     }
 
-    /// Drops the list of a call that failed and was never reported.
+    /// Drops the list of a failed call that was never reported.
     pub(crate) fn drop_failed_list(&mut self) {
         self.failed.list = None;
     }
 
-    /// Stages the failed calls; returns whether there were any. To be committed before the chat changes: messages that it
-    /// holds are named by their position.
+    /// Stages the failed calls; returns whether there were any. Must be committed before the chat
+    /// changes, because messages in the chat are named by their position.
     pub(crate) fn stage_failed_calls(&mut self, journal: &mut Journal) -> bool {
         if !self.failed.any() {
             return false;
@@ -111,7 +112,7 @@ impl Request {
     }
 }
 
-/// Position of the message at an index of the window, if the chat holds it just so.
+/// Position of the message at an index of the window, if the chat holds it unchanged.
 fn position_of(
     state: &Session,
     index: u64,

@@ -1,8 +1,8 @@
-//! Lays out the next request: the slots of the messages that changed, an epoch where one starts, and the edits that lead from
-//! the last request to this one.
+//! Lays out the next request: the slots of the messages that changed, an epoch where one starts,
+//! and the edits that lead from the last request to this one.
 //!
-//! Which epoch starts and how a message is shown is decided in the crate `context`; this hands it what it needs and records
-//! what it decided.
+//! The crate `context` decides which epoch starts and how a message is shown; this collects what
+//! those decisions need and records them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,15 +23,15 @@ use context::window::{Marks, largest_step};
 use context::{fit, log_layout, model_rules, preview};
 use session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
 
-/// What laying out a request works on.
+/// The inputs for laying out a request.
 pub(crate) struct LayOut<'a> {
-    /// The state, into which decisions are recorded.
+    /// The state; decisions are recorded in it.
     pub(crate) journal: &'a mut Journal,
-    /// The request of the call before.
+    /// The request of the previous call.
     pub(crate) request: &'a Request,
     /// The host's list.
     pub(crate) list: &'a ListTail<'a>,
-    /// How the list stopped continuing the one before, and the index from which it differs.
+    /// How the list stopped continuing the previous one, and the index from which it differs.
     pub(crate) rewrite: Option<(Rewrite, usize)>,
     /// Position of the newest message, if it can carry a note.
     pub(crate) newest: Option<u64>,
@@ -39,13 +39,13 @@ pub(crate) struct LayOut<'a> {
     pub(crate) options: &'a OpenSession,
 }
 
-/// What the next request comes to.
+/// The next request.
 pub(crate) struct NextRequest {
     /// How it differs from the last one.
     pub(crate) edits: Vec<Edit>,
-    /// Of an epoch that starts, and of a request that is too long.
+    /// Notices of an epoch that starts, and of a request that is too long.
     pub(crate) notices: Vec<Notice>,
-    /// Index in the host's list of the first message that no cache holds as it stood before.
+    /// Index in the host's list of the first message that no cache holds in its present place.
     pub(crate) cold_from: usize,
 }
 
@@ -109,8 +109,9 @@ impl LayOut<'_> {
         Ok(NextRequest { edits: self.request.view.edits_to(slots, len), notices, cold_from })
     }
 
-    /// Index in the window of the first message that no cache holds as the request would be without an epoch. `slots`: those that
-    /// changed; `first_new`: index of the first message that the previous request did not have.
+    /// Index in the window of the first message that no cache holds, given the request as it would
+    /// be without an epoch. `slots`: those that changed; `first_new`: index of the first message
+    /// that the previous request did not have.
     fn cold_from(
         &self,
         coming: &Coming,
@@ -135,7 +136,8 @@ impl LayOut<'_> {
         request.get(held).and_then(|slot| slot.host).unwrap_or(len)
     }
 
-    /// Shortens results that the model has not answered yet where the messages would have more than `most` tokens.
+    /// Shortens results that the model has not answered yet if the messages would have more than
+    /// `most` tokens.
     fn shorten_unanswered(
         &mut self,
         slots: &mut BTreeMap<usize, Vec<Slot>>,
@@ -181,7 +183,8 @@ impl LayOut<'_> {
         message.transpose()
     }
 
-    /// The slots of the messages that are new or may look different now, by index in the window; none for a folded message.
+    /// The slots of messages that are new or may look different now, by index in the window; none
+    /// for a folded message.
     fn changed_slots(&self) -> Result<BTreeMap<usize, Vec<Slot>>> {
         let state = self.journal.state();
         let len = state.chat().window().len();
@@ -205,8 +208,8 @@ impl LayOut<'_> {
         Ok(slots)
     }
 
-    /// Whether the message at an index of the window went out otherwise than folds say now: a fold ends where the host takes
-    /// away what follows it.
+    /// Whether the message at an index of the window was sent in another form than the folds now
+    /// require: a fold ends where the host removes what follows it.
     fn folds_differ(&self, index: usize) -> bool {
         let state = self.journal.state();
         let at = state.chat().window()[index];
@@ -256,7 +259,7 @@ impl LayOut<'_> {
         Ok(indexes)
     }
 
-    /// What the reference lines of an epoch say of their objects besides, where that is anything.
+    /// The additions to an epoch's reference lines about their objects, where there are any.
     fn labels(&self, treatments: &[(u64, Treatment)]) -> Result<Vec<(u64, String)>> {
         let state = self.journal.state();
         let mut labels = Vec::new();
@@ -276,7 +279,8 @@ impl LayOut<'_> {
         Ok(labels)
     }
 
-    /// The slots of the message at an index of the window: none if it is folded, and two where notes stand before it.
+    /// The slot of the message at an index of the window: none if it is folded, and two if notes
+    /// stand before it.
     fn slot(&self, index: usize) -> Result<Vec<Slot>> {
         let state = self.journal.state();
         let at = state.chat().window()[index];
@@ -292,7 +296,7 @@ impl LayOut<'_> {
         let is_gone = message.withheld.is_some() && *state.treatment(at) != Treatment::Reference;
         if let (true, false, Some(slot)) = (is_gone, has_crossed, self.request.view.at_host(index))
         {
-            // Its text was forgotten meanwhile: what was sent stays.
+            // Its text was forgotten meanwhile: the sent form stays.
             return Ok(vec![slot.clone()]);
         }
         let content = log_layout::render(state, at, message, self.journal)?;
@@ -311,7 +315,7 @@ impl LayOut<'_> {
         Ok(self.notes_ahead(index, &message).into_iter().chain([slot]).collect())
     }
 
-    /// The notes of a message that the host sent itself, as a message of ours.
+    /// The notes of a message that the host sends itself, as a message of ours.
     fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
         let state = self.journal.state();
         let at = state.chat().window()[index];
@@ -328,7 +332,8 @@ impl LayOut<'_> {
         }
     }
 
-    /// The slot in `pools` of the message at an index of the window. One that did not change is as it was sent.
+    /// The slot in `pools` of the message at an index of the window. An unchanged message stays as
+    /// it was sent.
     fn pools_slot(&self, index: usize) -> Result<Slot> {
         let state = self.journal.state();
         let at = state.chat().window()[index];
@@ -354,7 +359,8 @@ impl LayOut<'_> {
             marks,
             per_turn: settings.active_per_turn,
             turns: settings.active_turns,
-            // In a small window the pool leaves room for content, and as much in every call: it stands at the front.
+            // In a small window the pool leaves room for content. It stands at the front, so its
+            // budget is the same in every call.
             pool_tokens: marks.map_or(settings.pool_tokens, |marks| {
                 settings.pool_tokens.min((marks.most + marks.reserved) / 8)
             }),
@@ -379,7 +385,7 @@ fn tokens_of(slots: &[Slot]) -> u64 {
     slots.iter().map(|slot| slot.tokens).sum()
 }
 
-/// The notice of a request whose messages have so many tokens that it does not fit the window.
+/// The notice that a request does not fit the window, given the tokens of its messages.
 fn exceeded(coming: &Coming, marks: Marks, tokens: u64) -> Option<Notice> {
     let tokens = coming.fixed + tokens;
     let window = marks.most + coming.fixed + marks.reserved;

@@ -1,6 +1,7 @@
-//! Notes that stay until something else tells the same: they leave with an epoch, and stand in the newest message again.
+//! Notes that stay until something else says the same: they leave with an epoch, and stand in the
+//! newest message again.
 //!
-//! Must not look at files; notes on these are made where they are looked at.
+//! Must not look at files; notes on files are made where the files are looked at.
 
 use super::layout::LayOut;
 use crate::Notice;
@@ -9,7 +10,8 @@ use context::forms;
 use session::{Event, Subject};
 
 impl LayOut<'_> {
-    /// Notes in the newest message whatever no message that stands tells; says which changes of memory.
+    /// Notes in the newest message everything that no standing message says; returns which changes
+    /// of memory it noted.
     pub(super) fn note_all(&mut self) -> Vec<Notice> {
         let Some(at) = self.newest else { return Vec::new() };
         if let Some(text) = self.journal.state().due_continuation().map(str::to_owned) {
@@ -32,7 +34,8 @@ impl LayOut<'_> {
         self.newest.map_or(0, |at| self.journal.state().notes(at).len())
     }
 
-    /// Indexes in the window of the messages whose notes of changes of memory left, since the system prompt holds them.
+    /// Indexes in the window of the messages whose notes about memory changes left, because the
+    /// system prompt now holds the changes.
     pub(super) fn without_memory_notes(&self) -> Vec<usize> {
         let state = self.journal.state();
         let window = state.chat().window();
@@ -40,7 +43,8 @@ impl LayOut<'_> {
         dropped.filter_map(|at| window.iter().position(|known| known == at)).collect()
     }
 
-    /// The epoch that begins where notes of memory left, since the system prompt holds them: nothing else changes.
+    /// The epoch that begins because notes about memory left, as the system prompt now holds the
+    /// changes. It changes nothing else.
     pub(super) fn epoch_of_memory(&self) -> Option<NewEpoch> {
         let state = self.journal.state();
         (!state.dropped_memory().is_empty()).then(|| NewEpoch {
@@ -53,7 +57,7 @@ impl LayOut<'_> {
         })
     }
 
-    /// Lines that name what the host compacted away, where no message that stands does.
+    /// Lines that name what the host compacted away, unless a standing message does.
     fn compacted_lines(&self) -> Vec<String> {
         let state = self.journal.state();
         let lines = state.compacted().filter_map(|entry| match entry.subject {

@@ -1,9 +1,9 @@
-//! The provider's request as the host shows it before it goes out: one more cache breakpoint for it, and what is recorded of
-//! it.
+//! The provider's request as the host shows it before it goes out: adds one more cache breakpoint,
+//! and records the request.
 //!
-//! The first request after a call is that call's. Hosts replay requests to keep the cache warm; a replay is no call and is
-//! not recorded. Where another extension changed the messages after us, the record holds them as they went out, save for
-//! what is not to be stored.
+//! The first request after a call belongs to that call. Hosts replay requests to keep the cache
+//! warm; a replay is no call and is not recorded. If another extension changed the messages after
+//! us, the record holds them as they went out, except for text that must not be stored.
 
 use std::collections::HashSet;
 
@@ -19,14 +19,15 @@ use context::tokens::Counter;
 use context::view::{record_key, recorded, replacements};
 use session::{Event, PayloadRecord, Session, SlotRecord, WithheldReason};
 
-/// What is known of the requests that went out.
+/// What is known of sent requests.
 #[derive(Debug, Default)]
 pub(super) struct Payloads {
     /// Records that are not stored yet.
     waiting: Vec<PayloadRecord>,
     /// The newest call whose request was seen, and the SHA-256 of its messages.
     newest: Option<(u64, Hash)>,
-    /// Whether the newest call repeats the one before: then its request may equal that one's.
+    /// Whether the newest call repeats the previous one: then its request may equal the previous
+    /// one's.
     repeats: bool,
     /// The messages of the newest record that holds any.
     list: Vec<SlotRecord>,
@@ -43,12 +44,12 @@ impl Payloads {
         self.waiting.iter().cloned().map(Event::Payload).collect()
     }
 
-    /// What waited was stored.
+    /// Call after the waiting records were stored.
     pub(super) fn clear_waiting(&mut self) {
         self.waiting.clear();
     }
 
-    /// Builds the list from the stored events; what waits comes after them.
+    /// Builds the list from the stored events; waiting records come after them.
     pub(super) fn restart(&mut self, events: &[Event]) {
         let stored = events.iter().filter_map(|event| match event {
             Event::Payload(record) => Some(record),
@@ -61,7 +62,7 @@ impl Payloads {
         self.list = slots_of(list);
     }
 
-    /// Whether a request is that of a call which has none yet.
+    /// Whether a request belongs to a call that has none yet.
     fn is_new(&self, call: u64, failed: bool, messages: &Hash) -> bool {
         let Some((known, before)) = &self.newest else { return true };
         call > *known && (self.repeats || failed || before != messages)
@@ -69,14 +70,15 @@ impl Payloads {
 }
 
 impl Request {
-    /// A call is about to go out. `repeats`: whether it repeats the one before.
+    /// Call before a call goes out. `repeats`: whether it repeats the previous one.
     pub(crate) fn next_call(&mut self, repeats: bool) {
         self.payloads.repeats = repeats;
     }
 
-    /// Notes a provider's request with the newest call; returns whether its messages are not ours.
+    /// Records a provider's request with the newest call; returns whether its messages differ from
+    /// ours.
     ///
-    /// `is_excluded`: whether a message says of itself that it is from a file that is excluded.
+    /// `is_excluded`: whether a message says about itself that it comes from an excluded file.
     pub(crate) fn note_payload(
         &mut self,
         state: &Session,
@@ -103,7 +105,8 @@ impl Request {
         Ok(is_changed)
     }
 
-    /// Whether a request's messages are not those of the view. After a restart there is none to compare with.
+    /// Whether a request's messages differ from those of the view. After a restart there is none to
+    /// compare with.
     fn was_changed(&self, list: &[Value]) -> bool {
         let ours: Vec<Said> =
             self.view.slots().iter().filter_map(|slot| slot.said.clone()).collect();
@@ -111,8 +114,8 @@ impl Request {
         !self.view.slots().is_empty() && !payload::says_the_same(&ours, &theirs)
     }
 
-    /// A request's messages as they are recorded. Where text of this window is not to be stored, only messages that say what
-    /// is stored anyway are held; of others only hash and length.
+    /// A request's messages as they are recorded. If text of this window must not be stored, only
+    /// messages whose text is stored anyway are kept in full; of others only hash and length.
     fn payload_slots(
         &self,
         state: &Session,

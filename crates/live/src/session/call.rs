@@ -1,5 +1,5 @@
-//! One call, in five stages: *hear* what happened since the last one, *match* the host's list with the chat, *ingest* what is
-//! new, *lay out* the request, *commit*.
+//! One call, in five stages: *hear* what happened since the last one, *match* the host's list with
+//! the chat, *ingest* the new messages, *lay out* the request, *commit*.
 
 use std::cell::RefCell;
 
@@ -25,16 +25,17 @@ pub(super) struct LaidOut {
 }
 
 impl LiveSession {
-    /// Takes the host's list before a call and says what goes out.
+    /// Takes the host's list before a call and returns the request.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. After an error nothing of the call is
-    /// stored and the host's own messages should go out.
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store. After an error
+    /// nothing of the call is stored and the host's own messages should go out.
     pub fn transform(&mut self, list: &HostList<'_>, call: &CallInfo) -> Result<Transformed> {
         let _bounded = self.bounded();
         let skip = list.skip;
         let mut messages = self.parse_list(list)?;
-        // Nothing below sees text that is not to be stored, not even what is kept of a call that fails.
+        // Nothing below sees text that must not be stored, not even the list kept for a failed
+        // call.
         if let Err(error) =
             self.hear().and_then(|()| self.restore_and_withhold(skip, &mut messages))
         {
@@ -67,7 +68,8 @@ impl LiveSession {
         result
     }
 
-    /// The messages that the host hands over. Where it knows of no request, the edits have to start from an empty one.
+    /// The messages from the host. If it knows of no request, the edits must start from an empty
+    /// one.
     pub(super) fn parse_list(&mut self, list: &HostList<'_>) -> Result<Vec<HostMessage>> {
         let messages = HostMessage::parse_list(list.messages, self.options.counter)?;
         if list.since.is_none() && self.request.view().call().is_some() {
@@ -76,14 +78,16 @@ impl LiveSession {
         Ok(messages)
     }
 
-    /// Whether the session holds another request than the host names. It holds none after an error, after a restart, and when it parted
-    /// from another process; it is ahead of the host where an answer got lost.
+    /// Whether the session's request is another than the host names. The session holds none after
+    /// an error, after a restart, and when it split off from another process; it is ahead of the
+    /// host if an answer got lost.
     pub(super) fn holds_another(&self, list: &HostList<'_>) -> bool {
         let view = self.request.view();
         list.since != view.call() || list.skip > view.of_host()
     }
 
-    /// Nothing below sees text that is not to be stored, nor words of ours in the place of what the store has.
+    /// Ensures that nothing below sees text that must not be stored, nor our words in place of
+    /// stored text.
     pub(super) fn restore_and_withhold(
         &self,
         skip: usize,
@@ -93,7 +97,7 @@ impl LiveSession {
         self.withhold(skip, messages)
     }
 
-    /// The stages after *hear*, as one work that is done anew where another process was faster.
+    /// The stages after *hear*, as one unit of work that is redone if another process was faster.
     fn run(&mut self, list: &ListTail<'_>, call: &CallInfo) -> Result<Transformed> {
         let mut notices = Vec::new();
         let (taken, laid) = self.prepare(list, call, &mut notices)?;
@@ -144,7 +148,7 @@ impl LiveSession {
         ingest.take(list, &found, notices)
     }
 
-    /// *Match* and *ingest* work on this.
+    /// The inputs of *match* and *ingest*.
     pub(super) fn ingest(&mut self) -> Ingest<'_> {
         Ingest {
             journal: &mut self.journal,
@@ -155,7 +159,8 @@ impl LiveSession {
         }
     }
 
-    /// *Lay out*: looks at the files, renders what is new or changed, starts an epoch where one pays.
+    /// *Lay out*: looks at the files, renders what is new or changed, starts an epoch where one
+    /// pays.
     fn lay_out(
         &mut self,
         list: &ListTail<'_>,
@@ -191,7 +196,7 @@ impl LiveSession {
         Ok(LaidOut { edits, prompt, recorded, bill })
     }
 
-    /// `repeats`: whether the host asks again with the list of the call before.
+    /// `repeats`: whether the host asks again with the list of the previous call.
     fn record_call(
         &mut self,
         edits: Vec<SlotEdit>,

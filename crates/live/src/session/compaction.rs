@@ -1,4 +1,5 @@
-//! The host is about to compact: whether it shall, and with which summary. Decides by what `context` says.
+//! For a host that is about to compact: whether it should, and with which summary. The decision is
+//! made in `context`.
 
 use super::LiveSession;
 use crate::CallInfo;
@@ -13,16 +14,17 @@ use context::host_compaction::{
 use context::{deeds, forms};
 use session::MessageKind;
 
-/// Number of newest results of which a summary says what they did.
+/// Number of newest results whose effects a summary lists.
 const DEEDS: usize = 200;
 
 impl LiveSession {
-    /// Says what a host shall do that is about to compact. Afterwards the whole next list has to cross.
+    /// Answers a host that is about to compact. Afterwards the whole next list has to cross.
     ///
-    /// `messages`: its list as it is now, a JSON array. `call`: what the next call would be made with.
+    /// `messages`: its present list, a JSON array. `call`: what the next call would be made with.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. The host should then compact.
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store. The host should
+    /// then compact.
     pub fn answer_compaction(
         &mut self,
         messages: &str,
@@ -40,7 +42,7 @@ impl LiveSession {
                 self.take_in(&list)?;
                 Ok(CompactionAnswer::Host)
             }
-            // What the host judges by is its own list, and the next call may go out so too.
+            // The host judges by its own list, and the next call may go out with that too.
             _ if self.request.has_failed() => Ok(CompactionAnswer::Host),
             Reason::Overflow if asked.retries => self.own_summary(&list, call, asked.kept_from),
             Reason::Threshold | Reason::Overflow => {
@@ -53,7 +55,7 @@ impl LiveSession {
         }
     }
 
-    /// Whether it helps to tell the host not to compact; notes that it was told.
+    /// Whether telling the host not to compact would help; records that it was told.
     fn may_cancel(&mut self, room: WindowRoom) -> bool {
         let (state, bill) = (self.journal.state(), self.journal.state().bill());
         let is_small = bill.last().is_some_and(|last| last.bill.ours.total() <= room.threshold);
@@ -62,7 +64,8 @@ impl LiveSession {
         cancelled.is_some()
     }
 
-    /// Tokens of the next request, in the provider's count: it is laid out as for a call, and all of that is given up again.
+    /// Tokens of the next request, in the provider's count. It is laid out as for a call, and
+    /// everything is discarded again.
     fn next_tokens(&mut self, list: &ListTail<'_>, call: &CallInfo) -> Result<u64> {
         let reports = self.journal.staged_reports();
         let tokens = self.attempt(|live| {
@@ -75,7 +78,7 @@ impl LiveSession {
         tokens
     }
 
-    /// Stores what is new in a list that no call will have.
+    /// Stores the new messages of a list that no call will have.
     fn take_in(&mut self, list: &ListTail<'_>) -> Result<()> {
         self.durably(|live| {
             live.take_unseen(list)?;
@@ -91,7 +94,7 @@ impl LiveSession {
         Ok(())
     }
 
-    /// A summary of ours of what is before an index of the list. What it names is stored first.
+    /// Our own summary of everything before an index of the list. What it names is stored first.
     fn own_summary(
         &mut self,
         list: &ListTail<'_>,
@@ -113,7 +116,7 @@ impl LiveSession {
         })
     }
 
-    /// What a summary says of these runs of the chat.
+    /// What a summary says about these runs of the chat.
     pub(super) fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
         let mut leaves = Leaves::default();
         for (first, last) in runs {

@@ -1,4 +1,4 @@
-//! Going on with a session that another harness, or another machine, left. Decides by what `context` says.
+//! Continues a session from another harness or another machine. Decisions are made in `context`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use session::{ChatMessage, Event, MessageKind};
 /// What a session took over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation {
-    /// Where the other session was.
+    /// The other session's harness.
     pub harness: String,
     /// Turns of its chat.
     pub turns: u32,
@@ -20,18 +20,20 @@ pub struct Continuation {
     pub messages: u64,
     /// Objects that keep their handles.
     pub objects: u64,
-    /// Those of them that are pinned.
+    /// Objects that are pinned, among those.
     pub pinned: u64,
-    /// Tokens of what the model is told of it, with the next message.
+    /// Tokens of what the next message tells the model about it.
     pub tokens: u64,
 }
 
 impl LiveSession {
-    /// Goes on with what another session left, wherever it was: its objects keep their handles, what it pinned stays pinned, and its
-    /// chat is told as text with the next message. The other session stays as it is. From here on the two are independent.
+    /// Continues another session, from any harness: its objects keep their handles, what it pinned
+    /// stays pinned, and its chat is told as text with the next message. The other session stays as
+    /// it is. From here on the two are independent.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if this session has messages already, or is confined; `NOT_FOUND` or `FORGOTTEN` for the other; whatever the store reports.
+    /// `INVALID_ARGUMENT` if this session has messages already, or is confined; `NOT_FOUND` or
+    /// `FORGOTTEN` for the other; errors of the store.
     pub fn continue_from(&mut self, source: &ObjectId) -> Result<Continuation> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;

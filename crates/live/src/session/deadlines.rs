@@ -1,4 +1,4 @@
-//! How long a session waits for disks and other processes, and what of them does not answer.
+//! How long a session waits for disks and other processes, and which places do not answer.
 
 use files::looks;
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl LiveSession {
         looks::bounded(self.options.look_deadline())
     }
 
-    /// Notes which places do not answer, and which do again.
+    /// Records which places do not answer, and which do again.
     pub(super) fn hear_of_silence(&mut self) {
         let silent = looks::silent_places();
         let before = std::mem::replace(&mut self.silent, silent);

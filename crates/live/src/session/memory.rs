@@ -1,5 +1,5 @@
-//! What a session does for memory, which is a crate above: it says when a new system prompt costs nothing, and carries changes to the
-//! model until then. Must not know pages.
+//! Support for memory, which is a crate above: tells when a new system prompt costs nothing, and
+//! carries changes to the model until then. Must not know pages.
 
 use super::LiveSession;
 use crate::CallInfo;
@@ -18,14 +18,14 @@ pub struct AtCall<'a> {
 }
 
 impl LiveSession {
-    /// The session at the moment of a call that comes next.
+    /// The session at the moment of the coming call.
     pub fn at_call<'a>(&'a mut self, call: &'a CallInfo, now: Timestamp) -> AtCall<'a> {
         AtCall { live: self, call, now }
     }
 }
 
 impl PromptedSession for AtCall<'_> {
-    // In `pools`, which has no notes, it always may change.
+    // `pools` has no notes, so there the prompt may always change.
     fn is_cold(&self) -> bool {
         let (call, live) = (self.call, &*self.live);
         let model = call.model.as_deref();

@@ -1,4 +1,5 @@
-//! A turn that the host runs itself: the results that it shows, and its end. Decides by what `context` says.
+//! A turn that the host runs itself: the results that it shows, and its end. Decisions are made in
+//! `context`.
 
 use serde_json::Value;
 
@@ -13,13 +14,14 @@ use session::Event;
 /// How a host is to show a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunningShown {
-    /// With this content, JSON; `None`: as it is.
+    /// With this content, JSON; `None`: unchanged.
     Content(Option<String>),
-    /// The session holds another request than [`HostList::since`] names, or none: call again with the whole list.
+    /// The session holds another request than [`HostList::since`] names, or none: call again with
+    /// the whole list.
     Resend,
 }
 
-/// What became of a turn that the host says has ended well.
+/// Result of committing a turn that ended well, as the host reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Commit {
     /// It is stored.
@@ -29,7 +31,7 @@ pub enum Commit {
 }
 
 impl Commit {
-    /// The word used in the API.
+    /// The name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Committed => "committed",
@@ -39,14 +41,16 @@ impl Commit {
 }
 
 impl LiveSession {
-    /// Takes the result of a tool call, which the host is about to add to its list and sends itself: what the call did, as
-    /// [`Self::record_tool_call`], and the whole result. Says how the host is to show it.
+    /// Takes in the result of a tool call that the host is about to add to its list and sends
+    /// itself: the effects of the call, as [`Self::record_tool_call`], and the full result. Returns
+    /// how the host should show it.
     ///
-    /// `list`: the host's, whose last message makes the call. `args`: arguments as the tool ran with them. `message`: the message that the
-    /// result will be, JSON.
+    /// `list`: the host's, whose last message makes the call. `args`: arguments with which the tool
+    /// ran. `message`: the future message of the result, JSON.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports. The host then shows what it has.
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store. The host then
+    /// shows what it has.
     pub fn show_result(
         &mut self,
         list: &HostList<'_>,
@@ -79,13 +83,14 @@ impl LiveSession {
         })
     }
 
-    /// Stores the messages of a turn that has ended well behind what is known. The same key twice stores nothing.
+    /// Stores the messages of a turn that ended well after the known ones. The same key twice
+    /// stores nothing.
     ///
     /// `messages`: those of the turn, a JSON array; the first is what the person wrote.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; whatever the store reports: then nothing is stored, and it can be done
-    /// again.
+    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store: nothing is stored
+    /// then, and it can be retried.
     pub fn commit_turn(&mut self, key: &str, messages: &str) -> Result<Commit> {
         let _bounded = self.bounded();
         let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
@@ -96,9 +101,9 @@ impl LiveSession {
         self.restore_and_withhold(0, &mut messages)?;
         self.durably(|live| {
             let (skip, known) = live.known_of_turn(&messages);
-            // What is known is as the host's list has it, where others may have changed it.
+            // Known messages are as in the host's list, where others may have changed them.
             let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };
-            // A turn behind which others stand already is in the host's next list as it is.
+            // If other messages already follow the turn, the host's next list has it as it is.
             if known < messages.len() && skip == live.journal.state().chat().window().len() {
                 live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
                 live.journal.record(Event::TurnCommitted { key: key.to_owned() });
@@ -108,7 +113,8 @@ impl LiveSession {
         })
     }
 
-    /// Index in the window of the first of these messages that is not known, and how many before it are.
+    /// Index in the window of the turn's first message that is not known, and the number of turn
+    /// messages before it.
     fn known_of_turn(&self, messages: &[HostMessage]) -> (usize, usize) {
         let chat = self.journal.state().chat();
         let is = |at: u64, message: &HostMessage| {

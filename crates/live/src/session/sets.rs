@@ -1,4 +1,5 @@
-//! How a person or the model changes the sets of a session by name. What is changed is stored when a method returns.
+//! How the user or the model changes the sets of a session by name. Changes are stored when a
+//! method returns.
 
 use super::LiveSession;
 use crate::tools::Tools;
@@ -6,27 +7,29 @@ use base::error::Result;
 use base::object::{Hash, ObjectId};
 
 impl LiveSession {
-    /// Takes an object out of the metadata pool, which deactivates it: it is indexed only until it is activated or brought back. Shows
-    /// at the next epoch.
+    /// Removes an object from the metadata pool, which deactivates it: it is only indexed until it
+    /// is activated or brought back. Takes effect at the next epoch.
     ///
     /// # Errors
-    /// Those of names.
+    /// Errors of names.
     pub fn leave_pool(&mut self, name: &str) -> Result<String> {
         self.change_sets(|tools| tools.leave_pool(name))
     }
 
-    /// Brings an object that is indexed only back into the metadata pool; its content stays inactive.
+    /// Brings an object that is only indexed back into the metadata pool; its content stays
+    /// inactive.
     ///
     /// # Errors
-    /// Those of names.
+    /// Errors of names.
     pub fn enter_pool(&mut self, name: &str) -> Result<String> {
         self.change_sets(|tools| tools.enter_pool(name))
     }
 
-    /// Deactivates an object, which unpins it; one that is deactivated already leaves the metadata pool. Shows at the next epoch.
+    /// Deactivates an object, which unpins it; one that is already inactive leaves the metadata
+    /// pool. Takes effect at the next epoch.
     ///
     /// # Errors
-    /// Those of names.
+    /// Errors of names.
     pub fn deactivate(&mut self, name: &str) -> Result<String> {
         self.change_sets(|tools| tools.deactivate(name))
     }
@@ -34,16 +37,17 @@ impl LiveSession {
     /// Unpins an object: it may be collapsed again, and stays active until then.
     ///
     /// # Errors
-    /// Those of names.
+    /// Errors of names.
     pub fn unpin(&mut self, name: &str) -> Result<String> {
         self.change_sets(|tools| tools.unpin(name))
     }
 
-    /// The object of a name among those that the session itself met, and the versions of it that it met, oldest first: what those may see
-    /// who see nothing else of the store. Of a file the model saw text.
+    /// The object of a name among those that the session itself met, and the versions of it that it
+    /// met, oldest first: for readers who may see nothing else of the store. A file counts only if
+    /// the model saw text of it.
     ///
     /// # Errors
-    /// Those of names.
+    /// Errors of names.
     pub fn met(&mut self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;

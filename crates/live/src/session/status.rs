@@ -1,4 +1,4 @@
-//! What a person sees of a session at a glance.
+//! What the user sees of a session at a glance.
 
 use super::LiveSession;
 use base::object::ObjectId;
@@ -15,11 +15,13 @@ pub struct LiveStatus {
     pub window_tokens: u64,
     /// Tokens of the messages as the host would have sent them.
     pub plain_tokens: u64,
-    /// Tokens of the whole request last sent: system prompt, tools and messages, in the provider's count.
+    /// Tokens of the whole request last sent: system prompt, tools and messages, in the provider's
+    /// count.
     pub request_tokens: u64,
     /// The same of the plain host's request.
     pub plain_request_tokens: u64,
-    /// Our bill so far in US dollars, each call at the prices of its own model; `None` if no price is known.
+    /// Our bill so far in US dollars, each call at the prices of its own model; `None` if no price
+    /// is known.
     pub bill_dollars: Option<f64>,
     /// The plain host's.
     pub plain_bill_dollars: Option<f64>,
@@ -57,7 +59,7 @@ impl LiveSession {
         }
     }
 
-    /// Objects whose content stands in the window, in the order in which it does.
+    /// Objects whose content stands in the window, in the order in which they stand.
     pub fn active_objects(&self) -> Vec<&ObjectId> {
         let state = self.journal.state();
         let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;

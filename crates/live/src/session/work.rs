@@ -1,4 +1,5 @@
-//! Work on a session that ends with a commit: done anew beside another process, given up whole after an error.
+//! Work on a session that ends with a commit: redone if another process interferes, discarded
+//! entirely after an error.
 
 use super::LiveSession;
 use crate::intake::Withholding;
@@ -8,13 +9,14 @@ use base::error::{Error, Result};
 use context::host::HostMessage;
 use session::Event;
 
-/// How often a work is done while other processes write versions of what it looks at.
+/// How many times work is tried while other processes write versions of what it looks at.
 const MAX_TRIES: u32 = 10;
 
 impl LiveSession {
-    /// Does work that ends with a commit. Where another process wrote to this session since, this one continues as a session
-    /// of its own and the work is done anew there; it is also done anew where one wrote to an object that it looked at. After a
-    /// failed commit the state is as before the work.
+    /// Does work that ends with a commit. If another process has written to this session since,
+    /// this one continues as a session of its own and the work is redone there; it is also redone
+    /// if one wrote to an object that it looked at. After a failed commit the state is as before
+    /// the work.
     pub(super) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         let result = self.attempt(work);
         self.reload_after_error(&result);
@@ -35,12 +37,13 @@ impl LiveSession {
                     self.start_anew(Self::part, &reports)?;
                     parted = true;
                 }
-                // Another process wrote a version of it meanwhile: what was seen of it, or of its source, is looked at anew.
+                // Another process has written a version of it meanwhile, so the object, or its
+                // source, must be looked at again.
                 Err(Error::Conflict { id, .. }) if !self.journal.owns(&id) && tries < MAX_TRIES => {
                     tries += 1;
                     self.start_anew(Self::reload, &reports)?;
                 }
-                // It was forgotten since this process looked: the work is done anew without it.
+                // It was forgotten after this process looked: the work is redone without it.
                 Err(Error::Forgotten { id })
                     if !self.journal.owns(&id) && !self.journal.was_refused(&id) =>
                 {
@@ -52,7 +55,7 @@ impl LiveSession {
         }
     }
 
-    /// Gives up what is staged, but for what providers reported before the work.
+    /// Discards everything staged, except providers' reports from before the work.
     pub(super) fn start_anew(
         &mut self,
         start: impl FnOnce(&mut Self) -> Result<()>,
@@ -65,7 +68,7 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Continues as a session of its own: another process writes to this one.
+    /// Continues as a session of its own, because another process writes to this one.
     fn part(&mut self) -> Result<()> {
         let waiting = self.request.waiting_events();
         self.journal.part(&self.workspace.disk().canonical_cwd(), &waiting)?;
@@ -73,7 +76,8 @@ impl LiveSession {
         self.reload()
     }
 
-    /// Reads the state again if work left it in doubt. Where that fails too, it is tried again before the next work.
+    /// Reads the state again if work left it in doubt. If that fails too, it is tried again before
+    /// the next work.
     pub(super) fn reload_after_error<T>(&mut self, result: &Result<T>) {
         if result.is_err() {
             drop(self.reload_if_in_doubt());
@@ -85,7 +89,7 @@ impl LiveSession {
         if self.journal.is_in_doubt() { self.reload() } else { Ok(()) }
     }
 
-    /// Reads the state again from the store, and starts everything anew that follows from it.
+    /// Reads the state again from the store, and resets everything derived from it.
     pub(super) fn reload(&mut self) -> Result<()> {
         let result = self.reload_parts();
         if result.is_err() {
@@ -106,7 +110,7 @@ impl LiveSession {
         if self.journal.staged_events() > 0 { self.commit(Activity::Active) } else { Ok(()) }
     }
 
-    /// Commits what is staged and what waits to be stored about requests that went out.
+    /// Commits everything staged, and the waiting events about sent requests.
     pub(super) fn commit(&mut self, activity: Activity) -> Result<()> {
         self.journal.commit(activity, &self.request.waiting_events())?;
         self.request.committed();
@@ -114,23 +118,24 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Stores what is known of failed calls, before anything else changes.
+    /// Stores the failed calls before anything else changes.
     pub(super) fn commit_failed_calls(&mut self) -> Result<()> {
         let any = self.request.stage_failed_calls(&mut self.journal);
         if any { self.commit(Activity::Active) } else { Ok(()) }
     }
 
-    /// Puts placeholders in the place of messages whose text is not to be stored; see [`Withholding::withhold`].
+    /// Puts placeholders in place of messages whose text must not be stored; see
+    /// [`Withholding::withhold`].
     pub(super) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
         Withholding { journal: &self.journal, workspace: &self.workspace }.withhold(skip, messages)
     }
 
-    /// The check of the files before the first call, if nobody made it since the session was opened.
+    /// Checks the files before the first call, unless that was done since the session was opened.
     pub(super) fn check_files_if_due(&mut self) -> Result<()> {
         if self.workspace.is_check_due() { self.check_files(&|_| {}).map(drop) } else { Ok(()) }
     }
 
-    /// Checks all known files. What is found waits for the next commit, unless it is much.
+    /// Checks all known files. The findings wait for the next commit, unless they are large.
     pub(super) fn check_files(
         &mut self,
         progress: &(dyn Fn(CheckProgress) + Sync),

@@ -1,4 +1,4 @@
-//! What `activate`, `deactivate`, `pin` and `unpin` do.
+//! The tools `activate`, `deactivate`, `pin` and `unpin`.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use context::log_layout::{Texts, counted_of, headed_lines};
 use context::tokens::{self, Counter};
 use session::{ActiveView, Cut, Event, LineRange, Shows, Subject, merge_ranges, parse_ranges};
 
-/// Lines shown around each line that matches a pattern.
+/// Lines shown before and after each line that matches a pattern.
 const PATTERN_CONTEXT: u64 = 2;
 
-/// What is to be activated.
+/// What to activate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Name of the object.
     pub name: String,
     /// Lines: `40-80`, `7`, or several, separated by commas.
     pub lines: Option<String>,
-    /// Regular expression: the lines that match, with two lines around each.
+    /// Regular expression: selects the matching lines, with two lines around each.
     pub pattern: Option<String>,
 }
 
@@ -33,19 +33,20 @@ pub(super) struct Shown {
     pub(super) object: ObjectId,
     pub(super) version: Hash,
     pub(super) handle: Handle,
-    /// In our words, with what they quote quoted.
+    /// In our words; quoted parts are quoted.
     pub(super) name: String,
     pub(super) text: Arc<str>,
     pub(super) default: Vec<LineRange>,
-    /// Of a segment, a list of what it holds, for where there is no room for all of it.
+    /// For a segment, an outline of its messages, for use if there is no room for all of it.
     pub(super) outline: Option<String>,
 }
 
 impl Tools<'_> {
-    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the content in `log`, a line in
-    /// `pools`, where the content stands in its own place. A refusal may have recorded what a look at the file found.
+    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the
+    /// content in `log`, a line in `pools`, where the content stands in its own place. A refusal
+    /// may have recorded what a look at the file found.
     ///
-    /// `call`: ID of the tool call; empty for a person's command.
+    /// `call`: ID of the tool call; empty for a user's command.
     ///
     /// # Errors
     /// As [`LiveSession::activate`](crate::LiveSession::activate).
@@ -62,7 +63,8 @@ impl Tools<'_> {
             Err(reason) => return Ok(reason),
         };
         let whole = ranges == [LineRange { first: 1, last: lines }];
-        // A note carries what a person asks for, and no images. What is pinned where it stands need not come again.
+        // What the user asks for comes in a note, without images. Pinned content that already
+        // stands is not repeated.
         let comes = !pin || self.standing_tokens(&subject.object) == 0;
         let is_note = comes && call.is_empty() && self.options.settings.layout == Layout::Log;
         let images = if whole && !is_note { self.images_with(&subject)? } else { 0 };
@@ -101,7 +103,7 @@ impl Tools<'_> {
         Ok(shown)
     }
 
-    /// Number of images that are shown with the whole text of an object.
+    /// Number of images shown with the whole text of an object.
     fn images_with(&self, subject: &Shown) -> Result<u64> {
         if !self.options.images_leave() {
             return Ok(0);
@@ -109,7 +111,8 @@ impl Tools<'_> {
         Ok(self.journal.images(&subject.object, &subject.version)?.len() as u64)
     }
 
-    /// Deactivates an object, which unpins it. One that is deactivated already leaves the metadata pool.
+    /// Deactivates an object, which unpins it. One that is already inactive leaves the metadata
+    /// pool.
     pub(crate) fn deactivate(&mut self, name: &str) -> Result<String> {
         let object = self.find(&Name::parse(name)?)?;
         if self.journal.state().sets().is_deactivated(&object) {
@@ -121,7 +124,8 @@ impl Tools<'_> {
         Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
     }
 
-    /// Takes an object out of the metadata pool: it is indexed only until it is activated or brought back.
+    /// Removes an object from the metadata pool: it is only indexed until it is activated or
+    /// brought back.
     pub(crate) fn leave_pool(&mut self, name: &str) -> Result<String> {
         let object = self.find(&Name::parse(name)?)?;
         Ok(self.leave_pool_with(object))
@@ -154,9 +158,10 @@ impl Tools<'_> {
         Ok(format!("done: {label}"))
     }
 
-    /// The text that activating an object shows; a sentence where it has none.
+    /// The text that activating an object shows; a sentence if it has none.
     ///
-    /// `picks`: whether lines or a pattern are asked for, which reach the whole of an output that the host cut.
+    /// `picks`: whether lines or a pattern are asked for; these reach the full text of an output
+    /// that the host cut.
     pub(super) fn subject(
         &mut self,
         object: &ObjectId,
@@ -217,8 +222,9 @@ impl Tools<'_> {
         }
     }
 
-    /// The whole of an output that the host cut, and what was shown of it. `None` if the store does not
-    /// hold it, or if what was shown is asked for and is not made of whole lines of it.
+    /// The full text of an output that the host cut, and the part that was shown. `None` if the
+    /// store does not hold it, or if the shown part is asked for and is not made of whole lines of
+    /// it.
     fn whole_of(
         &self,
         object: &ObjectId,
@@ -231,13 +237,13 @@ impl Tools<'_> {
         let Some((fact, cut)) = fact.and_then(|fact| Some((fact, fact.cut.as_ref()?))) else {
             return Ok(None);
         };
-        // Images come with all that was shown.
+        // Images come only with the shown text as a whole.
         if !picks && (cut.ranges().is_empty() || fact.images > 0) {
             return Ok(None);
         }
         match self.journal.text(object, &cut.text) {
             Ok(text) => Ok(Some((cut.clone(), text))),
-            // Exporting may have left it out.
+            // An export may have left it out.
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -292,7 +298,7 @@ impl Tools<'_> {
             }
         }
         if self.options.settings.layout == Layout::Pools && wanted != latest && lines.is_some() {
-            // What is active is always shown as it is now.
+            // Active content is always shown in its present state.
             return Ok(Err(format!("[{handle}] {name} · only the latest version can be active")));
         }
         let text = match self.journal.text(object, &wanted) {
@@ -332,7 +338,7 @@ impl Tools<'_> {
     }
 }
 
-/// The lines that are wanted of a text; a sentence where there are none.
+/// The lines of a text that are wanted; a sentence if there are none.
 fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
     let all = LineRange { first: 1, last: lines };
     let mut ranges = match &wanted.lines {

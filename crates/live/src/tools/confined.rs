@@ -1,5 +1,6 @@
-//! What a confined session may name: what it met itself, in the versions that it met, and of files only those whose text the model saw.
-//! Everything else in the store is somebody else's, and a file that was merely named is the host's to show.
+//! What a confined session may name: objects that it met itself, in the versions that it met, and
+//! files only if the model saw text of them. Everything else in the store is somebody else's, and a
+//! file that was merely named is the host's to show.
 
 use super::Tools;
 use base::error::{Error, Result};
@@ -7,7 +8,8 @@ use base::object::{Hash, Name, ObjectId, VersionSelector};
 use session::Subject;
 
 impl Tools<'_> {
-    /// The object of a name: by handle, ID, path, prefix of its ID, and turns. A nickname may come from any session, and counts nothing.
+    /// The object of a name: by handle, ID, path, prefix of its ID, or turns. Nicknames are
+    /// ignored, because they may come from any session.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -35,7 +37,7 @@ impl Tools<'_> {
         Ok(object)
     }
 
-    /// Whether the session met an object: of a file the model saw text.
+    /// Whether the session met an object; for a file, whether the model saw text of it.
     pub(super) fn is_met(&self, object: &ObjectId) -> bool {
         let state = self.journal.state();
         match state.index().get(object).map(|entry| &entry.subject) {
@@ -54,7 +56,8 @@ impl Tools<'_> {
         }
     }
 
-    /// The object of a name and the versions of it that the session met, oldest first, whether it is confined or not.
+    /// The object of a name and the versions of it that the session met, oldest first, whether the
+    /// session is confined or not.
     pub(crate) fn met(&self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
         let object = self.find_met(&Name::parse(name)?)?;
         let versions = self.versions_met(&object);

@@ -1,7 +1,8 @@
-//! What a failed `edit` returns besides the host's error: what changed in the file since the version that the model saw, and
-//! the lines that come nearest to what it wanted to replace.
+//! What a failed `edit` returns besides the host's error: the changes in the file since the version
+//! that the model saw, and the lines closest to the text that it wanted to replace.
 //!
-//! A change that it names counts as known to the model: no note repeats it. Which lines help is decided in `context::edit_help`.
+//! A change that this shows counts as known to the model: no note repeats it. `context::edit_help`
+//! decides which lines help.
 
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,8 @@ impl Tools<'_> {
         Ok(may_look.then_some(path))
     }
 
-    /// What to add to the error of an `edit` of the file at `path`, for the model, with notices for the person; see
-    /// [`LiveSession::explain_failed_edit`](crate::LiveSession::explain_failed_edit).
+    /// What to add to the error of an `edit` of the file at `path`, for the model, with notices for
+    /// the user; see [`LiveSession::explain_failed_edit`](crate::LiveSession::explain_failed_edit).
     pub(crate) fn help_for_edit(
         &mut self,
         path: &Path,

@@ -1,5 +1,5 @@
-//! Keeps our own lines out of the user's files: models copy what they see, and a line that stands for content has ended up
-//! in place of it before.
+//! Keeps our own lines out of the user's files: models copy what they see, and a line that stands
+//! for content has replaced the content in a file before.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
@@ -16,31 +16,32 @@ use context::log_layout::Texts;
 use context::view::Slot;
 use session::{Subject, Treatment};
 
-/// The form of `forms.rs` that stands inside a line for a part of it.
+/// The form from `forms.rs` that stands inside a line for a part of it.
 static CUT: LazyLock<Regex> = LazyLock::new(|| {
     let form = r"… [\d,]+ characters? between \([tf]\d+:\d+\) …";
     Regex::new(form).expect("a constant that a test compiles")
 });
 
-/// The forms of `forms.rs` that stand in the place of content.
+/// The forms from `forms.rs` that stand in place of content.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     let forms = r#"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+( \(t\d+\))?(, from "[^\n]*")? )?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$"#;
     Regex::new(forms).expect("a constant that a test compiles")
 });
 
-/// What the check of a write looks at.
+/// The inputs for checking a write.
 pub(crate) struct Guard<'a> {
-    /// Texts of failed edits.
+    /// Holds the texts of failed edits.
     pub(crate) journal: &'a Journal,
-    /// The file that is to be written.
+    /// Reads the file to be written.
     pub(crate) disk: &'a Disk,
-    /// The lines that stand in the window.
+    /// Holds the lines that stand in the window.
     pub(crate) request: &'a Request,
 }
 
 impl Guard<'_> {
-    /// Why a call that writes or edits must not run: its text holds a line that we put into this window in the place of
-    /// content, and the file does not hold that line. `None` for everything else.
+    /// Why a call that writes or edits must not run: its text holds a line that we put into this
+    /// window in place of content, and the file does not hold that line. `None` for everything
+    /// else.
     pub(crate) fn refuse_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let call = Call::new(tool, args);
         let texts = call.new_texts();
@@ -59,7 +60,7 @@ impl Guard<'_> {
         }))
     }
 
-    /// Lines of this window that we rendered in the place of content.
+    /// Lines of this window that we rendered in place of content.
     fn lines_in_place_of_content(&self) -> HashSet<String> {
         let contents = self.request.view().slots().iter().filter_map(Slot::content);
         let blocks = contents
@@ -75,7 +76,7 @@ impl Guard<'_> {
         lines
     }
 
-    /// The segments that stand: they have lines for tool results.
+    /// The standing segments: they have lines for tool results.
     fn segments(&self) -> impl Iterator<Item = Arc<str>> {
         self.journal.state().all_showings().filter_map(|showing| {
             let entry = self.journal.state().index().get(&showing.object)?;
@@ -84,7 +85,7 @@ impl Guard<'_> {
         })
     }
 
-    /// What the model was answered to edits that failed: the host shows it, and lines of ours are in it.
+    /// The answers to failed edits: the host shows them, and they contain lines of ours.
     fn failed_edits(&self) -> impl Iterator<Item = Arc<str>> {
         self.journal.state().shown_window().filter_map(|(at, _)| {
             let fact = self.journal.state().result(at)?;
@@ -100,7 +101,7 @@ impl Guard<'_> {
         })
     }
 
-    /// Lines in a form of ours that the files hold which a call changes.
+    /// Lines in a form of ours in the files that a call changes.
     fn lines_of_targets(&self, call: Call<'_>) -> Result<HashSet<String>> {
         let mut lines = HashSet::new();
         for touch in call.touches() {
@@ -111,7 +112,8 @@ impl Guard<'_> {
     }
 }
 
-/// What of a text has a form of ours: whole lines, and what stands in them for a part.
+/// The parts of a text that have a form of ours: whole lines, and marks inside lines that stand for
+/// a part.
 fn marks(text: &str) -> impl Iterator<Item = &str> {
     let whole = text.lines().map(str::trim).filter(|line| FORMS.is_match(line));
     whole.chain(CUT.find_iter(text).map(|found| found.as_str()))

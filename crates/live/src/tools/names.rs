@@ -1,4 +1,5 @@
-//! Finds the object of a name that the model or a person gives: first in the session index, then in the store.
+//! Finds the object of a name that the model or the user gives: first in the session index, then in
+//! the store.
 
 use super::Tools;
 use base::error::{Error, Result};
@@ -8,12 +9,14 @@ use session::{IndexEntry, Subject};
 use store::MAX_CANDIDATES;
 
 impl Tools<'_> {
-    /// Finds the object of a name, which may also be written as a line of ours quotes it: first in the session index by handle, ID, nickname,
-    /// path and ID prefix, then among the files of the store, then by turns. Never another session's toolcalls; where the session is
-    /// confined, only what it met.
+    /// Finds the object of a name, which may also be quoted as in our lines: first in the session
+    /// index by handle, ID, nickname, path and ID prefix, then among the files of the store, then
+    /// by turns. Never finds another session's toolcalls and, if the session is confined, nothing
+    /// that it did not meet.
     ///
     /// # Errors
-    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure objects.
+    /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure
+    /// objects.
     pub(super) fn find(&self, name: &Name) -> Result<ObjectId> {
         let quoted = || Name { text: quote::named(&name.text), version: name.version };
         match self.find_as_given(name) {
@@ -47,13 +50,13 @@ impl Tools<'_> {
         self.turns_named(name).ok_or_else(|| unknown(name))
     }
 
-    /// The part of the chat whose turns the name says.
+    /// The part of the chat that the name gives as turns.
     pub(super) fn turns_named(&self, name: &Name) -> Option<ObjectId> {
         let (first, last) = self.messages_named(name)?;
         Some(self.journal.state().index().segment(first, last)?.id.clone())
     }
 
-    /// What the name is as a path.
+    /// The file that the name gives as a path.
     pub(super) fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
         match self.workspace.disk().resolve(&name.text) {
             Ok(path) => self.workspace.disk().file_id(&path).map(Some),

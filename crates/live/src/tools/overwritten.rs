@@ -1,7 +1,7 @@
-//! What to say of a handle whose file is gone because another one was moved to its place. The object there has the handle of the
-//! file that was moved.
+//! The remark about a handle whose file is gone because another one was moved to its place. The
+//! object there has the handle of the file that was moved.
 //!
-//! Only says so: what is shown is the file that is there now.
+//! Only adds the remark: the content shown is that of the file that is there now.
 
 use super::Tools;
 use base::error::Result;
@@ -10,7 +10,8 @@ use context::forms;
 use session::{IndexEntry, Subject};
 
 impl Tools<'_> {
-    /// What the heading adds where a name is the handle of a file that was overwritten by a move; empty for any other name.
+    /// What the heading adds if a name is the handle of a file that was overwritten by a move;
+    /// empty for any other name.
     pub(super) fn overwritten(&self, name: &Name) -> Result<String> {
         let index = self.journal.state().index();
         let entry = name.handle().and_then(|handle| index.by_handle(handle));
@@ -22,7 +23,8 @@ impl Tools<'_> {
         Ok(forms::overwritten(gone.handle, shown.handle, self.last_version_of(gone)?))
     }
 
-    /// The transaction of the last version that an entry had before its file was overwritten, if that has text.
+    /// The transaction of an entry's last version before its file was overwritten, if that version
+    /// has text.
     fn last_version_of(&self, entry: &IndexEntry) -> Result<Option<TxId>> {
         let Subject::File { version, lines: Some(_), .. } = &entry.subject else { return Ok(None) };
         let versions = self.journal.store().history(&entry.id)?;

@@ -1,4 +1,5 @@
-//! Whether the window has room for what a tool is to bring in. Must not decide what leaves it.
+//! Whether the window has room for content that a tool would bring in. Must not decide what leaves
+//! it.
 
 use std::collections::HashSet;
 
@@ -14,14 +15,16 @@ use context::window::{Marks, largest_step};
 use session::{SlotRecord, Treatment};
 
 impl Tools<'_> {
-    /// Refuses content for which the window has no room beside what came since the newest call. Under pressure most of what
-    /// stands may leave, so there is room for a quarter of the mark in any case.
+    /// Refuses content for which the window has no room besides the messages since the newest call.
+    /// Under pressure most standing content may leave, so there is always room for a quarter of the
+    /// mark.
     pub(super) fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
         let state = self.journal.state();
         let Some((sent, marks)) = state.sent().zip(self.marks()) else { return Ok(()) };
         let free = marks.high.saturating_sub(sent.sent_tokens).max(marks.high / 4);
         let mut room = free.saturating_sub(state.coming_tokens());
         if pin {
+            // Pinned content is exempt from collapse, so it gets at most half of the mark.
             let pinned: u64 = state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
             room = room.min((marks.high / 2).saturating_sub(pinned));
         }
@@ -31,7 +34,7 @@ impl Tools<'_> {
         Err(Error::NoRoom { name: name.to_owned(), tokens, room })
     }
 
-    /// The marks of the window that the newest call had, for its messages.
+    /// The window marks of the newest call, for its messages.
     fn marks(&self) -> Option<Marks> {
         let state = self.journal.state();
         let window = state.sent()?.context_window?;
@@ -40,7 +43,7 @@ impl Tools<'_> {
         Some(ledger::marks(window, bill.factor, share, largest_step(state)).without(bill.fixed))
     }
 
-    /// Tokens of the messages that hold an object's content, as it was last sent.
+    /// Tokens of the messages that hold an object's content, as last sent.
     pub(super) fn standing_tokens(&self, object: &ObjectId) -> u64 {
         let showings: HashSet<u64> =
             self.journal.state().showings(object).map(|showing| showing.at).collect();
@@ -61,7 +64,7 @@ impl Tools<'_> {
         held.map(|(record, tokens)| tokens.unwrap_or_else(|| self.recorded_tokens(record))).sum()
     }
 
-    /// Tokens of a message of a request that an earlier run of this program made.
+    /// Tokens of a message in a request that an earlier run of this program made.
     fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
         match record {
             SlotRecord::Chat { chat, content: None, .. } => {

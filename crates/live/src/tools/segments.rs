@@ -1,5 +1,5 @@
-//! What a name shows, segments of the chat included: by handle or ID those that are known, by turns (`turn 3`, `turns 3-5`) any run
-//! of them.
+//! What a name shows, including segments of the chat: known segments by handle or ID, and any run
+//! of turns by its turns (`turn 3`, `turns 3-5`).
 
 use super::Tools;
 use super::activation::Shown;
@@ -10,7 +10,7 @@ use context::forms;
 use session::Subject;
 
 impl Tools<'_> {
-    /// As [`Self::subject`], of the object that a name means.
+    /// As [`Self::subject`], for the object that a name refers to.
     pub(super) fn subject_named(
         &mut self,
         name: &Name,
@@ -22,7 +22,7 @@ impl Tools<'_> {
         let object = match self.find(name) {
             Err(error @ Error::UnknownName { .. }) => {
                 let other = match self.list_steps(name)? {
-                    // What is on the disk is not for those who have not seen it.
+                    // A confined session may not see the disk.
                     None if self.journal.state().is_confined() => None,
                     None => self.no_file(&name.text),
                     steps => steps,
@@ -60,10 +60,10 @@ impl Tools<'_> {
         Ok(Shown { object, version: known, handle, name, text, default: Vec::new(), outline })
     }
 
-    /// The segment that a name means; `None` if it means none, or nothing.
+    /// The segment that a name refers to; `None` if it refers to something else, or to nothing.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     fn segment_named(&mut self, name: &Name) -> Result<Option<Segment>> {
         let index = self.journal.state().index();
         let entry = match name.handle() {
@@ -91,13 +91,13 @@ impl Tools<'_> {
         self.journal.segment(first..=last, false).map(Some)
     }
 
-    /// Positions of the first and the last message of the turns that a name means.
+    /// Positions of the first and the last message of the turns that a name refers to.
     pub(super) fn messages_named(&self, name: &Name) -> Option<(u64, u64)> {
         self.journal.state().messages_of_turns(turns(&name.text)?)
     }
 }
 
-/// The turns that a text names, the first and the last.
+/// The first and the last turn that a text names.
 fn turns(text: &str) -> Option<(u32, u32)> {
     let text = text.to_ascii_lowercase();
     let rest = text.strip_prefix("turn")?;

@@ -1,5 +1,5 @@
-//! What `activate` answers where it is given a run of calls, as the line of folded steps names one: `t31-t44`. Lists the steps, so
-//! that the next `activate` can name one call.
+//! The answer of `activate` to a run of calls, written as in the line of folded steps: `t31-t44`.
+//! Lists the steps, so that the next `activate` can name one call.
 //!
 //! Must not activate anything.
 
@@ -11,10 +11,10 @@ use base::object::{Handle, HandleKind, Name, VersionSelector};
 use context::{deeds, forms};
 use session::{ResultFact, Session, Shows};
 
-/// Most steps that one answer lists.
+/// Maximum number of steps that one answer lists.
 const MAX_STEPS: usize = 60;
 
-/// A run of calls, by the numbers of the first and the last one.
+/// A run of calls, given by the numbers of the first and the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: u32,
@@ -22,7 +22,8 @@ struct Run {
 }
 
 impl Tools<'_> {
-    /// The steps of a run of calls, one line each, and what to ask for next. `None` if the name is none of a run of handles.
+    /// The steps of a run of calls, one line each, and what to ask for next. `None` if the name is
+    /// no run of handles.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a run of files, and for a version of a run.
@@ -92,7 +93,8 @@ fn steps(session: &Session, run: Run) -> BTreeMap<u32, Vec<(Handle, &ResultFact)
     steps
 }
 
-/// What of a run is not listed: calls of a branch that was left, or without a result, and numbers that no call has.
+/// What is missing from the list of a run: calls of an abandoned branch or without a result, and
+/// numbers that no call has.
 fn unlisted(session: &Session, run: Run, listed: &[u32]) -> Option<String> {
     let newest = session
         .index()

@@ -1,6 +1,6 @@
-//! Why an object that is to be activated has no text, in one line.
+//! Why an object that should be activated has no text, in one line.
 //!
-//! Must not look at files but through `disk`, nor decide what is shown of one that has text.
+//! Must look at files only through `disk`, and not decide how an object with text is shown.
 
 use serde_json::Value;
 
@@ -13,10 +13,10 @@ use source::Location;
 use store::Version;
 
 impl Tools<'_> {
-    /// The version to show of a file that has no text now: its last one with text, if the file was deleted. Else why it has
-    /// none, in words.
+    /// The version to show of a file that has no text now: its last one with text, if the file was
+    /// deleted. Otherwise why it has none, in words.
     ///
-    /// `obstacle`: what kept the file from being looked at, if anything did.
+    /// `obstacle`: what prevented a look at the file, if anything did.
     pub(super) fn last_text_of(
         &self,
         object: &ObjectId,
@@ -48,7 +48,7 @@ impl Tools<'_> {
             }
             (None, _) => "it was not read".to_owned(),
         };
-        // In `pools` nothing but the latest version can be active.
+        // In `pools` only the latest version can be active.
         let last = if self.options.settings.layout == Layout::Log {
             self.last_with_text(object)?
         } else {
@@ -60,7 +60,8 @@ impl Tools<'_> {
         Ok(Err(why + &offer))
     }
 
-    /// What to say of a name that is no object's but a path, where no file can be read: `src · no text: it is a folder`.
+    /// The answer to a name that is no object but a path at which no file can be read: `src · no
+    /// text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
         let obstacle = self.workspace.disk().obstacle_given(given)?;
         Some(format!("{} · no text: {obstacle}", quote::name(given)))

@@ -1,7 +1,8 @@
-//! The one way to find out what became of known files: compare their stamps, follow those that moved, read those that differ,
-//! record what was found.
+//! The one way to find out what happened to known files: compare their stamps, follow those that
+//! moved, read those that differ, record the findings.
 //!
-//! `refresh`, `seen_files` and `reconcile` choose the files and decide what to say. Must not tell the model of anything.
+//! `refresh`, `seen_files` and `reconcile` choose the files and decide what to report. Must not
+//! tell the model anything.
 
 use files::looks;
 use std::collections::HashSet;
@@ -20,19 +21,19 @@ use config::Layout;
 use session::{Cause, Subject};
 use source::{FileReading, FileState, Location};
 
-/// How far a check of files is.
+/// Progress of a check of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckProgress {
     /// Files looked at.
     pub files: u64,
-    /// Files in all.
+    /// Total number of files.
     pub of: u64,
 }
 
-/// Known files that are not as the session knows them.
+/// Known files that are not in the state that the session knows.
 #[derive(Debug, Default)]
 pub(super) struct Differing {
-    /// The files to read. A file that moved stands here as the object that it is now.
+    /// The files to read. A file that moved is listed as the object that it is now.
     pub(super) files: Vec<ObjectId>,
     /// Number of files whose stamps were compared.
     pub(super) compared: u64,
@@ -49,9 +50,9 @@ struct KnownFile {
     is_due: bool,
 }
 
-/// What is at the place of a file that did not change.
+/// What should be at the place of an unchanged file.
 enum Expected {
-    /// A file with this stamp. Without one it may have changed while it was read.
+    /// A file with this stamp. Without a stamp, the file may have changed while it was read.
     Stamp(Option<FileStamp>),
     /// Any file: only its path is known.
     File,
@@ -72,9 +73,10 @@ impl KnownFile {
 }
 
 impl Workspace {
-    /// Compares the stamps of known files, and follows those that moved. Returns the files to be read: those that differ, and
-    /// those whose text stands in the window while the model was last told something else. Files that this process cannot open
-    /// are left out. `progress` is called from several threads.
+    /// Compares the stamps of known files, and follows those that moved. Returns the files to read:
+    /// those that differ, and those whose text stands in the window while the model was last told
+    /// something else. Files that this process cannot open are left out. `progress` is called from
+    /// several threads.
     pub(super) fn find_differing(
         &mut self,
         journal: &mut Journal,
@@ -86,7 +88,7 @@ impl Workspace {
         let on_progress = |files: usize| progress(CheckProgress { files: files as u64, of });
         let files: Vec<ObjectId> = known.iter().map(|file| file.object.clone()).collect();
         let differs = looks::each(known, &on_progress, KnownFile::differs);
-        // What did not answer is not known to be as it was.
+        // A file that did not answer may have changed.
         let differing =
             files.into_iter().zip(differs).filter(|(_, differs)| differs.unwrap_or(true));
         let differing: Vec<ObjectId> = differing.map(|(file, _)| file).collect();
@@ -97,7 +99,8 @@ impl Workspace {
         Ok(Differing { files, compared: of, moved })
     }
 
-    /// Reads known files and records what became of them. Returns a finding for each, in the order of the files.
+    /// Reads known files and records what happened to them. Returns a finding for each, in the
+    /// order of the files.
     pub(super) fn read_known_files(
         &self,
         journal: &mut Journal,
@@ -119,7 +122,8 @@ impl Workspace {
         Ok(findings)
     }
 
-    /// Where a known file is, and whether its path still leads there: a link that took its place is not the file.
+    /// Where a known file is, and whether its path still leads there: a link in its place is not
+    /// the file.
     fn place_of(&self, journal: &Journal, file: &ObjectId) -> Result<Option<(Location, bool)>> {
         let Some(location) = self.disk.location_of(journal, file)? else { return Ok(None) };
         let is_there = self.disk.led_to(&location).id()? == *file;
@@ -173,7 +177,8 @@ impl Workspace {
         Ok(known)
     }
 
-    /// Whether the content of a file is in front of the model: `refresh` checks such files before every call.
+    /// Whether the model has the content of a file in front of it: `refresh` checks such files
+    /// before every call.
     pub(super) fn stands(&self, journal: &Journal, file: &ObjectId) -> bool {
         match self.options.settings.layout {
             Layout::Log => journal.state().showings(file).next().is_some(),
@@ -182,7 +187,7 @@ impl Workspace {
     }
 }
 
-/// Versions without text, as files of one type have them.
+/// The versions without text that files of one type can have.
 struct WithoutText {
     file_type: String,
     /// Only the path is known.
@@ -203,8 +208,8 @@ impl WithoutText {
     }
 }
 
-/// What is expected at the place of a file whose known version has no text and no stamp. `known`: such versions by file type,
-/// so that the store is seldom asked.
+/// What should be at the place of a file whose known version has no text and no stamp. `known`:
+/// such versions by file type, so that the store is seldom asked.
 fn expected_without_text(
     journal: &Journal,
     file: &ObjectId,

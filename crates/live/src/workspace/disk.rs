@@ -1,8 +1,8 @@
-//! Where a session's files are on this machine, which of them are excluded, and what one holds. A session that is replayed from
-//! a transcript has only those that the replay lays for it.
+//! Where a session's files are on this machine, which of them are excluded, and what a file holds.
+//! A session replayed from a transcript has only the files that the replay provides.
 //!
-//! Every path goes through here. A path that a model writes is the agent's, so this process never opens it as it is, but at
-//! [`Location::open`]. Must not record what it finds.
+//! Every path goes through here. A path written by a model is the agent's, so this process never
+//! opens it directly, but at [`Location::open`]. Must not record what it finds.
 
 use files::looks;
 use source::ExcludedFiles;
@@ -22,14 +22,14 @@ use source::{FileReading, FileState, Location, Namespace};
 /// Where the files are that a session's tools touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Files {
-    /// On this machine: they are read, and looked at before each call. With the settings `mounts` and `sandbox`, only those
-    /// that are mapped.
+    /// On this machine: they are read, and looked at before each call. With the settings `mounts`
+    /// and `sandbox`, only mapped files.
     #[default]
     Here,
     /// On this machine, which is a container: volumes are filesystems of their own.
     InContainer,
-    /// Elsewhere, as for a transcript: only folders that the setting `mounts` maps are looked at. Of other files only the path
-    /// is known.
+    /// Elsewhere, as for a transcript: only folders that the setting `mounts` maps are looked at.
+    /// Of other files only the path is known.
     Elsewhere,
 }
 
@@ -51,7 +51,7 @@ impl Files {
     }
 }
 
-/// See the module.
+/// The files on this machine; see the module.
 #[derive(Debug)]
 pub(crate) struct Disk {
     options: Arc<OpenSession>,
@@ -60,7 +60,7 @@ pub(crate) struct Disk {
     /// The working folder as the agent sees it.
     agent_cwd: PathBuf,
     exclude: Arc<Exclude>,
-    /// Known files whose ID is that of their path. It stays so, and computing it costs more than looking at the file.
+    /// Known files whose ID is that of their path: that never changes, and is costly to compute.
     named: Mutex<HashSet<ObjectId>>,
 }
 
@@ -72,7 +72,7 @@ impl Disk {
         Ok(Self { options, namespace, agent_cwd, exclude, named: Mutex::default() })
     }
 
-    /// What a person should know of the mappings of a sandbox.
+    /// Warnings about a sandbox's mappings, for the user.
     pub(crate) fn oddities(&self) -> Vec<String> {
         self.namespace.oddities()
     }
@@ -92,7 +92,7 @@ impl Disk {
         &self.agent_cwd
     }
 
-    /// The absolute path that Pi's tools make of a path as a model writes it, as the agent sees it.
+    /// The absolute path that Pi's tools make of a path written by a model, as the agent sees it.
     pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf> {
         source::resolve_path(given, &self.agent_cwd)
     }
@@ -104,7 +104,7 @@ impl Disk {
         }
         let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
         let found = looks::together(move || namespace.locate(&asked));
-        // Else what did not answer is known by now, and its path is taken as it is.
+        // Otherwise the silent place is known by now, and its path is taken unresolved.
         found.unwrap_or_else(|| self.namespace.locate(path))
     }
 
@@ -113,7 +113,7 @@ impl Disk {
         self.location(path).id()
     }
 
-    /// Where a file is that the session or the store knows; `None` if neither does.
+    /// Where a file known to the session or the store is; `None` if neither knows it.
     pub(crate) fn location_of(
         &self,
         journal: &Journal,
@@ -124,7 +124,7 @@ impl Disk {
         {
             let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
             let location = self.known(filesystem_id, path);
-            // With another filesystem ID than before, another file is at that path.
+            // If the filesystem ID has changed, another file is at that path.
             let is_it = self.is_named(object, &location)?;
             return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
         }
@@ -173,15 +173,16 @@ impl Disk {
         agent.map_or_else(|| location.path.clone(), PathBuf::from)
     }
 
-    /// The path that Pi's `read` opens, as the agent sees it: it tries other spellings of a name that is not there.
+    /// The path that Pi's `read` opens, as the agent sees it: other spellings are tried, too.
     pub(crate) fn path_read(&self, given: &str) -> Result<PathBuf> {
         let exists = |path: &Path| self.is_there(path);
         source::read_path(given, &self.agent_cwd, exists)
     }
 
-    /// Reads up to `max_bytes` of a file that the host wrote and not the agent, such as the whole of a shortened output;
-    /// `None` where it is out of reach or excluded by its name. It is on this machine even if the agent is in a sandbox; then
-    /// only the folder for temporary files is trusted, as any other path may be the sandbox's.
+    /// Reads up to `max_bytes` of a file written by the host rather than the agent, such as the
+    /// full text of a shortened output; `None` if it is out of reach or excluded by its name. It is
+    /// on this machine even if the agent is in a sandbox; then only the folder for temporary files
+    /// is trusted, as any other path may be the sandbox's.
     pub(crate) fn read_host_file(&self, path: &Path, max_bytes: u64) -> Option<FileState> {
         let is_elsewhere = self.options.files == Files::Elsewhere;
         if max_bytes == 0 || !path.is_absolute() || self.excludes_name(path) || is_elsewhere {
@@ -193,7 +194,8 @@ impl Disk {
             .then(|| source::look(&own, self.is_excluded_at(&own), max_bytes).state)
     }
 
-    /// The text of the file at a path as a model writes it, even of an excluded one: to compare it, never to keep it.
+    /// The text of a file, even an excluded one, by a model's path: to compare it, never to keep
+    /// it.
     pub(crate) fn text_to_compare(&self, given: &str) -> Result<Option<String>> {
         let location = self.location(&self.resolve(given)?);
         match source::look(&location, false, self.options.settings.max_text_bytes).state {
@@ -202,7 +204,7 @@ impl Disk {
         }
     }
 
-    /// Where this process opens the file that `read` reads.
+    /// The path at which this process opens the file that `read` reads.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
@@ -223,17 +225,17 @@ impl Disk {
         self.namespace.agent_path(&filesystem_id, &path).map_or(path, PathBuf::from)
     }
 
-    /// Whether any file is known by path alone.
+    /// Whether any file may be known by path alone.
     pub(crate) fn excludes_any(&self) -> bool {
         !self.exclude.is_empty()
     }
 
-    /// Whether a path, as it is written, is that of a file known by path alone.
+    /// Whether a path, as written, belongs to a file known by path alone.
     pub(crate) fn excludes_name(&self, path: &Path) -> bool {
         self.exclude.excludes_name(path)
     }
 
-    /// Whether a file is known by path alone, by the agent's path or by the one that it leads to.
+    /// Whether a file is known by path alone, by the agent's path or by where that leads.
     pub(crate) fn is_excluded(&self, path: &Path) -> bool {
         if self.exclude.is_empty() || self.exclude.excludes_name(path) {
             return !self.exclude.is_empty();
@@ -252,7 +254,7 @@ impl Disk {
             || self.together(move |_, exclude| exclude.excludes(&open))
     }
 
-    /// Whether a path as a model writes it names a file that is known by path alone.
+    /// Whether a path written by a model names a file that is known by path alone.
     pub(crate) fn is_excluded_given(&self, given: &str) -> bool {
         if self.exclude.is_empty() || given.is_empty() {
             return false;
@@ -267,7 +269,7 @@ impl Disk {
             })
     }
 
-    /// Whether a file that is known by path alone is at an agent's absolute path, or stands below it.
+    /// Whether a file that is known by path alone is at an agent's absolute path, or below it.
     pub(crate) fn excludes_within(&self, path: &Path) -> bool {
         if self.exclude.is_empty() || self.exclude.excludes_name(path) {
             return !self.exclude.is_empty();
@@ -281,7 +283,7 @@ impl Disk {
         })
     }
 
-    /// Several looks as one. What does not answer is judged by its name, which is no reason to exclude it here.
+    /// Several looks as one. A path that does not answer is not excluded here; its name decides.
     fn together(
         &self,
         look: impl Fn(&Namespace, &Exclude) -> bool + Clone + Send + 'static,
@@ -293,7 +295,7 @@ impl Disk {
         looks::together(move || look(&namespace, &exclude)).unwrap_or(false)
     }
 
-    /// Where the regular file is that is at an absolute path now; `None` if there is none. It is not opened.
+    /// Location of the regular file at an absolute path; `None` if there is none. It is not opened.
     pub(crate) fn regular_file(&self, path: &Path) -> Option<Location> {
         let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
         let found = looks::together(move || {
@@ -301,14 +303,14 @@ impl Disk {
                 return Some(namespace.locate(&asked))
                     .filter(|file| file.open.as_deref().is_some_and(looks::is_file));
             }
-            // The system follows links before it takes `..` out, and a path of a command may hold both.
+            // The system follows links before it removes `..`; a command's path may have both.
             let path = looks::is_file(&asked).then(|| looks::canonicalize(&asked).ok());
             path.flatten().map(|path| namespace.locate(&path))
         });
         found.flatten()
     }
 
-    /// What keeps a path, as a model writes it, from being read; `None` also where nothing is there.
+    /// Why a path written by a model cannot be read; also `None` if nothing is there.
     pub(crate) fn obstacle_given(&self, given: &str) -> Option<String> {
         let location = self.location(&self.resolve(given).ok()?);
         let open = location.open.as_deref()?;
@@ -319,18 +321,18 @@ impl Disk {
         if !is_there {
             return None;
         }
-        // No object is made of a path that is not UTF-8.
+        // A path that is not UTF-8 never becomes an object.
         let is_nameless = || location.path.to_str().is_none();
         let obstacle = source::obstacle(open, &source::read_file(open, 0).state);
         obstacle.or_else(|| is_nameless().then(|| "its path is not UTF-8".to_owned()))
     }
 
-    /// Whether there is something at a path as a model writes it.
+    /// Whether anything is at a path written by a model.
     pub(crate) fn exists(&self, given: &str) -> bool {
         self.resolve(given).is_ok_and(|path| self.is_there(&path))
     }
 
-    /// Whether there is something at an agent's absolute path.
+    /// Whether anything is at an agent's absolute path.
     pub(crate) fn is_there(&self, path: &Path) -> bool {
         self.location(path).open.is_some_and(|open| looks::try_exists(&open).unwrap_or(false))
     }
@@ -340,8 +342,8 @@ impl Disk {
         source::look(location, self.is_excluded_at(location), self.options.settings.max_text_bytes)
     }
 
-    /// Reads the files at several places. `None`: a place that is not known. `false`: another file is there, so that this one is
-    /// missing. In the order of the places.
+    /// Reads the files at several places, in their order. `None`: an unknown place. `false`:
+    /// another file is there, so that this one is missing.
     pub(super) fn read_all(&self, places: &[Option<(Location, bool)>]) -> Vec<FileReading> {
         let max_bytes = self.options.settings.max_text_bytes;
         let asked = places.iter().map(|place| {
@@ -355,13 +357,13 @@ impl Disk {
         readings.into_iter().map(|reading| reading.unwrap_or_else(source::unanswered)).collect()
     }
 
-    /// Reads the file at an agent's path. `location`: where the path leads, which the caller looked up already.
+    /// Reads the file at an agent's path. `location`: where the path leads, already looked up.
     pub(super) fn read_at(&self, path: &Path, location: &Location) -> FileReading {
         let is_excluded = self.excludes_name(path) || self.is_excluded_at(location);
         source::look(location, is_excluded, self.options.settings.max_text_bytes)
     }
 
-    /// Whether this process cannot open a file and knows it only from what tools report.
+    /// Whether this process cannot open a file and knows it only from tool reports.
     pub(crate) fn is_known_by_reports(&self, location: &Location) -> bool {
         self.options.files != Files::Elsewhere && location.open.is_none()
     }
@@ -391,7 +393,7 @@ impl Disk {
     }
 }
 
-/// Whether a file is known by path alone, by the names of its place.
+/// Whether a file is known by path alone, judged by the names of its place.
 fn excludes_at(exclude: &Exclude, location: &Location) -> bool {
     exclude.excludes_name(&location.path)
         || location.open.as_ref().is_some_and(|open| exclude.excludes(open))

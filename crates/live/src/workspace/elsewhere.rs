@@ -1,6 +1,8 @@
-//! Files that this process cannot open, and that others changed where they can: a shared store brings their versions.
+//! Files that this process cannot open, changed by others who can: a shared store brings their
+//! versions.
 //!
-//! What this process can open it looks at itself, so that a version from elsewhere says nothing new. Must not ask the network.
+//! Files that this process can open it checks itself, so for those a version from elsewhere says
+//! nothing new. Must not ask the network.
 
 use super::Workspace;
 use super::finding::Finding;
@@ -11,7 +13,7 @@ use session::{Cause, Subject};
 use source::{IndexOutcome, Indexed, Location};
 use store::Version;
 
-/// A version of a file that another machine wrote, and the session does not know.
+/// A version of a file that another machine wrote and that the session does not know.
 pub(super) struct FromElsewhere {
     pub(super) file: ObjectId,
     location: Location,
@@ -41,7 +43,7 @@ impl Workspace {
         Ok(found)
     }
 
-    /// Records such a version; what was found is what a look at the file would have.
+    /// Records such a version; the finding is the same as that of a look at the file.
     pub(super) fn record_from_elsewhere(
         &self,
         journal: &mut Journal,

@@ -13,8 +13,9 @@ pub(super) enum Finding {
         /// Whether the file is deleted.
         is_gone: bool,
     },
-    /// The file cannot be read and may still exist, and why. What was known of it stands.
+    /// The file cannot be read and may still exist, with the reason. Earlier knowledge of it
+    /// stands.
     OutOfReach(String),
-    /// Nothing can be said of the file: its place is not known, or it was forgotten.
+    /// Nothing is known about the file: its place is unknown, or it was forgotten.
     Nothing,
 }

@@ -1,6 +1,7 @@
 //! Turns a reading of a file into a version and an event in the journal.
 //!
-//! Every version that a session makes of a file it can read is made here, except for moves. Must not tell the model of it.
+//! Every version that a session makes of a readable file is made here, except for moves. Must not
+//! tell the model about it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,8 +30,9 @@ impl Workspace {
         self.index_reading(journal, &location, reading, cause, call)
     }
 
-    /// Makes a version of what was read of a file. Returns its object and version. `None` if nothing can be said of it (no
-    /// permission, no regular file, a path that is not UTF-8): what was known stands.
+    /// Makes a version from the reading of a file. Returns its object and version. `None` if
+    /// nothing can be said about it (no permission, no regular file, a path that is not UTF-8):
+    /// earlier knowledge stands.
     pub(super) fn index_reading(
         &self,
         journal: &mut Journal,
@@ -69,7 +71,7 @@ impl Workspace {
         let Indexed { envelope, payload, version, outcome, stamp } = found;
         let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
         if outcome == IndexOutcome::Unchanged && self.disk.is_known_by_reports(location) {
-            // What was reported to another session.
+            // The text that was reported to another session.
             text = journal.text(&object, &version).ok();
         }
         let moved = match (&text, text_before(journal, &object, &version)) {
@@ -115,7 +117,7 @@ impl Workspace {
     }
 }
 
-/// Whether a check found a file as it is known: with the same version, and without a new stamp.
+/// Whether a check found a file as it was known: with the same version, and without a new stamp.
 fn brings_nothing(
     journal: &Journal,
     object: &ObjectId,

@@ -1,7 +1,8 @@
-//! Follows the links of files whose text the model knows: linked files enter the session index and, with the layout `pools`,
-//! the metadata pool.
+//! Follows the links of files whose text the model knows: linked files enter the session index and,
+//! with the layout `pools`, the metadata pool.
 //!
-//! Never reads content, and never fails a call: what goes wrong is left out and tried again with the next call.
+//! Never reads content, and never fails a call: links that fail are skipped and tried again with
+//! the next call.
 
 use std::collections::HashSet;
 
@@ -24,7 +25,8 @@ struct Linked {
 }
 
 impl Workspace {
-    /// Follows new links, within the setting `linkedTokens` and, in `pools`, the free room in the metadata pool.
+    /// Follows new links, within the setting `linkedTokens` and, in `pools`, the free room in the
+    /// metadata pool.
     pub(super) fn follow_links(&self, journal: &mut Journal) {
         let limit = self.options.settings.linked_tokens;
         let left = limit.saturating_sub(journal.state().links().tokens());
@@ -36,7 +38,7 @@ impl Workspace {
         }
     }
 
-    /// The events that following new links makes. `left`: token budget for metadata lines of linked files.
+    /// The events for following new links. `left`: token budget for metadata lines of linked files.
     fn followed(&self, journal: &Journal, left: u64) -> Result<Vec<Event>> {
         let files = unfollowed(journal)?;
         if files.is_empty() {
@@ -65,7 +67,8 @@ impl Workspace {
         Ok(events)
     }
 
-    /// The files that a file links to and that are new to the session, with their metadata lines, in the order of the links.
+    /// The files to which a file links and that are new to the session, with their metadata lines,
+    /// in the order of the links.
     fn linked(
         &self,
         journal: &Journal,
@@ -92,8 +95,9 @@ impl Workspace {
     }
 }
 
-/// The files whose links were not followed yet, with their versions, in the order in which they entered the session. A version
-/// that is not committed waits for the next call: only stored versions have relations.
+/// The files whose links were not followed yet, with their versions, in the order in which they
+/// entered the session. A version that is not committed waits for the next call: only stored
+/// versions have relations.
 fn unfollowed(journal: &Journal) -> Result<Vec<(ObjectId, Hash)>> {
     let mut files = Vec::new();
     let state = journal.state();

@@ -1,4 +1,5 @@
-//! The files that finished calls met, until their results come in and their objects say so. Must not look at files.
+//! The files that finished calls met, until the results come in and the calls' objects list them.
+//! Must not look at files.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ pub(super) struct Met {
 }
 
 impl Met {
-    /// Takes a file that a call read, changed or named. How it was met first counts.
+    /// Takes a file that a call read, changed or named. The first way in which it was met counts.
     pub(super) fn take(&mut self, call: &str, file: ObjectId, cause: Cause) {
         let files = self.by_call.entry(call.to_owned()).or_default();
         if !files.iter().any(|(known, _)| *known == file) {
@@ -23,15 +24,15 @@ impl Met {
         }
     }
 
-    /// To be called when a request has gone out: the results of all finished calls are in it.
+    /// Call after a request has gone out: it contains the results of all finished calls.
     pub(super) fn clear(&mut self) {
         self.by_call.clear();
     }
 }
 
 impl Workspace {
-    /// The field `file_refs` of a call: each file that its result shows, that it read, changed or named, as `{ id, met }`; `met` is
-    /// `read`, `edited`, `written` or `found`.
+    /// The field `file_refs` of a call: each file that its result shows, or that it read, changed
+    /// or named, as `{ id, met }`; `met` is `read`, `edited`, `written` or `found`.
     pub(crate) fn file_refs(&self, call: &str, shows: &Shows) -> Vec<Value> {
         let met = self.met.by_call.get(call).map(Vec::as_slice).unwrap_or_default();
         let result = match shows {
@@ -39,7 +40,7 @@ impl Workspace {
             Shows::Change { object } => Some((object, Cause::Edited)),
             Shows::Own | Shows::Activated { .. } => None,
         };
-        // How the tool met the file it shows is known better than from the result.
+        // The tool's own report of how it met the file is better than what the result shows.
         let is_met = |object: &ObjectId| met.iter().any(|(known, _)| known == object);
         let result = result.filter(|(object, _)| !is_met(object));
         let all = result.into_iter().chain(met.iter().map(|(object, cause)| (object, *cause)));

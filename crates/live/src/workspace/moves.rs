@@ -1,8 +1,8 @@
-//! Known files that are no longer where they were. A file that moved continues as the object at its new place and keeps its
-//! versions.
+//! Known files that are no longer where they were. A file that moved continues as the object at its
+//! new place and keeps its versions.
 //!
-//! A file moved if a watcher, another session or the model's own command names both places, or if a bounded search finds its
-//! bytes in exactly one place. Must not tell the model of it.
+//! A file moved if a watcher, another session or the model's own command names both places, or if a
+//! bounded search finds its bytes in exactly one place. Must not tell the model about it.
 
 mod places;
 mod search;
@@ -32,12 +32,12 @@ struct Vanished {
     /// Number of its bytes.
     size: Option<u64>,
     stamp: Option<FileStamp>,
-    /// When it was last looked at, or earlier.
+    /// When it was last looked at, or some earlier time.
     looked: Timestamp,
 }
 
 impl Vanished {
-    /// Whether a file with this stamp is the vanished one itself, under another name.
+    /// Whether a file with this stamp is the vanished file under another name.
     fn is_same_file(&self, stamp: Option<&FileStamp>) -> bool {
         let (Some(was), Some(now)) = (&self.stamp, stamp) else { return false };
         was.inode != 0 && was.inode == now.inode
@@ -54,18 +54,19 @@ impl Vanished {
 struct Candidate {
     location: Location,
     reading: FileReading,
-    /// Whether it is the vanished one itself, under another name.
+    /// Whether it is the vanished file under another name.
     is_same_file: bool,
     /// Whether another session stored the move.
     is_stored: bool,
 }
 
 impl Workspace {
-    /// Follows a move that a watcher saw, of a file or of a folder with files that the session knows, by the paths that the
-    /// agent sees. The model is told with its next call. Returns whether a known file was moved.
+    /// Follows a move that a watcher saw, of a file or of a folder with files that the session
+    /// knows, by the paths that the agent sees. The model is told at its next call. Returns whether
+    /// a known file was moved.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(crate) fn file_moved(
         &mut self,
         journal: &mut Journal,
@@ -88,8 +89,8 @@ impl Workspace {
         self.follow_named_moves(journal, &pairs).map(drop)
     }
 
-    /// Follows known files that moved from the first to the second path of a pair, as the agent sees them. Returns whether any
-    /// did.
+    /// Follows known files that moved from the first to the second path of a pair, as the agent
+    /// sees them. Returns whether any moved.
     fn follow_named_moves(
         &mut self,
         journal: &mut Journal,
@@ -120,8 +121,8 @@ impl Workspace {
         self.follow(journal, &vanished, &[])
     }
 
-    /// Finds where vanished files went, and records it. Returns how many were found. `named`: old and new paths that a watcher
-    /// or a command named.
+    /// Finds where vanished files went, and records it. Returns how many were found. `named`: old
+    /// and new paths that a watcher or a command named.
     fn follow(
         &mut self,
         journal: &mut Journal,
@@ -153,7 +154,8 @@ impl Workspace {
         Ok(moved)
     }
 
-    /// The files that are certainly no longer where they were. Files known to be deleted are left out.
+    /// The files that are certainly no longer where they were. Files known to be deleted are left
+    /// out.
     fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
         let mut vanished = Vec::new();
         for object in files {
@@ -182,7 +184,8 @@ impl Workspace {
         Ok(vanished)
     }
 
-    /// Whether a known file is certainly no longer at its path: nothing is there, or a link to another file.
+    /// Whether a known file is certainly no longer at its path: nothing is there, or a link to
+    /// another file.
     fn has_gone(&self, journal: &Journal, object: &ObjectId, location: &Location) -> Result<bool> {
         let Some(open) = &location.open else { return Ok(false) };
         if source::stamp(open).is_some() {
@@ -193,12 +196,12 @@ impl Workspace {
         Ok(state == FileState::Missing && is_mounted(journal, object, location))
     }
 
-    /// When a file was last looked at, or earlier.
+    /// When a file was last looked at, or some earlier time.
     fn last_look_at(&self, journal: &Journal, object: &ObjectId) -> Timestamp {
         if self.stands(journal, object) { self.looked.standing } else { self.looked.known }
     }
 
-    /// Lets a vanished file continue as the one that was found. Returns whether it could.
+    /// Continues a vanished file as the one that was found. Returns whether that was possible.
     fn go_on_as(
         &mut self,
         journal: &mut Journal,
@@ -242,7 +245,7 @@ impl Workspace {
     }
 }
 
-/// Stages that a file is deleted at its old place, unless the latest version says so.
+/// Stages that a file is deleted at its old place, unless the latest version already says so.
 fn stage_gone(journal: &mut Journal, file: &Vanished) -> Result<()> {
     let reading = FileReading { state: FileState::Missing, stamp: None };
     let found = source::index(&file.location, reading, journal.latest(&file.object)?)?;

@@ -1,4 +1,4 @@
-//! Notes for the model on files that changed: one line, then the difference within limits.
+//! Notes for the model about changed files: one line, then the diff within limits.
 //!
 //! Only describes. Must not look at files, nor record anything.
 
@@ -16,12 +16,12 @@ use context::log_layout::Texts;
 use context::{forms, tokens};
 use session::{LineMap, Subject};
 
-/// Lines of difference that a note shows of one file.
+/// Maximum number of diff lines that a note shows for one file.
 const NOTE_LINES: usize = 40;
-/// Tokens of difference that the notes of one call show.
+/// Maximum number of diff tokens that the notes of one call show.
 const NOTE_TOKENS: u64 = 1_000;
 
-/// What to say of a file that changed.
+/// What to say about a file that changed.
 #[derive(Debug, Default)]
 pub(crate) struct FileChange {
     /// For the model.
@@ -31,7 +31,8 @@ pub(crate) struct FileChange {
 }
 
 impl FileChange {
-    /// That the model is told of it: in `log` by the note, while `pools` shows the file as it is.
+    /// The notice that the model is told about it: in `log` by the note, while `pools` shows the
+    /// file as it is.
     pub(crate) fn told(&self, layout: Layout) -> Option<Notice> {
         let line = self.note.as_ref()?.lines().next()?.trim_end_matches(':');
         (layout == Layout::Log).then(|| Notice::Told { line: line.to_owned() })
@@ -43,10 +44,10 @@ impl FileChange {
     }
 }
 
-/// What is left of the limits for the notes of one call.
+/// The remaining limits for the notes of one call.
 #[derive(Debug)]
 pub(crate) struct NoteBudget {
-    /// Tokens of difference to show.
+    /// Tokens of diff to show.
     tokens: u64,
     /// Events of other sessions to read.
     events: u64,
@@ -59,12 +60,12 @@ impl NoteBudget {
     }
 }
 
-/// What the model was last told of a file.
+/// What the model was last told about a file.
 #[derive(Debug)]
 pub(crate) struct Announced {
     /// Version.
     pub(crate) version: Hash,
-    /// Path, where the file has another one now.
+    /// Path, if the file has another one now.
     pub(crate) path: Option<String>,
 }
 
@@ -77,17 +78,18 @@ impl Announced {
     }
 }
 
-/// Whether the model was told of a file as it is: this version, at its path, within reach.
+/// Whether the model was told about a file in its present state: this version, at its path, within
+/// reach.
 pub(super) fn is_announced(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
     let state = journal.state();
     let is_where_told = state.announced_path(file).is_none() && state.orphaned(file).is_none();
     is_where_told && state.announced(file) == Some(version)
 }
 
-/// What to say of a file that has the version `now` to a model that was last told `told`.
+/// What to say about a file that has the version `now` to a model that was last told about `told`.
 ///
 /// # Errors
-/// What the store reports.
+/// Errors of the store.
 pub(crate) fn describe_change(
     journal: &Journal,
     file: &ObjectId,
@@ -114,7 +116,7 @@ pub(crate) fn describe_change(
     let Some(old) = text_told(journal, file, &told.version)? else { return Ok(change) };
     let new = journal.text(file, now)?;
     if old == new && (before.is_some() || journal.text(file, &told.version).is_ok()) {
-        // Apart from a move, only what people say of the file differs.
+        // Apart from a move, only fields that people set differ.
         return Ok(change);
     }
     let is_by_other = old != new
@@ -133,9 +135,9 @@ struct Shown {
     path: String,
     /// Where the file was moved over another one, that one's handle.
     over: Option<Handle>,
-    /// The path that the model knows, where it is another.
+    /// The path that the model knows, if it differs.
     before: Option<String>,
-    /// The result in which the model last saw text of it.
+    /// The result in which the model last saw its text.
     seen: Option<Handle>,
 }
 
@@ -148,8 +150,8 @@ impl Shown {
         Some(Self { handle, path, over, before, seen })
     }
 
-    /// The note on a file that had one text and has another. `moved`: the difference. `budget`: tokens of difference that may
-    /// be shown; those shown are taken off.
+    /// The note about a file whose text changed. `moved`: the diff. `budget`: tokens of diff that
+    /// may be shown; those shown are subtracted.
     fn text_note(
         &self,
         (old, new): (&str, &str),
@@ -175,8 +177,8 @@ impl Shown {
     }
 }
 
-/// The text of a file that the model knows: that of the version it was last told of or, if that has none, the text that stands
-/// in the window.
+/// The text of a file that the model knows: that of the version about which it was last told or, if
+/// that has none, the text that stands in the window.
 fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
     match journal.text(file, told) {
         Err(Error::NotFound { .. }) => match journal.state().showings(file).next_back() {
@@ -198,7 +200,8 @@ pub(super) fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, 
     }
 }
 
-/// The handle of the file with text that was at a file's path before this one was moved there, if there was one.
+/// The handle of the file with text that was at a file's path before this one was moved there, if
+/// any.
 fn overwritten_by_move(journal: &Journal, file: &ObjectId) -> Option<Handle> {
     let index = journal.state().index();
     let path = index.get(file)?.subject.agent_path();
@@ -217,7 +220,7 @@ pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
     journal.state().handle(journal.state().result(last.at)?.object.as_ref()?)
 }
 
-/// The first line of a note, then the unified difference of two texts within the limits of a note.
+/// The first line of a note, then the unified diff of two texts within the limits of a note.
 fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
     let unified = unified_diff(old, new, 2);
     let lines: Vec<&str> = unified.lines().collect();

@@ -1,5 +1,5 @@
-//! Known files that cannot be read although they may still exist: no permission, a folder in their place, a file system that is
-//! not mounted. What was known of them stands.
+//! Known files that cannot be read although they may still exist: no permission, a folder in their
+//! place, a file system that is not mounted. Earlier knowledge of them stands.
 //!
 //! Must not decide that a file was deleted.
 
@@ -13,10 +13,11 @@ use context::forms;
 use session::{Event, Subject};
 use source::{FileState, Location};
 
-/// Why a file cannot be read whose file system is gone.
+/// The reason for a file whose file system is gone.
 const NOT_MOUNTED: &str = "its file system is not mounted";
 
-/// Why a known file cannot be read although it may still exist; `None` if it was read or is gone. `state`: what was found.
+/// Why a known file cannot be read although it may still exist; `None` if it was read or is gone.
+/// `state`: what was found.
 pub(super) fn why_out_of_reach(
     journal: &Journal,
     file: &ObjectId,
@@ -62,7 +63,7 @@ pub(super) fn record_reach(journal: &mut Journal, file: &ObjectId, finding: &Fin
     true
 }
 
-/// As [`record_reach`]; returns what to say of it.
+/// As [`record_reach`]; returns what to say about it.
 pub(super) fn change_of_reach(
     journal: &mut Journal,
     file: &ObjectId,

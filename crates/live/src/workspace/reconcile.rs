@@ -1,7 +1,7 @@
 //! Checks all known files after a pause, before the first call: which changed, moved or are gone.
 //!
-//! What it finds is stored with the next call, so that a session which is merely opened stays as it is. The notes of that call
-//! tell the model of the files whose text stands.
+//! The findings are stored with the next call, so that a session which is merely opened stays as it
+//! is. The notes of that call tell the model about the files whose text stands.
 
 use super::check::{CheckProgress, Differing};
 use super::finding::Finding;
@@ -12,31 +12,31 @@ use base::error::Result;
 use base::object::{AsOf, ObjectId, Timestamp};
 use session::Cause;
 
-/// Files that are read before they are recorded.
+/// Number of files that are read before they are recorded.
 const BATCH_FILES: usize = 512;
-/// Bytes of text that may wait for the next call. With more, what the check found is stored at once.
+/// Bytes of text that may wait for the next call. Beyond that, the findings are stored at once.
 pub(crate) const MAX_STAGED_TEXT_BYTES: usize = 64 << 20;
 
-/// Whether the check is still to be made.
+/// Whether the check is still due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// There is nothing to check, or what the check found is stored.
+    /// There is nothing to check, or the findings are stored.
     No,
     /// It is still to be made.
     Yes,
-    /// It was made, and what it found is not stored yet.
+    /// It was made, and its findings are not stored yet.
     Staged,
 }
 
 impl Due {
-    /// To be called after a commit.
+    /// Call after a commit.
     pub(super) fn staged_is_stored(&mut self) {
         if *self == Self::Staged {
             *self = Self::No;
         }
     }
 
-    /// To be called when staged events are given up.
+    /// Call when staged events are discarded.
     pub(super) fn staged_is_lost(&mut self) {
         if *self == Self::Staged {
             *self = Self::Yes;
@@ -44,12 +44,12 @@ impl Due {
     }
 }
 
-/// What a check of a session's files found.
+/// Result of checking a session's files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reconciled {
     /// Files that this process can look at.
     pub files: u64,
-    /// Files with another text or other bytes.
+    /// Files with changed text or bytes.
     pub changed: u64,
     /// Files that moved.
     pub moved: u64,
@@ -70,7 +70,8 @@ impl Reconciled {
     }
 }
 
-/// A check of all known files, at work. Files that differ are read in batches, so that much text can be stored in between.
+/// A running check of all known files. Files that differ are read in batches, so that large amounts
+/// of text can be stored in between.
 #[derive(Debug)]
 pub(crate) struct Check {
     began: Timestamp,
@@ -82,12 +83,12 @@ pub(crate) struct Check {
 }
 
 impl Workspace {
-    /// Whether the check of all known files is still to be made.
+    /// Whether the check of all known files is still due.
     pub(crate) fn is_check_due(&self) -> bool {
         self.reconcile == Due::Yes
     }
 
-    /// Whether what the check found is not stored yet. It need not be: the next check finds it again.
+    /// Whether the findings are not stored yet. They need not be: the next check finds them again.
     pub(crate) fn is_check_staged(&self) -> bool {
         self.reconcile == Due::Staged
     }
@@ -103,11 +104,12 @@ impl Workspace {
         Ok(())
     }
 
-    /// Starts a check of all known files: compares their stamps and follows those that moved. [`Self::check_batch`] and
-    /// [`Self::finish_check`] do the rest. `progress` is called from several threads.
+    /// Starts a check of all known files: compares their stamps and follows those that moved.
+    /// [`Self::check_batch`] and [`Self::finish_check`] do the rest. `progress` is called from
+    /// several threads.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(crate) fn start_check(
         &mut self,
         journal: &mut Journal,
@@ -126,16 +128,16 @@ impl Workspace {
         Ok(Check { began, differing: files.into_iter(), staged_before, found })
     }
 
-    /// Reads the next files that differ, and records what became of them. Returns whether there were any. The journal may be
-    /// committed in between.
+    /// Reads the next files that differ, and records what happened to them. Returns whether there
+    /// were any. The journal may be committed in between.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(crate) fn check_batch(&self, journal: &mut Journal, check: &mut Check) -> Result<bool> {
         let batch: Vec<ObjectId> = check.differing.by_ref().take(BATCH_FILES).collect();
         let findings = self.read_known_files(journal, &batch, Cause::Checked)?;
         for (file, finding) in batch.iter().zip(findings) {
-            // Of a file that stands, the check before the next call records and says it.
+            // For a standing file, the check before the next call records and reports it.
             if !self.stands(journal, file) {
                 record_reach(journal, file, &finding);
             }
@@ -144,7 +146,7 @@ impl Workspace {
         Ok(!batch.is_empty())
     }
 
-    /// Ends a check; returns what it found.
+    /// Ends a check; returns its findings.
     pub(crate) fn finish_check(&mut self, journal: &Journal, check: &Check) -> Reconciled {
         self.looked = Looked::all_at(check.began);
         let has_staged = journal.staged_events() > check.staged_before;

@@ -1,4 +1,4 @@
-//! Looks at files: those that stand in the window before each call, and any one that is asked for.
+//! Looks at files: those that stand in the window before each call, and any single file on request.
 //!
 //! The model's own edits made their versions when they happened and are no change here.
 
@@ -17,15 +17,17 @@ use context::log_layout::{Texts, headed_lines};
 use session::{Asked, Cause, Event};
 
 impl Workspace {
-    /// Records what happened to files since the last call: first to those that stand, then to the others that the model
-    /// knows. Then follows links. Returns what to say of the files that stand.
+    /// Records what happened to files since the last call: first to those that stand, then to the
+    /// others that the model knows. Then follows links. Returns what to say about the files that
+    /// stand.
     ///
-    /// `first_new`: position in the chat of the first new message. `note_at`: position of the message that carries the notes
-    /// for the model, which are recorded there. Without one, standing files wait for the next call, so that their notes are not
-    /// lost. `pools` needs none: it shows the active files as they are on every call.
+    /// `first_new`: position in the chat of the first new message. `note_at`: position of the
+    /// message that carries the notes for the model, which are recorded there. Without one,
+    /// standing files wait for the next call, so that their notes are not lost. `pools` needs none:
+    /// it shows the active files in their present state on every call.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(crate) fn refresh(
         &mut self,
         journal: &mut Journal,
@@ -49,7 +51,8 @@ impl Workspace {
         Ok(changes)
     }
 
-    /// Records what became of the files that stand, and says what differs from what the model was told.
+    /// Records what happened to the files that stand, and returns what differs from what the model
+    /// was told.
     fn check_standing_files(&mut self, journal: &mut Journal) -> Result<Vec<FileChange>> {
         let began = journal.store().now();
         let files = self.standing_files(journal);
@@ -98,10 +101,11 @@ impl Workspace {
         standing.filter(|object| seen.insert(*object)).cloned().collect()
     }
 
-    /// Reads one known file now. Returns the object that it is, another one if it moved, and what keeps it from being read.
+    /// Reads one known file now. Returns its present object, another one if it moved, and what
+    /// prevents reading it.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(crate) fn look_at(
         &mut self,
         journal: &mut Journal,
@@ -120,13 +124,13 @@ impl Workspace {
     }
 }
 
-/// The content that a person activated, as a note shows it.
+/// The content that the user activated, as a note shows it.
 fn asked_texts(journal: &Journal) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for Asked { heading, object, version, ranges } in journal.state().asked() {
         match journal.text(object, version) {
             Ok(text) => texts.push(headed_lines(heading, &text, ranges)),
-            // A person had it forgotten since.
+            // It was forgotten since.
             Err(Error::NotFound { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -1,4 +1,5 @@
-//! Versions of files in a sandbox that this process cannot open, from what tool calls show of them.
+//! Versions of files in a sandbox that this process cannot open, built from what tool calls show of
+//! them.
 //!
 //! Lines of a file are never stored as the whole file. Must not look at the disk.
 
@@ -13,7 +14,8 @@ use session::{Cause, Subject};
 use source::{Location, Told};
 
 impl Workspace {
-    /// Records a call that changed a file out of reach. A call that read one is recorded with its result.
+    /// Records a call that changed a file out of reach. A call that read one is recorded with its
+    /// result.
     pub(crate) fn index_reported_change(
         &self,
         journal: &mut Journal,
@@ -30,8 +32,9 @@ impl Workspace {
         self.index_report(journal, location, report, cause, id)
     }
 
-    /// Records the result of a `read` of a file out of reach. Returns the file and the version that holds what was shown: the
-    /// known one if the lines are as they were, else a new one if the whole file was shown.
+    /// Records the result of a `read` of a file out of reach. Returns the file and the version that
+    /// holds the shown text: the known one if the lines are unchanged, else a new one if the whole
+    /// file was shown.
     pub(crate) fn index_reported_read(
         &self,
         journal: &mut Journal,
@@ -39,7 +42,7 @@ impl Workspace {
         call: &HostCall,
         message: &HostMessage,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
-        // Of several texts it is not known how they stand in the file.
+        // If there are several texts, their arrangement in the file is unknown.
         let [text] = message.texts.as_slice() else { return Ok(None) };
         if has_line_numbers(text) {
             return Ok(None);
@@ -79,7 +82,7 @@ impl Workspace {
         let object = location.id()?;
         let max_bytes = self.options.settings.max_text_bytes;
         let report = match report {
-            // Of a file that is excluded no text is stored.
+            // No text of an excluded file is stored.
             _ if self.disk.is_excluded_at(location) => Told::Changed,
             Told::Whole(text) if text.len() as u64 > max_bytes => Told::Changed,
             report => report,

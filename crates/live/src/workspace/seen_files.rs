@@ -1,7 +1,9 @@
-//! Checks files whose text the model knows but that do not stand: what a shell command, another tool or a person did to them
-//! is recorded before the next call, and the model is not told. `refresh` checks files that stand.
+//! Checks files whose text the model knows but that do not stand: changes by a shell command,
+//! another tool or a person are recorded before the next call, and the model is not told. `refresh`
+//! checks files that stand.
 //!
-//! Cheap: does nothing after tools whose changes are recorded when they end, and bounds the work of one call.
+//! Cheap: does nothing after tools whose changes are recorded when they end, and bounds the work of
+//! one call.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -17,11 +19,11 @@ use base::harness::shell::path_words;
 use base::object::{ObjectId, Timestamp};
 use session::{Cause, MessageKind, Subject, is_own_tool};
 
-/// Files whose stamps are compared before one call.
+/// Number of files whose stamps are compared before one call.
 const MAX_STAMPS: usize = 1_000;
-/// Files that are read before one call.
+/// Number of files that are read before one call.
 const MAX_READS: usize = 100;
-/// Words of a command that may name files.
+/// Number of words of a command that may name files.
 const MAX_WORDS: usize = 64;
 
 /// Files that may have changed and were not checked yet, in order.
@@ -33,9 +35,9 @@ pub(super) struct Pending {
 }
 
 impl Workspace {
-    /// Checks the files whose text the model knows, if a message of the chat from position `first_new` on tells of something
-    /// that may have changed them. Files that the newest commands name come first; what is beyond the limits waits for the next
-    /// call.
+    /// Checks the files whose text the model knows, if a message of the chat from position
+    /// `first_new` on indicates that something may have changed them. Files that the newest
+    /// commands name come first; files beyond the limits wait for the next call.
     pub(super) fn check_seen_files(&mut self, journal: &mut Journal, first_new: u64) -> Result<()> {
         let new = first_new..journal.state().chat().len();
         if new.clone().any(|at| may_change_files(journal, at)) {
@@ -47,7 +49,7 @@ impl Workspace {
         files.retain(|file| !self.stands(journal, file));
         let files = self.find_differing(journal, &files, &|_| {})?.files;
         let (now, later) = files.split_at(files.len().min(MAX_READS));
-        // What is out of reach stays as it was known: nobody needs it now.
+        // A file out of reach keeps its known state: nobody needs it now.
         self.read_known_files(journal, now, Cause::Changed)?;
         for file in later.iter().rev() {
             self.pending.files.push_front(file.clone());
@@ -60,8 +62,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// The files that the model saw text of. Where they are many, those that the commands of new results name come first, then
-    /// those that their wildcards or folders may name.
+    /// The files whose text the model saw. If there are many, those named in the commands of new
+    /// results come first, then those that their wildcards or folders may name.
     fn files_to_check(&self, journal: &Journal, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
         let mut files = journal.state().seen_files().to_vec();
         if files.len() > MAX_READS {
@@ -101,8 +103,8 @@ impl Workspace {
     }
 }
 
-/// Whether a message tells of something that may have changed files: any but an answer, or the result of a tool whose changes
-/// are recorded when it ends.
+/// Whether a message indicates that files may have changed: any except an answer, or the result of
+/// a tool whose changes are recorded when it ends.
 fn may_change_files(journal: &Journal, at: u64) -> bool {
     let is_known =
         |tool: &str| is_own_tool(tool) || !Call::new(tool, &Value::Null).may_change_any_file();
@@ -123,7 +125,7 @@ struct Named {
 }
 
 impl Named {
-    /// 0 for a file that is named itself, 1 by its folder or a wildcard, 2 not at all.
+    /// 0 for a file that is named itself, 1 for one named by its folder or a wildcard, 2 otherwise.
     fn rank(&self, path: &str) -> u8 {
         let mut ancestors = Path::new(path).ancestors();
         if ancestors.next().is_some_and(|file| self.paths.contains(file)) {

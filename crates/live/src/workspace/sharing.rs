@@ -1,7 +1,8 @@
 //! Who changed a file: another session of the same store, or something outside.
 //!
-//! The transaction of a version does not tell: whoever looks at the file first writes the version. The events of the session
-//! that edited or wrote the file do. Only asked for files that changed; best effort, within limits.
+//! The transaction of a version does not tell: whoever looks at the file first writes the version.
+//! The events of the session that edited or wrote the file do. Used only for files that changed;
+//! best effort, within limits.
 
 use crate::journal::Journal;
 use base::error::Result;
@@ -9,17 +10,18 @@ use base::object::{AsOf, FieldPath, Hash, ObjectId, ObjectType, TxId};
 use session::{Event, FileEvent};
 use store::{Comparison, Condition, Literal, Order, Query, Store, Test};
 
-/// Sessions whose events are read, those written last first.
+/// Number of sessions whose events are read, those written last first.
 const MAX_SESSIONS: u64 = 16;
-/// Events of other sessions that are read for the notes of one call, the newest of each session first.
+/// Number of other sessions' events that are read for the notes of one call, the newest of each
+/// session first.
 pub(super) const MAX_EVENTS: u64 = 8_000;
-/// Events that are read at a time.
+/// Number of events that are read at a time.
 const PAGE: u64 = 256;
 
-/// Whether an `edit` or `write` of another session made the version `now` of a file, after the version `told`. `false` if the
-/// events cannot be read.
+/// Whether an `edit` or `write` of another session made the version `now` of a file, after the
+/// version `told`. `false` if the events cannot be read.
 ///
-/// `events_left`: events of other sessions that may be read; those that were read are taken off.
+/// `events_left`: events of other sessions that may be read; those that were read are subtracted.
 pub(super) fn is_by_another_session(
     journal: &Journal,
     file: &ObjectId,
@@ -45,7 +47,8 @@ fn finds_maker(
         if session == *journal.session_id() {
             continue;
         }
-        // A fork of this session has its events too, and the session may have made this version long ago.
+        // A fork of this session has its events too, and the session may have made this version
+        // long ago.
         if let Some(place) = made_at(store, &session, file, now, events_left)?
             && store.item_since(&session, place)?.is_some_and(|at| at > since)
         {
@@ -68,7 +71,8 @@ fn sessions_since(store: &Store, after: TxId) -> Result<Vec<ObjectId>> {
     Ok(found.into_iter().map(|version| version.envelope.id).collect())
 }
 
-/// Position of the event by which a session made this version of a file. `None` if it knows a newer one.
+/// Position of the event by which a session made this version of a file. `None` if it knows a newer
+/// one.
 fn made_at(
     store: &Store,
     session: &ObjectId,

@@ -1,6 +1,6 @@
 //! Records the files that tools read, edit, write, move by a command or name in their output.
 //!
-//! Must not tell the model of them.
+//! Must not tell the model about them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,10 @@ use base::object::ObjectId;
 use session::{Cause, Event};
 use source::{DiscoveryLimits, FileReading, FileState, IndexOutcome, Location, Naming};
 
-/// Files that one listing, search or command may bring into the session index, and looks at the disk for them.
+/// Limits for one listing, search or command: files that it may bring into the session index, and
+/// disk look-ups for them.
 const NAMED_LIMITS: DiscoveryLimits = DiscoveryLimits { files: 200, look_ups: 1_000 };
-/// Files that one call may read or change, as far as they are followed.
+/// Maximum number of files followed that one call may read or change.
 const MAX_TOUCHED: usize = 200;
 
 /// A finished tool call.
@@ -36,8 +37,8 @@ pub struct FinishedToolCall {
 }
 
 impl FinishedToolCall {
-    /// Whether the call may have touched or named files. A command that fails has shown what it shows: the places of a
-    /// compiler's errors, the tests that failed.
+    /// Whether the call may have touched or named files. A failed command counts too: its output
+    /// still names files, such as the places of a compiler's errors or the tests that failed.
     pub(crate) fn may_touch_files(&self) -> bool {
         !self.is_error || self.call().command().is_some()
     }
@@ -48,7 +49,7 @@ impl FinishedToolCall {
 }
 
 impl Disk {
-    /// The files that a call of a tool reads or changes, the first 200, and which of these it does.
+    /// The files that a tool call reads or changes, the first 200, and which of the two it does.
     pub(crate) fn touched(&self, call: Call<'_>) -> Result<Vec<(Cause, PathBuf)>> {
         call.touches().into_iter().take(MAX_TOUCHED).map(|touch| self.touched_file(touch)).collect()
     }
@@ -70,11 +71,11 @@ impl Disk {
 }
 
 impl Workspace {
-    /// Records the files that a call read, edited, wrote, moved or named. Only for calls that
-    /// [`FinishedToolCall::may_touch_files`].
+    /// Records the files that a call read, edited, wrote, moved or named. Only for calls for which
+    /// [`FinishedToolCall::may_touch_files`] holds.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a path that cannot be one; what the store reports.
+    /// `INVALID_ARGUMENT` for an impossible path; errors of the store.
     pub(crate) fn record_tool_call(
         &mut self,
         journal: &mut Journal,
@@ -92,7 +93,7 @@ impl Workspace {
             }
         }
         if let Some(line) = call.command() {
-            // Before its new place is met as a file of its own.
+            // Before the new place is met as a file of its own.
             self.command_moved(journal, &line, &self.disk.folder_of(call))?;
             return self.index_named(journal, Naming::Command { line: &line }, finished);
         }
@@ -119,7 +120,7 @@ impl Workspace {
         };
         let look = |path: &Path| self.disk.regular_file(path);
         let files = source::discovered_files(naming, &folder, &finished.text, NAMED_LIMITS, &look);
-        // Of a path that is not UTF-8 no object is made.
+        // A path that is not UTF-8 never becomes an object.
         for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
             let is_known = journal.state().index().get(&object).is_some();
@@ -134,7 +135,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Records a file of which only the path is known. A version that the store has stands.
+    /// Records a file by path alone. A version in the store stands.
     fn index_path(
         &self,
         journal: &mut Journal,

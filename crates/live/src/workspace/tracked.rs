@@ -1,7 +1,8 @@
-//! The tracker of an open session. It stores versions of the files whose text the model saw as they change, for everybody who
-//! shares the store, and reports moves, which need not be guessed then.
+//! The tracker of an open session. It stores versions of the files whose text the model saw as they
+//! change, for everybody who shares the store, and reports moves, which then need not be guessed.
 //!
-//! What the model is told does not depend on it: files are checked before each call anyway. Decides nothing.
+//! What the model is told does not depend on it: files are checked before each call anyway. Decides
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,14 +16,15 @@ use base::error::Result;
 use base::object::ObjectId;
 use source::{PollReason, Tracker, TrackerOptions, TrackingEvent, TrackingOptions};
 
-/// Reports of one kind that are kept for the next call. The check before the call finds further moves.
+/// Number of reports of one kind that are kept for the next call. The check before the call finds
+/// further moves.
 const MAX_KEPT: usize = 1_000;
 
 /// A session's tracker.
 #[derive(Debug)]
 pub(super) struct Tracked {
     tracking: Tracker,
-    /// Number of files that the tracker has, of those that the model saw.
+    /// Number of the files seen by the model that were handed to the tracker.
     handed: usize,
     kept: Arc<Mutex<Kept>>,
 }
@@ -33,25 +35,25 @@ struct Kept {
     /// Objects: what a file was, and what it is.
     moves: Vec<(ObjectId, ObjectId)>,
     polled: Vec<(usize, PollReason)>,
-    /// What failed, in words, each once.
+    /// Failures in words, each once.
     failed: BTreeSet<String>,
 }
 
 /// What a tracker reported since the last call.
 #[derive(Debug, Default)]
 pub(crate) struct TrackerReport {
-    /// Moved files, in the order in which they moved: the object that each was, and the one that it is. Ask for the paths with
-    /// [`Workspace::paths_of_move`] after following the earlier moves.
+    /// Moved files, in the order in which they moved: the object that each was, and the one that it
+    /// is. Ask for the paths with [`Workspace::paths_of_move`] after following the earlier moves.
     pub(crate) moves: Vec<(ObjectId, ObjectId)>,
-    /// For a person.
+    /// Notices for the user.
     pub(crate) notices: Vec<Notice>,
 }
 
 impl Workspace {
-    /// Tracks the files whose text the model saw and will see, until [`Self::untrack`] or drop.
+    /// Tracks the files whose text the model has seen or will see, until [`Self::untrack`] or drop.
     ///
     /// # Errors
-    /// `FILE` if the system gives no thread.
+    /// `FILE` if the system provides no thread.
     pub(crate) fn track(&mut self, journal: &Journal, options: TrackerOptions) -> Result<()> {
         if self.options.files == Files::Elsewhere {
             return Ok(());
@@ -81,23 +83,26 @@ impl Workspace {
         self.tracked = None;
     }
 
-    /// Waits until the store has every earlier change of tracked files. Returns whether that took no longer than `timeout`.
+    /// Waits until the store has every earlier change of tracked files. Returns whether that took
+    /// no longer than `timeout`.
     pub(crate) fn wait_until_tracked(&self, timeout: Duration) -> bool {
         self.tracked.as_ref().is_none_or(|tracked| tracked.tracking.settle(timeout))
     }
 
-    /// Hands the tracker the files that the model saw since the last time, but not those whose place is unknown.
+    /// Hands the tracker the files that the model saw since the last time, but not those whose
+    /// place is unknown.
     pub(super) fn track_seen_files(&mut self, journal: &Journal) {
         let Some(tracked) = &mut self.tracked else { return };
         let seen = journal.state().seen_files();
-        // After another branch was read there may be fewer.
+        // There may be fewer after another branch was read.
         let new = seen.get(tracked.handed..).unwrap_or(seen).iter();
         let places = new.filter_map(|file| self.disk.location_of(journal, file).ok().flatten());
         tracked.tracking.track(places.filter_map(|location| location.open));
         tracked.handed = seen.len();
     }
 
-    /// Makes the next commit hand all files to the tracker again: a file that moved has another path, at the same position.
+    /// Makes the next commit hand all files to the tracker again: a file that moved has another
+    /// path, at the same position.
     pub(super) fn track_all_anew(&mut self) {
         if let Some(tracked) = &mut self.tracked {
             tracked.handed = 0;
@@ -116,11 +121,11 @@ impl Workspace {
         TrackerReport { moves, notices: polled.chain(failed).collect() }
     }
 
-    /// The old and the new path of a file that the tracker saw move, as the agent sees them. `None` if the session does not know
-    /// the file.
+    /// The old and the new path of a file that the tracker saw move, as the agent sees them. `None`
+    /// if the session does not know the file.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Errors of the store.
     pub(crate) fn paths_of_move(
         &self,
         journal: &Journal,

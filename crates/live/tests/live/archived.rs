@@ -1,4 +1,5 @@
-//! Sessions in another store: what was exported and imported renders every call as it went out, and can be gone on with.
+//! Sessions in another store: an exported and imported session renders every call as it went out,
+//! and can be continued.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
     here.send();
     let there = fresh().with_clock(Arc::new(|| Timestamp(1_500)));
     import(&here.store, &there, ArchiveScope::Everything, false);
-    // There it goes on with another answer, here with others.
+    // There the session continues with one answer, here with others.
     let mut other = LiveSession::open(there.clone(), here.options()).unwrap();
     let mut list = here.messages.clone();
     list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));

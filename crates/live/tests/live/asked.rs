@@ -1,4 +1,5 @@
-//! What a person activates by a command: the newest message of the next call carries it, until the epoch ends.
+//! Content that the user activates by a command: the newest message of the next call carries it,
+//! until the epoch ends.
 
 use config::{Layout, Settings};
 use live::Wanted;

@@ -1,5 +1,5 @@
-//! What is at a path but is no file to read, in every way in which a path comes in: each time a clear answer, nothing is
-//! blocked, and what stands beside it is not lost.
+//! Paths at which there is no readable file, in every way in which a path can come in. Each gets a
+//! clear answer, nothing blocks, and nothing around it is lost.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -85,7 +85,7 @@ impl Agent {
         assert!(matches!(answer, Transformed::Edits { .. }));
     }
 
-    /// What the session knows of a path of its folder: why it has no content, or its content.
+    /// What the session knows about a path in its folder: why it has no content, or its content.
     fn known(&self, name: &str) -> Option<String> {
         let path = self.root.join(name);
         let entries = self.live.state().index().entries().iter();
@@ -128,13 +128,13 @@ impl Drop for Agent {
 /// Puts something at a path.
 type Make = fn(&Path);
 
-/// A kind of thing at a path, and what comes of it.
+/// A kind of entry at a path, and the expected outcome.
 struct Kind {
     name: String,
     make: Make,
     /// Whether listings find it.
     is_found: bool,
-    /// What a session that was told that a tool read, wrote or changed it knows of it.
+    /// The session's knowledge after it was told that a tool read, wrote or changed the path.
     read: Option<&'static str>,
     /// What `activate` answers where the session has met it by path alone, or not at all.
     activated: String,
@@ -237,7 +237,7 @@ fn unblocked(what: &str, run: impl FnOnce() + Send + 'static) {
         run();
         done.send(()).unwrap();
     });
-    // A sender that is dropped has failed: that is said when its thread is joined.
+    // A dropped sender means a failure, which is reported when its thread is joined.
     let waited = is_done.recv_timeout(Duration::from_secs(120));
     assert_ne!(waited, Err(mpsc::RecvTimeoutError::Timeout), "{what:?} blocks");
     running.join().unwrap();
@@ -436,7 +436,7 @@ fn a_file_replaced_while_it_is_read_gives_the_old_or_the_new_text() {
     replacing.join().unwrap();
 }
 
-/// Says what is there for someone who may not read it; not a test of its own, but for the one below.
+/// Reports what is there as a user without read permission; a helper of the test below.
 #[test]
 fn acts_as_another_user_when_asked() {
     let Some(folder) = std::env::var_os("PALIMPSEST_TEST_FOLDER") else { return };

@@ -1,4 +1,5 @@
-//! What caches hold of the requests of both sides: of any earlier request, not only of the one before.
+//! What caches hold of the requests of both sides: of any earlier request, not only of the previous
+//! one.
 
 use config::{PriceSetting, Settings};
 use serde_json::{Value, json};
@@ -29,7 +30,8 @@ fn turn(host: &mut Host, name: &str, tokens: usize) {
     host.say("Done.");
 }
 
-/// The person goes back to the first messages of the list, as `/tree` does; returns the branch that is left.
+/// The person goes back to the first messages of the list, as `/tree` does; returns the branch that
+/// is left.
 fn jump(host: &mut Host, len: usize) -> Vec<Value> {
     let branch = host.messages[..len].to_vec();
     std::mem::replace(&mut host.messages, branch)

@@ -1,5 +1,5 @@
-//! Files that change under the model: what a failed edit says, what another session's change is called, and what a command
-//! changed that no message shows.
+//! Files that change behind the model's back: the help for a failed edit, the wording for another
+//! session's change, and changes by a command that no message shows.
 
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
@@ -186,7 +186,7 @@ fn a_change_by_another_session_is_attributed_to_it() {
     host.send();
     let head = "[f1] a.rs changed on disk after t1, by another session (+1 -1):";
     assert!(host.shown().contains(head), "{}", host.shown());
-    // Who looks first writes the version: here this host.
+    // The first to look writes the version: here this host.
     host.write_file("a.rs", &TEXT.replace("fn three", "fn drei"));
     host.user("on");
     host.send();

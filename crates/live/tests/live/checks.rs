@@ -1,4 +1,4 @@
-//! What must hold of every request, worked out from its text and from what the script did.
+//! Invariants of every request, checked against its text and the script's actions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use store::Version;
 use crate::script::{Fact, World};
 use crate::shapes::{blocks, shown_text, text_of};
 
-/// Number of lines in one piece that do not stand twice.
+/// A run of this many lines of one version never stands twice.
 const SCREEN: usize = 20;
 
 static STANDS: LazyLock<Regex> = LazyLock::new(|| {
@@ -37,11 +37,12 @@ static FOLD: LazyLock<Regex> =
 struct Standing {
     /// Position of the message in the chat.
     position: u64,
-    /// The handle of the file, or where nothing is known of it its name, and the text of its version.
+    /// The handle of the file or, if nothing is known about it, its name; and the text of its
+    /// version.
     version: Option<(String, String)>,
     /// Numbers of the lines that stand.
     lines: HashSet<u64>,
-    /// Lines that are said to stand above: first, last, tool, handle.
+    /// Lines that are claimed to stand above: first, last, tool, handle.
     claims: Vec<(u64, u64, String, Option<String>)>,
 }
 
@@ -74,7 +75,7 @@ impl World {
         self.calls.last().map_or(0, |(_, number, _)| *number) + 1
     }
 
-    /// Calls that failed get their numbers when something is stored next.
+    /// Failed calls get their numbers with the next commit.
     pub(crate) fn settle_failed(&mut self) {
         for messages in std::mem::take(&mut self.failed) {
             self.calls.push((self.host.live.id().clone(), self.next_number(), messages));
@@ -116,7 +117,8 @@ impl World {
         self.index = index;
     }
 
-    /// Of files whose text stands the store has what is on disk, if the call looked at them.
+    /// For files whose text stands, checks that the store matches the disk, if the call looked at
+    /// them.
     fn check_files(&mut self) {
         let newest = self.host.messages.last().unwrap();
         let time = newest["timestamp"].as_i64().unwrap();
@@ -172,7 +174,8 @@ impl World {
         self.host.live.state().folds().hide(position)
     }
 
-    /// What is folded is whole steps before an answer of the model, and lines at the user message before tell of all.
+    /// Checks that whole steps before an answer of the model are folded, and that lines at the
+    /// preceding user message report all of them.
     fn check_folds(&self) {
         let state = self.host.live.state();
         let mut lines: Vec<(u32, u32, u64)> = Vec::new();
@@ -208,7 +211,8 @@ impl World {
         self.facts.get(&message["timestamp"].as_i64()?)
     }
 
-    /// What stands at a message, and that all which its own text held stands there or is said to stand above.
+    /// The text that stands at a message; checks that all of the message's own text stands there or
+    /// is claimed to stand above.
     fn standing(&self, position: u64, sent: &Value, host: &Value) -> Standing {
         let mut standing = Standing { position, ..Standing::default() };
         let Some(fact) = self.fact(sent) else { return standing };
@@ -262,7 +266,7 @@ impl World {
         standing
     }
 
-    /// Lines that are said to stand above do so, at that version.
+    /// Checks that lines claimed to stand above do so, at that version.
     fn check_claims(&self, standing: &[Standing]) {
         let state = self.host.live.state();
         for (at, here) in standing.iter().enumerate() {
@@ -289,7 +293,8 @@ impl World {
         }
     }
 
-    /// No screen of lines of one version stands twice in one piece, nor all that a message shows, unless it was asked for again.
+    /// Checks that no screen of consecutive lines of one version stands twice, nor all lines that a
+    /// message shows, unless they were asked for again.
     fn check_duplicates(&self, standing: &[Standing]) {
         for (at, here) in standing.iter().enumerate() {
             let Some(fact) = self.fact(&self.host.sent[at]) else { continue };
@@ -304,7 +309,8 @@ impl World {
                 both.sort_unstable();
                 let longest = both.chunk_by(|one, next| one + 1 == *next).map(<[u64]>::len).max();
                 let longest = longest.unwrap_or_default();
-                // A file that ends in a line end has an empty line behind it, which only some reads show.
+                // A file that ends in a line end has an empty last line, which only some reads
+                // show.
                 let shown = match self.host.live.state().result(here.position).map(|it| &it.shows) {
                     Some(Shows::File { range, .. }) => range.len(),
                     _ => here.lines.len() as u64,
@@ -320,7 +326,8 @@ impl World {
         }
     }
 
-    /// Whether a file was moved to where another was that the model knows: where lines of that one are now nobody can say.
+    /// Whether a file was moved over another one that the model knows: the present place of that
+    /// one's lines is unknown.
     fn is_joined(&self, handle: &str) -> bool {
         let entries = self.host.live.state().index().entries();
         let named = entries.iter().find(|entry| entry.handle.to_string() == handle);
@@ -347,14 +354,15 @@ impl World {
         self.host.live.state().handle(object).unwrap().to_string()
     }
 
-    /// The handle under which a file is shown now that a handle names: it may have been moved to where another was.
+    /// The handle under which a file is shown now: it may have been moved over another one.
     fn handle_now(&self, handle: &str) -> String {
         let entries = self.host.live.state().index().entries();
         let entry = entries.iter().find(|entry| entry.handle.to_string() == handle).unwrap();
         self.handle_of(&entry.id)
     }
 
-    /// Every reference line names an object that `activate` brings back as it was; asked in a fork, which is thrown away.
+    /// Checks that every reference line names an object that `activate` brings back as it was;
+    /// asked in a fork, which is thrown away.
     pub(crate) fn check_references(&mut self) {
         let (name, known) = (self.host.name.clone(), self.host.live.id().clone());
         let events = self.host.store.items(&known, AsOf::Latest, 0..u64::MAX).unwrap().len();
@@ -383,7 +391,7 @@ impl World {
         assert_eq!(now, events, "a fork leaves its parent alone");
     }
 
-    /// The segment that a line for folded steps names has all their words.
+    /// Checks that the segment named by a line for folded steps has all their words.
     fn check_segments(&self, fork: &mut LiveSession) {
         let state = self.host.live.state();
         for fold in state.folds().all() {
@@ -407,7 +415,8 @@ impl World {
         }
     }
 
-    /// Every file whose text the model saw has its text, or where it is gone its last.
+    /// Checks that every file whose text the model saw has its text or, if it is gone, its last
+    /// text.
     fn check_texts(&self, fork: &mut LiveSession) {
         let state = self.host.live.state();
         for entry in state.index().entries() {
@@ -427,7 +436,8 @@ impl World {
         }
     }
 
-    /// `line`: a reference line, or only its handle in brackets. `host`: the message that it stands for.
+    /// `line`: a reference line, or only its handle in brackets. `host`: the message that it stands
+    /// for.
     fn check_reference(&self, line: &str, host: &Value, fork: &mut LiveSession) {
         let fact = self.fact(host).unwrap();
         let parts = REFERENCE.captures(line).unwrap();
@@ -456,7 +466,8 @@ impl World {
         }
     }
 
-    /// The text on disk of the file that a handle names, or of which the call with this handle shows lines.
+    /// The text on disk of the file that a handle names, or whose lines the call with this handle
+    /// shows.
     fn text_of(&self, handle: &str) -> Option<String> {
         let index = self.host.live.state().index();
         let entry = index.entries().iter().find(|entry| entry.handle.to_string() == handle)?;
@@ -491,7 +502,8 @@ impl World {
         entries.map(|entry| (entry.handle.to_string(), tokens::count(entry.id.as_str()))).collect()
     }
 
-    /// The request without what differs between runs: IDs of toolcalls, which may be random, and what they cost.
+    /// The request without what differs between runs: IDs of toolcalls, which may be random, and
+    /// their tokens.
     fn comparable(&self) -> Vec<Value> {
         let index = self.host.live.state().index();
         let handle = |id: &regex::Captures<'_>| {
@@ -515,8 +527,8 @@ fn fold_line(line: &str) -> (u32, u32, u64) {
     (first, last, found[3].parse().unwrap())
 }
 
-/// Checks that a message is the host's but for the content of a tool result, notes, and the lines of folded steps; returns
-/// whether it has a note.
+/// Checks that a message is the host's except for the content of a tool result, notes, and the
+/// lines of folded steps; returns whether it has a note.
 fn check_message(sent: &Value, host: &Value, lines: Option<&str>, images_gone: bool) -> bool {
     for (key, value) in host.as_object().unwrap() {
         assert!(key == "content" || sent[key] == *value, "`{key}` of {host}");
@@ -541,8 +553,8 @@ fn check_message(sent: &Value, host: &Value, lines: Option<&str>, images_gone: b
     shown.len() > given.len()
 }
 
-/// Checks that a result holds the host's blocks that are no text, in their order, or if its images are gone, those that are no
-/// images either; returns whether it has a note.
+/// Checks that a result holds the host's blocks other than text, in their order; or, if its images
+/// are gone, those that are neither. Returns whether it has a note.
 fn check_result(sent: &Value, host: &Value, images_gone: bool) -> bool {
     let (shown, given) = (blocks(sent), blocks(host));
     let is_text = |block: &&Value| block["type"] == "text";
@@ -559,7 +571,7 @@ fn check_result(sent: &Value, host: &Value, images_gone: bool) -> bool {
     shown.len() > kept.len() + 1
 }
 
-/// The heading of lines that are shown anew names exactly the lines that follow it.
+/// Checks that the heading of lines shown again names exactly the lines that follow it.
 fn check_heading(text: &str, standing: &Standing) {
     let (_, of) = standing.version.as_ref().unwrap();
     let heading = text.lines().find(|line| line.starts_with('[') && LINES.is_match(line));

@@ -1,5 +1,5 @@
-//! How a host is answered that is about to compact: not to while our request fits, with a summary of ours after an overflow, and
-//! whatever it does, nothing is lost.
+//! Answers to a host that is about to compact: it is told not to while our request fits, and gets a
+//! summary of ours after an overflow; whatever it does, nothing is lost.
 
 use config::{Layout, Settings};
 use context::host_compaction::{CompactionAnswer, Reason};

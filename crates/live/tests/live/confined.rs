@@ -1,4 +1,4 @@
-//! Sessions in which others than the user take part, and what they may name.
+//! Sessions in which people other than the user take part, and what they may name.
 
 use base::object::{Nickname, ObjectId};
 use config::Settings;
@@ -13,7 +13,8 @@ fn wanted(name: &str) -> Wanted {
     Wanted { name: name.into(), ..Wanted::default() }
 }
 
-/// The user's own session, which met what others must not, and beside it a confined one of the same working folder.
+/// The user's own session, which met objects that others must not see, and a confined one in the
+/// same working folder.
 fn beside(name: &str) -> (Host, LiveSession, Vec<String>) {
     let mut host = Host::new(Settings::default());
     host.write_file("plan.md", &format!("the key is {SECRET}\n"));

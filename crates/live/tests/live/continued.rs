@@ -1,4 +1,4 @@
-//! A session that another harness left goes on in this one: handles, sets, pins, and its chat as text.
+//! Continuing a session from another harness: handles, sets, pins, and its chat as text.
 
 use base::object::ObjectId;
 use config::Settings;

@@ -1,4 +1,5 @@
-//! Outputs that the host cut: the whole is stored, and `activate` reaches it by the numbers that its lines have there.
+//! Outputs that the host cut: the full text is stored, and `activate` reaches it by its own line
+//! numbers.
 
 use base::object::ObjectId;
 use config::{Layout, Settings};
@@ -15,7 +16,8 @@ fn log(lines: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A host whose command printed a log, of which the host showed the last 100 lines, or what else `shown` says.
+/// A host whose command printed a log of which the host showed the last 100 lines, or the part
+/// chosen by `shown`.
 fn cut(settings: Settings, shown: &dyn Fn(&str) -> String) -> Host {
     let mut host = Host::new(settings);
     let whole = log(1_000);

@@ -1,5 +1,6 @@
-//! Random sessions at the prices of providers: epochs and folds that the economics ask for, on caches that are warm or have
-//! expired. What must hold of every request is in `checks.rs`; restarts change nothing.
+//! Random sessions at real providers' prices: the epochs and folds that the economics require, on
+//! caches that are warm or have expired. The invariants of every request are in `checks.rs`;
+//! restarts change nothing.
 
 use std::path::Path;
 
@@ -23,7 +24,8 @@ fn settings(prices: Prices) -> Settings {
     }
 }
 
-/// Prices whose cache lives so short that some calls of a script find it gone: its host counts milliseconds.
+/// Prices whose cache lives so briefly that some calls of a script find it gone: its host counts
+/// milliseconds.
 fn short_lived(name: &str) -> Prices {
     Prices { lifetime_seconds: Some(0), ..preset(name) }
 }

@@ -1,4 +1,5 @@
-//! Files that this machine cannot open, and that a session on another machine changed: their versions come through a shared store.
+//! Files that this machine cannot open and that a session on another machine changed: their
+//! versions come through a shared store.
 
 use std::path::Path;
 

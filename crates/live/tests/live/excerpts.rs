@@ -1,4 +1,5 @@
-//! Outputs that are shown in part: what is counted, what stands elsewhere, and that it does stand there.
+//! Outputs that are shown in part: line counts, references to lines that stand elsewhere, and that
+//! those lines do stand there.
 
 use std::sync::LazyLock;
 
@@ -33,8 +34,8 @@ static CUT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(.*) … [\d,]+ characters between \([tf]\d+:\d+\) … (.*)$").unwrap()
 });
 
-/// Checks every output of a request that is shown in part, by its text: each of its lines is shown, counted, or said to stand
-/// in another message; and there it stands.
+/// Checks the text of every partly shown output of a request: each of its lines is shown, counted,
+/// or claimed to stand in another message, where it does stand.
 pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
     let places = state.chat().window().iter().zip(host);
     let shown = places.filter(|(at, _)| !state.folds().hide(**at));
@@ -110,8 +111,8 @@ fn check_failures(hidden: &[&str], shown: &str) {
     );
 }
 
-/// Whether a block of lines stands in the message that answers the call of this name or, where the lines were activated, in
-/// another one.
+/// Whether a block of lines stands in the message that answers the call with this name or, if the
+/// lines were activated, in another one.
 fn stands(state: &Session, above: &[Value], named: &str, block: &str) -> bool {
     let holds =
         |message: &Value| format!("\n{}\n", text_of(message)).contains(&format!("\n{block}\n"));

@@ -1,4 +1,4 @@
-//! A backend in memory that refuses to write while it is told to, and from which text can be taken out.
+//! An in-memory backend that can be told to refuse writes, and from which text can be removed.
 
 use std::collections::HashSet;
 use std::fmt::{Debug, Formatter};
@@ -18,8 +18,8 @@ pub(crate) struct FailingBackend {
     pub(crate) fails: AtomicBool,
     /// What another process does right before the next commit.
     pub(crate) before_commit: Meanwhile,
-    /// A text that reads no longer give, and why: contents with a secret have another text in its place, those that were
-    /// forgotten are gone.
+    /// A text that reads no longer return, and why: contents with a secret get another text in its
+    /// place, forgotten ones are gone.
     pub(crate) taken_out: Mutex<Option<(String, RedactionReason)>>,
     /// Objects that were forgotten: puts to them are refused, and their versions say so.
     pub(crate) forgotten: Mutex<HashSet<ObjectId>>,

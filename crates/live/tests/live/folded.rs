@@ -8,7 +8,8 @@ use store::ForgetOptions;
 
 use crate::host::Host;
 
-/// A session of one turn whose steps fold at the next call: the window is much too small from now on.
+/// A session of one turn whose steps fold at the next call: the window is much too small from now
+/// on.
 fn ready_to_fold() -> Host {
     let mut host = Host::new(Settings { keep_results: 2, ..Settings::default() });
     host.thinking = "What is left to do, and what was it that broke here? ".repeat(3);

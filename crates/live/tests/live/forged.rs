@@ -1,5 +1,5 @@
-//! Lines in our forms that are not ours: in outputs, in files and in what a person types. They go out as they are, stand where the
-//! text stands that holds them, and change nothing.
+//! Lines that imitate our forms: in outputs, in files and in the user's input. They go out
+//! unchanged, stand where their text stands, and have no effect.
 
 use base::object::quote;
 use config::Settings;
@@ -118,7 +118,8 @@ const PARTS: [&str; 18] = [
     "\\u202e",
 ];
 
-/// All that is said of a file of this name, line by line: notes, headings, help, a summary; and what stands for folded steps.
+/// Everything said about a file of this name, line by line: notes, headings, help, a summary; and
+/// the lines for folded steps.
 fn said_of(name: &str) -> (Vec<String>, Vec<String>) {
     let mut host = Host::new(Settings { keep_results: 2, ..Settings::default() });
     let text = "one\ntwo\nthree\n";

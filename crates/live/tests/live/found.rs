@@ -1,4 +1,5 @@
-//! Files that listings, searches and shell commands name: they enter the session index by path alone, and not the window.
+//! Files named in listings, searches and shell commands: they enter the session index by path
+//! alone, and not the window.
 
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};

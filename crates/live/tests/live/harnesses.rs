@@ -1,4 +1,5 @@
-//! Tools of other harnesses than Pi: their files get versions, are excluded and guarded as Pi's are.
+//! Tools of harnesses other than Pi: their files get versions, and are excluded and guarded as Pi's
+//! are.
 
 use base::object::{AsOf, ObjectId};
 use config::Settings;

@@ -1,4 +1,5 @@
-//! A scripted host: keeps a list of messages as Pi does, runs tools on real files, and sends its list through a session.
+//! A scripted host: keeps a list of messages as Pi does, runs tools on real files, and sends its
+//! list through a session.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,13 +50,13 @@ pub(crate) struct Host {
     pub(crate) model: String,
     /// Its system prompt, and the definitions of its tools.
     pub(crate) prompt: (String, Value),
-    /// Index from which the host sends its messages itself, as a host does that runs its turns.
+    /// Index from which the host sends its messages itself, as a host that runs its own turns does.
     pub(crate) kept_from: Option<usize>,
-    /// What the host says of the tokens of system prompt and tools.
+    /// The host's count of the tokens of system prompt and tools.
     pub(crate) prompt_tokens: Option<u64>,
     /// What the model thinks before it calls a tool.
     pub(crate) thinking: String,
-    /// The request before, whatever happened to the session since.
+    /// The previous request, whatever happened to the session since.
     before: Vec<Value>,
     /// All requests of the session, each with its model.
     requests: Vec<(String, Vec<Value>)>,
@@ -66,7 +67,7 @@ pub(crate) struct Host {
     next_call: u64,
 }
 
-/// A session that a host is not at work on.
+/// A session on which no host works at the moment.
 pub(crate) struct Aside {
     live: LiveSession,
     messages: Vec<Value>,
@@ -80,7 +81,7 @@ impl Aside {
     }
 }
 
-/// Whatever a session wrote is whole, and what it refers to is there.
+/// Checks that everything a session wrote is complete, and that all references resolve.
 impl Drop for Host {
     fn drop(&mut self) {
         // A test that failed has said so; one that closed the store has nothing to read.
@@ -141,7 +142,7 @@ impl Host {
         self.crash();
     }
 
-    /// Goes on as another session of the same host.
+    /// Continues as another session of the same host.
     pub(crate) fn restart_as(&mut self, name: &str) {
         name.clone_into(&mut self.name);
         self.requests.clear();
@@ -166,7 +167,7 @@ impl Host {
         self.sent.clear();
     }
 
-    /// Changes places with another session of another list, as another process has them.
+    /// Swaps with another session that has another list, as in another process.
     pub(crate) fn change_places(&mut self, other: &mut Aside) {
         std::mem::swap(&mut self.live, &mut other.live);
         std::mem::swap(&mut self.messages, &mut other.messages);
@@ -188,7 +189,7 @@ impl Host {
         self.sent.clear();
     }
 
-    /// What the session is opened with.
+    /// The options with which the session is opened.
     pub(crate) fn options(&self) -> OpenSession {
         let images = self.images;
         OpenSession { images, ..options(&self.folder, &self.settings, &self.name) }
@@ -255,7 +256,7 @@ impl Host {
         self.push_result(id, tool, &json!([{ "type": "text", "text": output }]), is_error);
     }
 
-    /// Tells the session of a tool call that came to its end.
+    /// Tells the session about a finished tool call.
     pub(crate) fn finished(
         &mut self,
         id: &str,
@@ -361,7 +362,7 @@ impl Host {
         text
     }
 
-    /// Sends the list through the session; checks what must hold of every request and returns it.
+    /// Sends the list through the session; checks the invariants of every request and returns it.
     pub(crate) fn send(&mut self) -> Vec<Value> {
         let epoch = self.live.state().epoch();
         self.notices = self.transform().unwrap();
@@ -393,8 +394,9 @@ impl Host {
         self.sent.clone()
     }
 
-    /// Another process makes a call on the same session. An answer is new in its list: after a person's message it would
-    /// look at files, and what it finds of them this session's pool would show too.
+    /// Another process makes a call on the same session. An answer is new in its list: after a
+    /// person's message the call would look at files, and this session's pool would show its
+    /// findings too.
     pub(crate) fn call_beside(&self) {
         let mut other = LiveSession::open(self.store.clone(), self.options()).unwrap();
         let mut list = self.messages.clone();
@@ -420,7 +422,7 @@ impl Host {
         self.live.answer_compaction(&messages, &self.call_info(), &asked).unwrap()
     }
 
-    /// What the host says of its calls.
+    /// What the host says about its calls.
     fn call_info(&self) -> CallInfo {
         CallInfo {
             system_prompt: Some(self.prompt.0.clone()),
@@ -434,7 +436,8 @@ impl Host {
         }
     }
 
-    /// One call, as the host's side makes it: only what is new crosses, after an error everything.
+    /// One call, as the host's side makes it: only new messages cross, and after an error all of
+    /// them.
     pub(crate) fn transform(&mut self) -> Result<Vec<Notice>> {
         let info = self.call_info();
         let since = self.since.take();
@@ -470,7 +473,7 @@ impl Host {
         self.sent.iter().map(show).collect::<Vec<_>>().join("\n")
     }
 
-    /// What the ledger says of the newest request is what it is, beside all requests before.
+    /// Checks the ledger's figures for the newest request against the request and all earlier ones.
     fn check_bill(&self) {
         let bill = &self.live.state().bill().last().unwrap().bill;
         let tokens = |messages: &[Value]| -> u64 {
@@ -491,7 +494,8 @@ impl Host {
         if self.settings.layout == Layout::Log {
             assert_eq!(bill.ours.cached, cached, "tokens cached");
         } else {
-            // Another version of an object, or other lines, may give the same text: the ledger takes that for a change.
+            // Another version of an object, or other lines, may give the same text: the ledger
+            // counts that as a change.
             assert!(bill.ours.cached <= cached, "tokens cached");
         }
     }

@@ -1,5 +1,6 @@
-//! What hosts do to their lists: branches, compaction, forks, retries, edits, odd messages. Nothing may be lost, doubled
-//! or reordered. Every `send` also checks that the recorded call renders again as it went out.
+//! What hosts do to their lists: branches, compaction, forks, retries, edits, odd messages. Nothing
+//! may be lost, doubled or reordered. Every `send` also checks that the recorded call renders again
+//! as it went out.
 
 use crate::host::Host;
 use base::object::{AsOf, ObjectId};

@@ -1,6 +1,7 @@
-//! Foreign text in whatever reads it on the way of a call: command lines and arguments of tools, lists of messages, settings. Nothing
-//! panics, and time grows with the length of the text alone. Archives, transcripts, Markdown, queries and paths have such tests
-//! beside theirs: `tests/archive/fuzz.rs`, `tests/replay/session_files.rs`, `tests/graph/markdown_properties.rs`, `src/store`.
+//! Hostile text in every parser that a call passes: command lines and tool arguments, lists of
+//! messages, settings. Nothing panics, and time grows only with the length of the text. Archives,
+//! transcripts, Markdown, queries and paths have such tests of their own: `crates/store/tests/archive/fuzz.rs`,
+//! `crates/replay/tests/replay/session_files.rs`, `crates/graph/tests/graph/markdown_properties.rs`, `crates/store`.
 
 use base::harness::{Call, has_line_numbers, shell, without_notice};
 use config::{Layout, Settings};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::host::Host;
 use testing::processor_time::spent_on;
 
-/// What means something to a shell, to a patch or to a reader of outputs, and what stands between.
+/// Text with a meaning to a shell, a patch or a parser of outputs, and separators.
 const PIECES: [&str; 44] = [
     "a", "b.txt", "/p/x", "~/", "..", "*", "?", "[a", "{a,b}", "$(", "$((", ")", "))", "`", "'",
     "\"", "\\", "\n", ";", "&&", "||", "|", "&", "<", ">", ">>", "<<EOF", "<<-'E'", "EOF", "E",
@@ -47,7 +48,7 @@ fn patch() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.concat())
 }
 
-/// Any JSON, with keys and values that mean something to us here and there.
+/// Any JSON, with some keys and values that have a meaning to us.
 fn any_json() -> impl Strategy<Value = Value> {
     let keys = [
         "role",

@@ -1,5 +1,5 @@
-//! Images in tool results, where the host's tools may answer with images: they leave with the text beside them, are stored once,
-//! and come back by `activate`.
+//! Images in tool results, if the host's tools may answer with images: they leave with the text
+//! next to them, are stored once, and come back through `activate`.
 
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};

@@ -1,5 +1,6 @@
-//! Messages of the host's list that are neither a person's, the model's nor a tool's: of the host's other extensions, and changes of
-//! the system prompt in the middle. They stay where they are, and what belongs to the newest message finds it before them.
+//! Messages of the host's list that come neither from the user, the model nor a tool: from other
+//! extensions of the host, and changes of the system prompt in the middle. They stay where they
+//! are, and what belongs to the newest message goes to the one before them.
 
 use config::{PriceSetting, Settings};
 use serde_json::{Value, json};
@@ -15,7 +16,8 @@ fn system(memory: &str) -> Value {
     json!({ "role": "system", "content": "", "sections": { "memory": memory } })
 }
 
-/// A turn with one output of about this many tokens; returns how many epochs began with its first call, and with its second.
+/// A turn with one output of about this many tokens; returns how many epochs began with its first
+/// call, and with its second.
 fn turn(host: &mut Host, name: &str, tokens: usize) -> [u32; 2] {
     let mut epoch = host.live.state().epoch();
     let mut sends = |host: &mut Host| {

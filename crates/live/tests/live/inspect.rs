@@ -1,5 +1,6 @@
-//! What is told of a recorded call: the messages as they went out, how each is shown and since when, what changed between
-//! calls; after a restart, for forks and branches, and for calls that failed open.
+//! Details of a recorded call: the messages as they went out, how each is shown and since when,
+//! what changed between calls; after a restart, for forks and branches, and for calls that failed
+//! open.
 
 use base::object::{AsOf, Handle, ObjectId, Payload};
 use config::Settings;

@@ -1,4 +1,4 @@
-//! The ledger of sessions: what calls cost, beside the plain host.
+//! The ledger of sessions: what calls cost, compared with the plain host.
 
 use config::{PriceSetting, Settings};
 use live::{LiveSession, inspect_call};

@@ -1,4 +1,4 @@
-//! Files that active Markdown files link to: their metadata joins the pool, within `linkedTokens`.
+//! Files linked from active Markdown files: their metadata joins the pool, within `linkedTokens`.
 
 use std::sync::Arc;
 

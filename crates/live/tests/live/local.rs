@@ -1,4 +1,5 @@
-//! Local models: reading their cache costs nothing, and what they read anew takes time before the first token.
+//! Local models: reading their cache costs nothing, and new input takes time before the first
+//! token.
 
 use config::{PriceSetting, Settings};
 use live::Notice;
@@ -27,7 +28,8 @@ fn text(number: usize, tokens: usize) -> String {
     (0..tokens.div_ceil(10)).map(line).collect::<Vec<_>>().concat()
 }
 
-/// The host runs this many commands; returns the tokens that each request had to write, and what was said of its epoch.
+/// The host runs this many commands; returns the tokens that each request had to write, and the
+/// reported reason of its epoch.
 fn run(host: &mut Host, count: usize, tokens: usize) -> Vec<(u64, Option<String>)> {
     let call = |number: usize| {
         host.send();

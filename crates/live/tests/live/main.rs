@@ -1,5 +1,5 @@
-//! Sessions from end to end, without Node: on a scripted host that keeps its list as Pi does and runs tools on real files,
-//! and on recorded sessions.
+//! Sessions from end to end, without Node: on a scripted host that keeps its list as Pi does and
+//! runs tools on real files, and on recorded sessions.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 

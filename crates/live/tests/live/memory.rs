@@ -1,5 +1,5 @@
-//! Memory in a session: the section of the system prompt stays while a cache holds it, the newest message tells what changed, and where
-//! the section is made anew the notes are gone.
+//! Memory in a session: the section of the system prompt stays while a cache holds it, the newest
+//! message tells what changed, and once the section is made anew the notes are gone.
 
 use base::object::Timestamp;
 use config::{Layout, PriceSetting, Settings};

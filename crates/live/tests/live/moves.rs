@@ -1,4 +1,5 @@
-//! Files that are deleted, moved, out of reach and made again: what the model is told, and what the store holds.
+//! Files that are deleted, moved, out of reach and recreated: what the model is told, and what the
+//! store holds.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

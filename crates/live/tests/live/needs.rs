@@ -9,7 +9,7 @@ use crate::host::Host;
 const LINE: &str = "fn parse(input: &str) -> Result<Vec<Token>> {";
 const OTHER: &str = "fn print(tokens: &[Token], out: &mut impl Write) {";
 
-/// The needs that were recorded: position of the answer, positions of the outputs with their numbers of lines.
+/// The recorded needs: position of the answer, positions of the outputs with their line numbers.
 fn needs(host: &Host) -> Vec<Value> {
     let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
     let events = items.iter().map(|item| serde_json::from_str::<Value>(item).unwrap());

@@ -1,4 +1,5 @@
-//! The provider's request: its hash beside the call's record, what went out where another extension changed it, replays.
+//! The provider's request: its hash in the call's record, what went out if another extension
+//! changed it, replays.
 
 use base::object::{AsOf, Hash, canonical_json};
 use config::Settings;

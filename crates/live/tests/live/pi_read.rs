@@ -1,4 +1,5 @@
-//! The `read` tool's text against what Pi's own tool answered (`scripts/make-read-fixture.js`).
+//! The `read` tool's text compared with the answers of Pi's own tool
+//! (`scripts/make-read-fixture.js`).
 
 use std::collections::HashMap;
 
@@ -45,7 +46,8 @@ enum Answer {
     Error { error: String },
 }
 
-/// How Pi's runtime fails at a fractional offset whose line is too long; ours names the argument instead.
+/// How Pi's runtime fails at a fractional offset whose line is too long; ours names the argument
+/// instead.
 const RUNTIME_ERROR: &str = "The \"string\" argument must be of type string";
 
 fn check(case: &Case, text: &str) {

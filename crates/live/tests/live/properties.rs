@@ -1,4 +1,5 @@
-//! Random sessions: whatever a model, a person and other programs do, what must hold of every request holds.
+//! Random sessions: the invariants of every request hold whatever a model, a user and other
+//! programs do.
 //!
 //! `PROPTEST_CASES=2000 cargo test --test live properties` runs long.
 
@@ -51,7 +52,8 @@ fn holds(layout: Layout, window: u64, script: &[Op]) {
         return;
     }
     let (plain_ids, plain) = played(false);
-    // An ID that another session's call has already is made from the call and the session, and its tokens count in the pool's budget.
+    // If another session's call already has an ID, the new one is made from the call and the
+    // session, and its tokens count in the pool's budget.
     if layout == Layout::Log || ids == plain_ids {
         assert_same(&restarted, &plain, "a restart");
     }
@@ -67,7 +69,8 @@ fn assert_same(one: &[Vec<Value>], other: &[Vec<Value>], what: &str) {
     assert_eq!(one.len(), other.len(), "{what} changes how many requests there are");
 }
 
-/// Plays a script as fast as the machine can, and with time between a change of a file and a look at it.
+/// Plays a script as fast as the machine can, and once more with time between a change of a file
+/// and a look at it.
 fn holds_at_any_speed(layout: Layout, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
     let fast = run(folder.path(), layout, 200_000, script, true).requests;
@@ -77,7 +80,8 @@ fn holds_at_any_speed(layout: Layout, script: &[Op]) {
     assert_same(&fast, &slow.requests, "slowness");
 }
 
-/// Plays a script in which results come in every shape, with restarts and without. `images`: whether tools may answer with them.
+/// Plays a script in which results come in every shape, with restarts and without. `images`:
+/// whether tools may answer with them.
 fn holds_in_any_shape(layout: Layout, window: u64, images: bool, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
     let [restarted, plain] = [true, false].map(|restarts| {

@@ -1,4 +1,4 @@
-//! What previews of recorded runs leave out: no line that reports a failure.
+//! Previews of recorded runs never leave out a line that reports a failure.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A session at work and its replay from the host's file: one path, the same requests.
+//! A live session and its replay from the host's file: one code path, the same requests.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use tempfile::TempDir;
 
 use crate::host::{Host, OVERHEAD_TOKENS, uncached};
 
-/// A live session whose requests are kept, with a snapshot of the working folder at each request and each end of a tool call.
+/// A live session whose requests are kept, with a snapshot of the working folder at each request
+/// and at the end of each tool call.
 struct Recorded {
     host: Host,
     snapshots: TempDir,
@@ -31,7 +32,7 @@ impl Recorded {
         Self { host, snapshots: tempfile::tempdir().unwrap(), requests: Vec::new() }
     }
 
-    /// What stands on disk when the last tool call ended.
+    /// Takes a snapshot of the disk at the end of the last tool call.
     fn ended(&mut self) {
         let id = self.host.messages.last().unwrap()["toolCallId"].as_str().unwrap().to_owned();
         self.save(&format!("result-{id}"));

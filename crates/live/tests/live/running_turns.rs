@@ -1,5 +1,6 @@
-//! A host that runs its turns itself, such as OpenClaw: what it sends of the running turn is as it is, results are shown in words that
-//! are taken for the whole again, notes stand before the turn, and a turn that ended well is stored once.
+//! A host that runs its turns itself, such as OpenClaw: messages of the running turn are sent
+//! unchanged, results are shown in words that are recognised as the full text again, notes stand
+//! before the turn, and a turn that ended well is stored once.
 
 use config::{PriceSetting, Settings};
 use live::{Commit, Wanted};
@@ -282,7 +283,8 @@ fn pressure_in_the_middle_of_a_turn_moves_what_stands_before_it() {
 proptest! {
     #![proptest_config(testing::cases::config(8, 61))]
 
-    /// What `Host::send` checks holds: kept messages as they are, requests that only grow within an epoch, pairs, exact replay.
+    /// What `Host::send` checks holds: kept messages as they are, requests that only grow within an
+    /// epoch, pairs, exact replay.
     #[test]
     fn turns_of_any_shape(turns in prop::collection::vec(prop::collection::vec((0..4usize, 1..1_500usize), 0..6), 1..6)) {
         let mut host = host();

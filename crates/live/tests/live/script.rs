@@ -1,7 +1,9 @@
-//! What a model, a person and other programs do during a session: operations, and the host and files they act on.
+//! Actions of a model, a user and other programs during a session: operations, and the host and
+//! files on which they act.
 //!
-//! Every line of every file is written once in a session and never again, so that a line of a request tells where it is
-//! from. Two runs of the same operations do the same things, with and without restarts.
+//! Every line of every file is written once in a session and never again, so that a line of a
+//! request identifies its origin. Two runs of the same operations do the same things, with and
+//! without restarts.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -26,7 +28,8 @@ use crate::shapes::{WITH_IMAGE, shaped};
 pub(crate) const FILES: [&str; 8] =
     ["a.txt", "b.txt", "sub.txt", "c.txt", "far/a.txt", "far/d.txt", "near/a.txt", "near/d.txt"];
 pub(crate) const FIRST: usize = 3;
-/// After so long without a change of a file its stamp is trusted, where its time of change is long past.
+/// After so long without a change of a file its stamp is trusted, where its time of change is long
+/// past.
 pub(crate) const SETTLED: Duration = Duration::from_millis(25);
 /// Two names of a folder that is moved, removed and made again.
 pub(crate) const FOLDERS: [&str; 2] = ["far", "near"];
@@ -128,7 +131,8 @@ pub(crate) enum Deed {
 pub(crate) enum Op {
     User,
     Say,
-    /// One assistant message with these calls and their results; then a request, if the flag is set.
+    /// One assistant message with these calls and their results; then a request, if the flag is
+    /// set.
     Do(Vec<Deed>, bool),
     /// As [`Op::Do`], the calls having one ID.
     SameIds(Vec<Deed>),
@@ -285,8 +289,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// `folder`: where to make the folder to work in, of the same name for every run. `restarts`: whether [`Op::Restart`] and
-    /// [`Op::Crash`] are done or left out.
+    /// `folder`: where to make the folder to work in, of the same name for every run. `restarts`:
+    /// whether [`Op::Restart`] and [`Op::Crash`] are done or left out.
     pub(crate) fn new(folder: &Path, settings: Settings, window: u64, restarts: bool) -> Self {
         let backend = Arc::new(FailingBackend::default());
         let store = Store::with_backend(Arc::clone(&backend) as _);
@@ -424,7 +428,8 @@ impl World {
         }
     }
 
-    /// What a session does before its first call, now and in both runs: a restart may tell of other programs' doings.
+    /// What a session does before its first call, now and in both runs: a restart may tell of other
+    /// programs' doings.
     fn check_files_anew(&mut self) {
         self.host.live.reconcile(&|_| {}).unwrap();
     }
@@ -468,7 +473,8 @@ impl World {
         std::iter::once(json!({ "type": "text", "text": text })).chain(images).collect()
     }
 
-    /// The content of a result, of which there is one text block or an image, in the shape that is next.
+    /// The content of a result, of which there is one text block or an image, in the shape that is
+    /// next.
     fn in_a_shape(&self, tool: &str, content: Value) -> Value {
         let is_own = matches!(tool, "activate" | "deactivate" | "pin" | "unpin");
         // Only a command shows an image beside its text.

@@ -1,6 +1,7 @@
-//! What a script does to files on disk: changes, moves, copies, deletions, folders that go and come.
+//! What a script does to files on disk: changes, moves, copies, deletions, folders that come and
+//! go.
 //!
-//! Two runs of a script do the same to them. Must not tell the session of anything.
+//! Two runs of a script do the same to them. Must not tell the session anything.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -140,7 +141,8 @@ impl World {
         self.texts.values().flatten().any(|known| known.as_deref() == Some(text))
     }
 
-    /// Writes or deletes a file. Most writes look old enough for their time of change to be trusted.
+    /// Writes or deletes a file. Most writes look old enough for their time of change to be
+    /// trusted.
     pub(crate) fn put(&mut self, file: usize, text: Option<String>) {
         let path = self.host.path(FILES[file]);
         match text {

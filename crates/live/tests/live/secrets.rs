@@ -1,5 +1,5 @@
-//! The ways in which a command shows an excluded file: however it names it, and whatever its output says of where it is from.
-//! And those that only look like it.
+//! The ways in which a command can show an excluded file, however it names the file and whatever
+//! its output says about the origin. Also commands that only look like it.
 
 use config::Settings;
 use serde_json::{Value, json};
@@ -13,7 +13,8 @@ const SECRET: &str = "sk-7f3a9c";
 /// In the form of a key that a provider gives.
 const KEY: &str = "AKIAQ3ZJ7TWX5RKPLMND";
 
-/// Whether the store of a session has a text, after the model called a tool on a project with secrets in it.
+/// A project with secrets in it, and a session on it: says whether the store has a text after the
+/// model called a tool.
 struct Project {
     host: Host,
     _folder: tempfile::TempDir,
@@ -25,7 +26,7 @@ impl Project {
         Self::with(Settings::default(), &[".env", "sub/server.pem", "conf/prod.env"])
     }
 
-    /// With these files, of which each holds the secret.
+    /// With these files, each of which holds the secret.
     fn with(settings: Settings, secrets: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store.sqlite");
@@ -56,7 +57,7 @@ fn is_stored(command: &str, output: &str) -> bool {
     Project::new().stores("bash", &json!({ "command": command }), output, SECRET)
 }
 
-/// Of these commands and their outputs, those for which it is not so.
+/// The commands, with their outputs, for which the outcome differs from `stored`.
 fn others<'a>(cases: impl IntoIterator<Item = (&'a str, String)>, stored: bool) -> Vec<String> {
     let cases = cases.into_iter().filter(|(command, output)| is_stored(command, output) != stored);
     cases.map(|(command, output)| format!("{command}: {output}")).collect()
@@ -304,7 +305,8 @@ fn another_name_of_an_excluded_file_is_excluded_too() {
     }
 }
 
-/// Whether the store has the secret after a tool made these calls, as the host notes them, and returned it.
+/// Whether the store has the secret after a tool made these calls, in the host's record of them,
+/// and returned it.
 fn nested_is_stored(note: &Value, output: &str) -> bool {
     let mut project = Project::new();
     project.host.user("look");

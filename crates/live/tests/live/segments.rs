@@ -1,5 +1,5 @@
-//! What was folded or compacted away, and any run of turns, as objects: activated with the words of the person and the model, the
-//! same after a restart, on another branch and in another store.
+//! Folded or compacted messages, and any run of turns, as objects: activated with the words of the
+//! user and the model, the same after a restart, on another branch and in another store.
 
 use base::object::{AsOf, ObjectId, ObjectType};
 use config::{Layout, PriceSetting, Settings};

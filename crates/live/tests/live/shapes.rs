@@ -1,5 +1,5 @@
-//! Tool results of every shape: as text in several blocks, as a string, with keys that are not known, beside an image, with
-//! nothing. What Palimpsest does with a result does not depend on its shape.
+//! Tool results of every shape: as text in several blocks, as a string, with unknown keys, next to
+//! an image, empty. What Palimpsest does with a result does not depend on its shape.
 
 use std::path::Path;
 
@@ -17,7 +17,8 @@ use crate::host::{Host, uncached};
 pub(crate) const SHAPES: usize = 7;
 pub(crate) const WITH_IMAGE: usize = 5;
 
-/// The content of a result in one of the shapes in which hosts give it. Its text is the same in all.
+/// The content of a result in one of the shapes in which hosts give it. Its text is the same in
+/// all.
 pub(crate) fn shaped(text: &str, shape: usize) -> Value {
     let block = |text: &str| json!({ "type": "text", "text": text });
     let odd = |text: &str| json!({ "annotations": { "text": "x" }, "type": "text", "text": text, "n": 1.50 });
@@ -53,7 +54,8 @@ pub(crate) fn text_of(message: &Value) -> String {
     texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// What goes out in the place of a host's message, without notes: its own text, or the text block that replaces it.
+/// What goes out in the place of a host's message, without notes: its own text, or the text block
+/// that replaces it.
 pub(crate) fn shown_text(sent: &Value, host: &Value) -> String {
     let shown = blocks(sent);
     if shown.starts_with(&blocks(host)) {
@@ -84,7 +86,8 @@ fn activate(host: &mut Host, name: &str) -> String {
     host.activate(&Wanted { name: name.into(), ..Wanted::default() }, false)
 }
 
-/// Checks that a message has this text in the place of its own, as one block where its first text was, and that the rest stands.
+/// Checks that a message has this text in place of its own, as one block where its first text was,
+/// and that the rest stands.
 fn assert_replaced(sent: &Value, host: &Value, text: &str) {
     let own = blocks(sent);
     let texts: Vec<&Value> = own.iter().filter(|block| block["type"] == "text").collect();
@@ -386,8 +389,8 @@ fn text_that_changes_its_shape_is_the_same_text() {
     assert!(activate(&mut host, "t1").ends_with(&lines("b", 1..=60)));
 }
 
-/// A session of a release in which only a result of one text block collapsed. Its epochs cost nothing, so that all which could
-/// leave has left.
+/// A session of a release in which only a result of one text block collapsed. Its epochs cost
+/// nothing, so that everything that could leave has left.
 #[test]
 fn a_session_of_an_earlier_release_renders_its_calls_and_goes_on_as_it_was() {
     let archive: &[u8] = include_bytes!("../../../../tests/fixtures/sessions/one-block.jsonl.zst");

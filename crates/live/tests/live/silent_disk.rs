@@ -1,6 +1,8 @@
-//! A disk that does not answer: no call waits for it, what stands elsewhere goes on, and what was known stands until it is back.
+//! A disk that does not answer: no call waits for it, work elsewhere goes on, and earlier knowledge
+//! stands until it is back.
 //!
-//! Each test runs in a process of its own with `tests/fixtures/silent-disk.c` preloaded: the real calls of the system wait.
+//! Each test runs in a process of its own with `tests/fixtures/silent-disk.c` preloaded: the real
+//! system calls wait.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,10 +20,12 @@ use crate::host::Host;
 use testing::child::only;
 use testing::skip::skip;
 
-/// Longest time that a test takes on any machine. Whoever waits for a silent disk waits until then: it answers only when all was tried.
+/// Longest time that a test takes on any machine. Whatever waits for a silent disk waits until
+/// then: it answers only after everything was tried.
 const DEADLINE: Duration = Duration::from_secs(240);
 
-/// Longest time of so many calls none of which waits: a look at a disk that is not known to be silent takes half a second each time.
+/// Longest time for this many calls if none of them waits: a look at a disk that is not yet known
+/// to be silent takes half a second.
 const CALLS: (usize, Duration) = (40, Duration::from_secs(15));
 
 /// A host with a folder `far` whose disk can be silenced.
@@ -31,7 +35,8 @@ struct Far {
 }
 
 impl Far {
-    /// In the process with the library: the host. In the first one: runs the test there and returns `None`.
+    /// In the process with the library: the host. In the first one: runs the test there and returns
+    /// `None`.
     fn of(test: &str) -> Option<Self> {
         if let Some(root) = std::env::var_os("SILENT_TEST") {
             let root = PathBuf::from(root);

@@ -1,5 +1,5 @@
-//! A session over time: what its calls consisted of, what happened between them, how objects were shown; a call beside others; and a
-//! stored session as a transcript.
+//! A session over time: what its calls consisted of, what happened between them, how objects were
+//! shown; a call compared with others; and a stored session as a transcript.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ use store::Store;
 
 use crate::host::{Host, OVERHEAD_TOKENS};
 
-/// Each call of a session over time has the tokens that its record and its messages have, and the objects that stand in it are shown
-/// there in that way.
+/// Checks that each call of a timeline has the tokens of its record and its messages, and that its
+/// objects are shown there in that way.
 pub(crate) fn check(store: &Store, session: &ObjectId) {
     let over_time = timeline(store, session).unwrap();
     for (number, point) in (1..).zip(&over_time.calls) {
@@ -58,7 +58,8 @@ fn small() -> Settings {
     Settings { keep_results: 1, collapse_tokens: 500, preview_tokens: 500, ..Settings::default() }
 }
 
-/// A session in which a file is read and changes, a long output is previewed, and an epoch starts at the last call.
+/// A session in which a file is read and changes, a long output is previewed, and an epoch starts
+/// at the last call.
 fn worked() -> Host {
     let mut host = Host::new(small());
     host.write_file("a.txt", &"a line of the file\n".repeat(60));

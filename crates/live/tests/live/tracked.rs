@@ -1,4 +1,5 @@
-//! The tracker of an open session: what changes on disk gets versions between calls, and moves are followed wherever they lead.
+//! The tracker of an open session: changes on disk become versions between calls, and moves are
+//! followed wherever they lead.
 
 use std::fs;
 use std::time::Duration;

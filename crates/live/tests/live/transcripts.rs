@@ -1,5 +1,6 @@
-//! Real coding sessions, recorded with several agents, through a session: nothing is lost, doubled or reordered, every recorded call
-//! renders again, and a store's file is no larger than the host's own session files.
+//! Real coding sessions, recorded with several agents, run through a session: nothing is lost,
+//! doubled or reordered, every recorded call renders again, and a store's file is no larger than
+//! the host's own session files.
 
 #![expect(clippy::print_stderr, reason = "measurements are printed")]
 
@@ -85,8 +86,8 @@ fn transform(live: &mut LiveSession, since: Option<u64>, skip: usize, fresh: &[&
     assert!(matches!(done, Ok(Transformed::Edits { .. })), "{}: {done:?}", file.display());
 }
 
-/// What went out: the host's messages in their order but for folded ones, tool results with their own IDs, user messages
-/// with the lines of folded steps behind them, everything else untouched.
+/// Checks what went out: the host's messages in their order except folded ones, tool results with
+/// their own IDs, user messages followed by the lines of folded steps, everything else untouched.
 fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
     let call = replay_call(store, live.id(), live.state().calls()).unwrap();
     let (folds, window) = (live.state().folds(), live.state().chat().window());

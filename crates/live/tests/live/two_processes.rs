@@ -1,4 +1,5 @@
-//! Two processes on one session: the one that finds it changed goes on as a session of its own, and nothing is lost.
+//! Two processes on one session: the one that finds it changed continues as a session of its own,
+//! and nothing is lost.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The model's window, whatever its size: what leaves under pressure, what is shortened before it is first sent, and that no
-//! request is longer than the window.
+//! The model's window, whatever its size: what leaves under pressure, what is shortened before it
+//! is first sent, and that no request is longer than the window.
 
 use config::{Layout, PriceSetting, Settings};
 use context::tokens::count;

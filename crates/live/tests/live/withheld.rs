@@ -1,5 +1,5 @@
-//! Text that the store does not hold, since it is excluded, forgotten or redacted: that it is nowhere in the store, goes out
-//! all the same, and is named where a recorded call is rendered again.
+//! Text that the store does not hold because it is excluded, forgotten or redacted: it is nowhere
+//! in the store, goes out nevertheless, and is named where a recorded call is rendered again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -81,7 +81,8 @@ fn redacted_active_content_is_reported_as_a_place() {
     assert!(replayed.messages[last].contains("ACTIVE_CONTENT id=call_2\\n[withheld"));
 }
 
-/// Everything that a model and a person do with a file that is excluded, with failed calls and restarts in between.
+/// Everything that a model and a person do with a file that is excluded, with failed calls and
+/// restarts in between.
 fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String>>) -> Host {
     let settings = Settings {
         layout,
@@ -442,7 +443,7 @@ fn forgotten_text_is_not_stored_under_another_id() {
     host.send();
 }
 
-/// A session in which a person had an output forgotten that the model and the person quote later on.
+/// A session with a forgotten output that the model and the person quote later on.
 fn session_with_a_quote_that_was_forgotten(settings: Settings) -> (Host, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");

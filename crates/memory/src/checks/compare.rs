@@ -1,4 +1,5 @@
-//! Two entries beside each other: whether they say the same, nearly the same, or different things of one key. Pure.
+//! Compares two entries: whether they say the same, nearly the same, or different things about one
+//! key. Pure.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,8 @@ use crate::page::{Page, words};
 use crate::parse::without_marker;
 use base::object::quote;
 
-/// Keys that name what kind of thing an entry is, and not what it is about: two of them contradict nothing.
+/// Keys that name the kind of an entry and not its subject: two entries with one of them contradict
+/// nothing.
 const GENERAL_KEYS: [&str; 22] = [
     "always",
     "avoid",
@@ -32,18 +34,18 @@ const GENERAL_KEYS: [&str; 22] = [
     "warning",
 ];
 
-/// Fewest words of two texts together for which nearness says anything.
+/// Fewest words of two texts together for which closeness means anything.
 const LEAST_WORDS: usize = 5;
 
-/// Of the words of two texts, the share that both have (Jaccard's index) from which on they are close.
+/// Two texts are close from this share of common words on (Jaccard's index).
 const CLOSE: f64 = 0.8;
 
-/// An entry as it is compared with many others.
+/// An entry prepared for comparison with many others.
 #[derive(Debug)]
 pub(super) struct Compared<'a> {
     pub(super) page: &'a Page,
     words: Vec<String>,
-    /// Its key, if it is about something.
+    /// Its key, if it has a subject.
     key: Option<String>,
 }
 
@@ -58,7 +60,7 @@ impl<'a> Compared<'a> {
         self.words == other.words
     }
 
-    /// Whether it says something else of the same key.
+    /// Whether it says something else about the same key.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
         self.key.is_some()
             && self.key == other.key
@@ -69,7 +71,7 @@ impl<'a> Compared<'a> {
     pub(super) fn is_close(&self, other: &Self) -> bool {
         let (few, many) = (self.words.len(), other.words.len());
         let (few, many) = (few.min(many), few.max(many));
-        // Words may come again, so that this says nothing of short texts.
+        // Words may repeat, so in short texts this says nothing.
         if many > 2 * few + LEAST_WORDS {
             return false;
         }

@@ -1,4 +1,4 @@
-//! What is found about a memory file as a whole: when it is read, and after a tool wrote it. Pure.
+//! Checks a whole memory file, when it is read and after a tool wrote it. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use redact::redact_text;
 /// Most findings of one kind about one file.
 const MOST_ALIKE: usize = 5;
 
-/// What is injected of one file at most.
+/// The limits on what is injected of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckLimits {
     /// `maxInjectLines`.
@@ -25,16 +25,16 @@ pub struct CheckLimits {
 }
 
 impl CheckLimits {
-    /// What the settings say.
+    /// The limits from the settings.
     pub fn of(settings: &MemorySettings) -> Self {
         Self { lines: settings.max_inject_lines, bytes: settings.max_inject_bytes }
     }
 }
 
-/// What is found about a file as it stands: secrets, size, and entries of an index that double or contradict each other. Damage is
-/// what [`crate::load`] warns of.
+/// Checks a whole file: secrets, size, and index entries that duplicate or contradict each other.
+/// [`crate::load`] warns of damage.
 ///
-/// `file`: its path in the scope's folder. At most 5 of a kind.
+/// `file`: its path in the scope's folder. At most 5 findings of a kind.
 pub fn check_file(scope: Scope, file: &str, text: &str, limits: CheckLimits) -> Vec<MemoryFinding> {
     let mut found = secrets(text);
     if file == scope.index_file() {
@@ -44,7 +44,8 @@ pub fn check_file(scope: Scope, file: &str, text: &str, limits: CheckLimits) -> 
     at_most(found)
 }
 
-/// As [`check_file`], of what a call wrote, with the damage that it left; without secrets, which it must not have.
+/// Like [`check_file`], for what a call wrote, and with the damage that it left; without secrets,
+/// which are refused before the call runs.
 ///
 /// `written`: the texts that it put into the file.
 pub fn check_new_lines(
@@ -75,7 +76,7 @@ fn damage(text: &str) -> Vec<MemoryFinding> {
         let words = "the file holds the marks of a merge that nobody finished";
         found.push(line_of(MemoryFinding::new(FindingCode::ConflictMarkers, words), line));
     }
-    // Front matter stands at the beginning: a text without is not parsed for it.
+    // Front matter stands at the beginning, so a text without it need not be parsed for it.
     if text.trim_start_matches('\u{feff}').starts_with("---") {
         let front = markdown::parse(text).front_matter;
         if let Some(problem) = front.and_then(|front| front.problem) {
@@ -86,7 +87,7 @@ fn damage(text: &str) -> Vec<MemoryFinding> {
     found
 }
 
-/// The lines that look like they hold a secret, each with the rule that found it.
+/// The lines that seem to hold a secret, each with the rule that found it.
 fn secrets(text: &str) -> Vec<MemoryFinding> {
     let redacted = redact_text(text);
     let Some(without) = redacted.text else { return Vec::new() };
@@ -114,7 +115,7 @@ fn size(text: &str, limits: CheckLimits) -> Option<MemoryFinding> {
     })
 }
 
-/// Entries that double or contradict an earlier one; each pair once, told at the entry that is new.
+/// Entries that duplicate or contradict an earlier one; each pair once, reported at the new entry.
 fn entries(pages: &[Page], is_new: impl Fn(&Page) -> bool) -> Vec<MemoryFinding> {
     let mut found = Vec::new();
     let mut by_words: HashMap<Vec<String>, &Page> = HashMap::new();
@@ -162,7 +163,7 @@ fn line_of(finding: MemoryFinding, line: usize) -> MemoryFinding {
     MemoryFinding { line: Some(line), ..finding }
 }
 
-/// The first findings of each kind, and how many more there are.
+/// The first findings of each kind, and the number of further ones.
 fn at_most(found: Vec<MemoryFinding>) -> Vec<MemoryFinding> {
     let mut counts: HashMap<FindingCode, usize> = HashMap::new();
     let mut kept = Vec::new();

@@ -1,5 +1,6 @@
-//! The facts of all pages while memory is open: read from the files of the folders, brought up to date with the pages, and written where
-//! something changed. A file that cannot be written costs nothing but its facts. Must not say what follows from them.
+//! The facts of all pages while memory is open: read from the folders' files, brought up to date
+//! with the pages, and written when they change. If a file cannot be written, only its facts are
+//! lost. Must not say what follows from facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ use base::error::{Error, Result};
 use base::object::{FileStamp, Timestamp};
 use source::{self};
 
-/// Days for which the facts of a page stay that is no longer found: it may come back, in another file or with another branch.
+/// Days for which the facts of a missing page are kept: it may come back, in another file or with
+/// another branch.
 const KEPT_DAYS: i64 = 180;
 
 /// Largest file that is read.
@@ -32,7 +34,7 @@ struct Chapter {
     is_read: bool,
     /// Why they could not be read.
     unread: Option<Error>,
-    /// What differs from the files.
+    /// Pages whose facts differ from the files.
     changed: BTreeSet<PageId>,
     /// Lines of each file that could not be read.
     aside: [Vec<String>; 2],
@@ -44,16 +46,16 @@ pub(crate) struct Book {
     chapters: BTreeMap<PathBuf, Chapter>,
 }
 
-/// What the pages are, for [`Book::update`].
+/// The current pages, for [`Book::update`].
 #[derive(Clone, Copy)]
 pub(crate) struct Met<'a> {
     /// All pages, with their stable IDs.
     pub(crate) pages: &'a [&'a Page],
-    /// The last change of each page's file, where it is known.
+    /// When each page's file last changed, where known.
     pub(crate) changed_at: &'a dyn Fn(Scope, &str) -> Option<Timestamp>,
-    /// Whether a merge left its marks in a file: its pages are not what anybody wrote.
+    /// Whether a file holds merge markers: its pages are not what anybody wrote.
     pub(crate) is_torn: &'a dyn Fn(Scope, &str) -> bool,
-    /// Whether a file could not be read, or not all of it: it may have more pages.
+    /// Whether a file could be read only in part or not at all: it may have more pages.
     pub(crate) is_unsure: &'a dyn Fn(Scope, &str) -> bool,
     /// Where cited files are.
     pub(crate) places: &'a Places,
@@ -62,7 +64,8 @@ pub(crate) struct Met<'a> {
 }
 
 impl Book {
-    /// Reads the files of the folders that changed since they were read last. Returns whether any did.
+    /// Reads those files of the folders that changed since the last reading. Returns whether any
+    /// did.
     pub(crate) fn read(&mut self, folders: &Folders) -> bool {
         let mut is_new = false;
         for (scope, folder) in chapters(folders) {
@@ -75,7 +78,7 @@ impl Book {
         is_new
     }
 
-    /// The pages that are known, for carrying IDs over.
+    /// The known pages, for carrying IDs over.
     pub(crate) fn known(&self) -> Vec<KnownPage> {
         let facts = self.chapters.values().flat_map(|chapter| chapter.facts.values());
         facts.filter(|fact| !fact.text.is_empty()).map(Fact::known).collect()
@@ -86,7 +89,8 @@ impl Book {
         self.chapters.values().find_map(|chapter| chapter.facts.get(id))
     }
 
-    /// Brings the facts up to date with the pages: what is new or edited gets its citations pinned, what is gone is marked.
+    /// Brings the facts up to date with the pages: citations of new or edited pages are pinned,
+    /// missing pages are marked.
     pub(crate) fn update(&mut self, folders: &Folders, met: Met<'_>) {
         let today = day(met.now);
         for (scope, folder) in chapters(folders) {
@@ -108,7 +112,7 @@ impl Book {
         }
     }
 
-    /// Pins anew what a page cites, and notes that it is confirmed. `None` if it is not known.
+    /// Pins a page's citations anew and records its confirmation. `None` if the page is unknown.
     pub(crate) fn confirm(&mut self, page: &Page, places: &Places, now: Timestamp) -> Option<()> {
         let chapter = self.chapter_of(&page.id)?;
         let mut fact = chapter.facts.get(&page.id)?.clone();
@@ -118,7 +122,7 @@ impl Book {
         Some(())
     }
 
-    /// Notes that pages were read or recalled today.
+    /// Records that pages were read or recalled today.
     pub(crate) fn note_use(&mut self, pages: &[PageId], now: Timestamp) {
         let today = day(now);
         for id in pages {
@@ -133,7 +137,7 @@ impl Book {
         }
     }
 
-    /// The pins of what changed and is not written yet, but those of files that may not be told to others.
+    /// Unwritten new pins, except those of files that others may not be told about.
     pub(crate) fn new_pins(&self) -> Vec<(Scope, CitationPin)> {
         let changed = self
             .chapters
@@ -143,7 +147,7 @@ impl Book {
         pins.filter(|(_, pin)| !pin.is_private).collect()
     }
 
-    /// Notes where a page was imported from.
+    /// Records where a page was imported from.
     pub(crate) fn note_origin(&mut self, id: &PageId, origin: &str) {
         let Some(chapter) = self.chapter_of(id) else { return };
         if let Some(fact) = chapter.facts.get(id).filter(|fact| fact.origin != origin) {
@@ -152,9 +156,9 @@ impl Book {
         }
     }
 
-    /// Writes what changed. A folder in which another process writes at this moment is left for the next time. `is_shared`: whether memory
-    /// was written here, so that what git has of its facts may change too.
-    /// Returns what could not be written, and whether all was.
+    /// Writes what changed. Skips a folder in which another process is writing, until the next
+    /// time. `is_shared`: whether memory was written here, so that the facts in git may change too.
+    /// Returns what could not be written, and whether everything was.
     pub(crate) fn write(&mut self, folders: &Folders, is_shared: bool) -> (Vec<Warning>, bool) {
         let (mut warnings, mut is_done) = (Vec::new(), true);
         for (scope, folder) in chapters(folders) {
@@ -181,7 +185,7 @@ impl Book {
 }
 
 impl Chapter {
-    /// Reads both files. What was changed here and is not written yet stands against what is there.
+    /// Reads both files. Unwritten changes made here win over the files' content.
     fn read(&mut self, scope: Scope, folder: &MemoryFolder) {
         self.stamps = stamps(folder);
         self.is_read = true;
@@ -196,7 +200,7 @@ impl Chapter {
             match folder.lines::<Fact>(FACTS_FILE).and_then(|(lines, _)| Ok((lines, own()?))) {
                 Ok(read) => read,
                 Err(error) => {
-                    // What they hold is not known, so nothing takes its place.
+                    // Their content is unknown, so nothing may replace it.
                     (self.is_read, self.unread) = (false, Some(error));
                     return;
                 }
@@ -229,7 +233,7 @@ impl Chapter {
             fact.cites = pinned(page, places, true);
             return self.set(fact);
         };
-        // The line that came with a pull is right where it knows the page as it is now.
+        // The line from a pull is right if it knows the page as it is now.
         let is_of_page = |fact: &&Fact| fact.text == text_hash(&page.text);
         let pulled = self.shared.get(&page.id).filter(is_of_page).filter(|_| !is_of_page(&known));
         let mut fact = pulled.unwrap_or(known).clone();
@@ -239,7 +243,8 @@ impl Chapter {
             today.clone_into(&mut fact.confirmed);
             fact.cites = pinned(page, places, true);
         } else if fact.cites.len() < page.cites.len() {
-            // A file that came into being only now, or that this person has and others do not.
+            // Includes only files that were created since, or that this person has and others do
+            // not.
             let new: Vec<CitationPin> = pinned(page, places, false);
             let is_new = |pin: &CitationPin| fact.cites.iter().all(|known| known.path != pin.path);
             let new: Vec<CitationPin> = new.into_iter().filter(is_new).collect();
@@ -288,7 +293,7 @@ impl Chapter {
             return Err(error);
         }
         if self.is_too_large() {
-            // What it holds is not read, so nothing takes its place.
+            // Its content was not read, so nothing may replace it.
             let source = std::io::Error::from(std::io::ErrorKind::FileTooLarge);
             return Err(Error::File { act: "read", path: folder.path_of(FACTS_FILE), source });
         }
@@ -325,7 +330,7 @@ impl Chapter {
         })
     }
 
-    /// Whether others do not know yet what is known here.
+    /// Whether this fact is not in the shared file yet.
     fn is_unshared(&self, fact: &Fact) -> bool {
         fact.scope == Scope::Project && self.shared.get(&fact.id) != Some(&fact.shared())
     }
@@ -348,7 +353,7 @@ fn add_local(facts: &mut BTreeMap<PageId, Fact>, id: PageId, fact: Fact) {
     }
 }
 
-/// Writes a file where its text is another one, and keeps the lines of it that could not be read.
+/// Writes a file if its text changed, and keeps its unreadable lines.
 fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -> Result<()> {
     if !aside.is_empty() {
         folder.set_aside(name, aside)?;
@@ -362,7 +367,7 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
     }
 }
 
-/// The pins of all that a page cites.
+/// The pins of all of a page's citations.
 fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
     let place = &page.place;
     let pin = |cite| places.pin(place.scope, &place.file, cite, is_new);
@@ -373,7 +378,7 @@ fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
     pins
 }
 
-/// The folders that have facts, each once, with the scope of what git has of them.
+/// The folders that have facts, each once, with the scope of their facts in git.
 fn chapters(folders: &Folders) -> impl Iterator<Item = (Scope, MemoryFolder)> {
     let scopes = Scope::WITH_FOLDER.into_iter();
     scopes.filter_map(|scope| Some((scope, folders.memory_folder(scope)?)))

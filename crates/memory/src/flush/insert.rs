@@ -1,14 +1,15 @@
-//! Where a new entry goes in an index, and the index with it. Pure. Everything else of the text stays as it is, byte for byte: line
-//! endings, a byte order mark, whether the last line has an end.
+//! Inserts a new entry into an index. Pure. The rest of the text stays byte for byte: line endings,
+//! a byte order mark, whether the last line ends with a line break.
 
 use crate::page::words;
 use crate::parse::without_marker;
 use base::markdown::{self, Document, Heading};
 
-/// The heading of entries that suggest no other.
+/// The heading for entries that suggest no other.
 const NOTES: &str = "Notes";
 
-/// Keys that name a kind of entry, with the heading that such entries get where no heading of theirs stands.
+/// Keys that name a kind of entry, with the heading that is created for such entries if they have
+/// none.
 const KINDS: [(&str, &str); 6] = [
     ("decision", "Decisions"),
     ("instruction", "Instructions"),
@@ -18,7 +19,7 @@ const KINDS: [(&str, &str); 6] = [
     ("reference", "References"),
 ];
 
-/// The byte order mark that some editors put first.
+/// The byte order mark that some editors write first.
 const MARK: char = '\u{feff}';
 
 /// A text with its new entry.
@@ -30,10 +31,11 @@ pub(super) struct Inserted {
     pub(super) line: usize,
 }
 
-/// Puts an entry into an index, behind the last one below its heading.
+/// Inserts an entry into an index, behind the last one below its heading.
 ///
-/// `heading`: the heading that it should get. Otherwise its key decides, the words before a colon or dash: a heading that says the
-/// same, else that of the kind that the key names, else `Notes`. A heading that is not there is added at the end.
+/// `heading`: the wanted heading. Otherwise the entry's key decides, the words before a colon or
+/// dash: a heading that says the same, or that of the kind that the key names, or `Notes`. A
+/// missing heading is added at the end.
 pub(super) fn insert(
     text: &str,
     heading: Option<&str>,
@@ -66,14 +68,14 @@ pub(super) fn insert(
     }
     let line = after + added.len() + 1;
     added.extend(item(marker, entry));
-    // What stands behind begins a block of its own.
+    // The following text begins a separate block.
     if lines.get(after).is_some_and(|next| !is_blank(next)) {
         added.push(String::new());
     }
     Inserted { text: with_lines(text, after, &added), line }
 }
 
-/// The heading that an entry goes under, by its text and, where there is one, as it stands.
+/// The heading for an entry according to its text and, if it exists, the heading as written.
 fn heading_for<'a>(
     document: &'a Document,
     heading: Option<&str>,
@@ -100,11 +102,12 @@ fn singular(text: &str) -> Vec<String> {
     words(text).into_iter().map(stem).collect()
 }
 
-/// How many lines stand before the place behind the last entry below a heading, and whether that entry is an item of a list.
+/// The number of lines before the insertion point behind the last entry below a heading, and
+/// whether that entry is a list item.
 fn end_of(document: &Document, heading: &Heading, lines: &[&str]) -> (usize, bool) {
     let next = document.headings.iter().map(|one| one.line).find(|line| *line > heading.line);
     let end = next.map_or(lines.len(), |line| line - 1);
-    // A heading that is underlined has two lines.
+    // An underlined heading has two lines.
     let start = heading.line + usize::from(is_underlined(lines, heading));
     let below = lines.get(start..end).unwrap_or_default();
     let Some(last) = below.iter().rposition(|line| !is_blank(line)) else {
@@ -135,7 +138,7 @@ fn marker_of(line: &str) -> Option<char> {
     chars.next().is_some_and(|next| next == ' ' || next == '\t').then_some(marker)
 }
 
-/// An entry as an item of a list: what is behind its first line belongs to it.
+/// An entry as a list item, with its further lines indented.
 fn item(marker: char, entry: &str) -> Vec<String> {
     let entry = without_marker(entry.trim());
     let mut lines = entry.lines().map(str::trim_end);
@@ -155,7 +158,7 @@ fn with_lines(text: &str, after: usize, added: &[String]) -> String {
         whole.push_str(ending);
     }
     whole.push_str(&added.join(ending));
-    // A text whose last line has no end keeps it so.
+    // A text whose last line has no line break stays that way.
     if !is_open {
         whole.push_str(ending);
     }

@@ -1,4 +1,4 @@
-//! What a flush would make of a file: its new text, and what becomes of each operation. Pure.
+//! Plans a flush of one file: its new text, and the outcome of each operation. Pure.
 
 use super::FlushOutcome;
 use super::insert::insert;
@@ -11,18 +11,19 @@ use crate::parse::parse;
 use crate::scope::Scope;
 use redact::redact_text;
 
-/// How a flush decides.
+/// Options of a flush.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlushOptions {
-    /// `strictWriteback`: whether what is invalid is refused. Otherwise it is written with a warning, but for secrets.
+    /// `strictWriteback`: whether invalid entries are refused. Otherwise they are written with a
+    /// warning, except secrets.
     pub strict: bool,
-    /// What is injected of a file.
+    /// The limits on what is injected of a file.
     pub limits: CheckLimits,
     /// Entries of other scopes.
     pub beside: Vec<Page>,
 }
 
-/// What is to become of a file.
+/// The plan for one file.
 pub(super) struct Plan {
     /// Its text.
     pub(super) text: String,
@@ -51,7 +52,7 @@ pub(super) fn plan(
     plan
 }
 
-/// Whether all operations stand in the text of their file.
+/// Whether the file's text holds all operations.
 pub(super) fn stand_in(text: &str, scope: Scope, file: &str, operations: &[&Operation]) -> bool {
     let entries = parse(scope, file, text);
     operations.iter().all(|operation| {
@@ -85,7 +86,7 @@ impl Plan {
             let heading = operation.draft.heading.as_deref();
             let inserted = insert(&self.text, heading, page.key.as_deref(), text);
             let now = parse(scope, scope.index_file(), &inserted.text);
-            // What stands before may swallow it, and it may swallow what stands behind.
+            // The text before may swallow the entry, and the entry may swallow the text behind.
             let place = position_of(&page, &now).filter(|_| now.len() == entries.len() + 1);
             if place.is_none() {
                 let words = "it would be no entry there: a code block or a comment in the file, or in the text, has no end";
@@ -127,7 +128,7 @@ impl Plan {
     }
 }
 
-/// Whether something with such a finding is not written.
+/// Whether a finding keeps an entry from being written.
 fn is_refusal(code: FindingCode, strict: bool) -> bool {
     match code {
         FindingCode::Secret | FindingCode::Empty => true,
@@ -150,14 +151,14 @@ fn committed(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcom
 fn refused(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome {
     let (code, reason) = reason_of(&findings);
     let mut refused = outcome(operation, EntryStatus::Refused { code, reason }, findings);
-    // Who reads what was refused must not read the secret.
+    // Whoever reads the refused entry must not see the secret.
     if let Some(text) = redact_text(&refused.operation.draft.text).text {
         refused.operation.draft.text = text;
     }
     refused
 }
 
-/// An operation that waits for the next flush.
+/// The outcome of an operation that waits for the next flush.
 pub(super) fn held(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome {
     let (code, reason) = reason_of(&findings);
     outcome(operation, EntryStatus::Held { code, reason }, findings)

@@ -1,4 +1,5 @@
-//! What stands in the place of a file that is to be written, once whoever is writing it is done. Must not know entries.
+//! Reads the current file before a flush replaces it, once other writers are done with it. Must not
+//! know entries.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,20 +11,21 @@ use base::object::Hash;
 use files::private::{Held, HeldFolder};
 use source::FileState;
 
-/// A file that was saved this lately may still be being written: many programs empty a file first and fill it then.
+/// A file saved this recently may still be in the middle of a write: many programs empty a file
+/// first and then fill it.
 const FRESH: Duration = Duration::from_millis(60);
 
-/// How long to wait for it, and between two looks.
+/// How long to wait for it, and between two checks.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// Entries of a folder among which is looked for what a crash left behind.
+/// Most entries of a folder searched for a crash's leftovers.
 const MAX_ENTRIES: usize = 10_000;
 
-/// From this age on what a crash left behind is removed.
+/// Leftovers of a crash are removed from this age on.
 const OLD: Duration = Duration::from_secs(3_600);
 
-/// A file as it stands.
+/// A file's current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Standing {
     /// Its text; empty where there is no file.
@@ -48,7 +50,7 @@ pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Mem
             return wrong(FindingCode::NotText, "it is not UTF-8".to_owned());
         }
         FileState::TooLarge { size } => {
-            // An entry behind what is read would be one that nobody sees.
+            // Nobody would see an entry beyond the part that is read.
             let words = format!("it has {size} bytes, at most {MAX_BYTES} are read");
             return wrong(FindingCode::TooLarge, words);
         }
@@ -72,7 +74,7 @@ pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Mem
     Ok(Standing { text, hash: Some(hash) })
 }
 
-/// Waits until a file was not saved for a moment.
+/// Waits until a file has not been saved for a moment.
 pub(super) fn settle(folder: &HeldFolder, name: &str) {
     let mut waited = Duration::ZERO;
     while waited < PATIENCE && age_of(folder, name).is_some_and(|age| age < FRESH) {
@@ -81,7 +83,7 @@ pub(super) fn settle(folder: &HeldFolder, name: &str) {
     }
 }
 
-/// How long ago a file was saved; `None` if that is not known.
+/// How long ago a file was saved; `None` if unknown.
 fn age_of(folder: &HeldFolder, name: &str) -> Option<Duration> {
     let saved = folder.metadata_of(name).ok()??.modified().ok()?.into_std();
     SystemTime::now().duration_since(saved).ok()
@@ -100,7 +102,7 @@ pub(super) fn known_hash(folder: &HeldFolder, name: &str) -> Result<Option<Hash>
     }
 }
 
-/// Keeps a text that found no place, beside the file that it was for.
+/// Keeps a text that could not be placed, beside the file that it was for.
 pub(super) fn set_aside(folder: &HeldFolder, text: &str, name: &str) -> Result<MemoryFinding> {
     let hash = known_hash(folder, text).ok().flatten();
     let hash = hash.map(|hash| hash.as_str()[..8].to_owned()).unwrap_or_default();
@@ -112,7 +114,7 @@ pub(super) fn set_aside(folder: &HeldFolder, text: &str, name: &str) -> Result<M
     Ok(MemoryFinding::new(FindingCode::SetAside, words).at(folder.path().join(aside), None))
 }
 
-/// Removes what earlier writers left behind when they were killed. Only with the lock, and when no flush is under way.
+/// Removes leftovers of killed writers. Call only with the lock held and no flush under way.
 pub(super) fn remove_leftovers(folder: &HeldFolder) {
     for (name, _) in folder.entries(MAX_ENTRIES).unwrap_or_default() {
         let Some(stem) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".tmp")) else {

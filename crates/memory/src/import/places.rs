@@ -1,5 +1,5 @@
-//! Where other programs keep what they remember of a project. Only looks. Claude Code's rules are not documented: they come from its
-//! users' findings and from recorded folders.
+//! Where other programs keep what they remember about a project. Read-only. Claude Code does not
+//! document its rules: these come from its users' findings and from recorded folders.
 
 use files::looks;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,15 @@ use base::path::absolute_path;
 use settings::held_by_git;
 use source::{FileState, canonical_path, read_file};
 
-/// Longest name that Claude Code makes of a project's path; behind a longer one it puts a hash.
+/// Longest name that Claude Code makes from a project's path; a longer one is cut and a hash
+/// appended.
 const MAX_NAME: usize = 200;
 
 /// Largest settings file that is read.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
-/// Files of notes that people write for Claude Code, in a project; the first of them is a person's own.
+/// Files of notes that people write for Claude Code, in a project; the first of them is a person's
+/// own.
 pub(super) const PRIVATE_NOTES: &str = "CLAUDE.local.md";
 pub(super) const PROJECT_NOTES: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
 
@@ -26,11 +28,12 @@ pub(super) fn claude_folder(home: Option<&Path>, config_dir: Option<&str>) -> Op
     given.or_else(|| Some(home?.join(".claude")))
 }
 
-/// The folder in which Claude Code keeps its memory of a project, if there is one: where its settings say, else in its own folder, by the
-/// path of the repository, which all worktrees share, or of the project.
+/// The folder in which Claude Code keeps its memory of a project, if there is one: where its
+/// settings say, otherwise in its own folder, under the path of the repository, which all worktrees
+/// share, or of the project.
 pub(super) fn claude_memory(claude: &Path, project: &Path) -> Option<PathBuf> {
     let local = project.join(".claude/settings.local.json");
-    // Where git has the file, or could have brought it, it names no folder but one of the project.
+    // If git has the file, or could have brought it, it may only name a folder inside the project.
     let is_theirs = held_by_git(project, &local) == Some(false);
     let is_allowed =
         |folder: &PathBuf| is_theirs || canonical_path(folder).starts_with(canonical_path(project));
@@ -46,13 +49,14 @@ pub(super) fn claude_memory(claude: &Path, project: &Path) -> Option<PathBuf> {
     folders.map(|folder| folder.join("memory")).find(|folder| folder.is_dir())
 }
 
-/// The folder of a project among Claude Code's: each character of the path that is no ASCII letter or digit is a dash there.
+/// A project's folder among Claude Code's: each character of the path other than an ASCII letter or
+/// digit becomes a dash.
 fn folder_of(projects: &Path, root: &Path) -> Option<PathBuf> {
     let name = name_of(&root.to_string_lossy());
     if name.len() <= MAX_NAME {
         return Some(projects.join(name));
     }
-    // The hash behind it depends on what Claude Code runs on.
+    // The hash behind it depends on the runtime of Claude Code.
     let beginning = format!("{}-", &name[..MAX_NAME]);
     let entries = looks::entries(projects, 100_000).ok()?;
     let mut found = entries
@@ -62,7 +66,7 @@ fn folder_of(projects: &Path, root: &Path) -> Option<PathBuf> {
 }
 
 fn name_of(path: &str) -> String {
-    // JavaScript counts what lies outside of the basic plane as two.
+    // JavaScript counts a character outside the basic plane as two.
     let plain = |unit: u16| {
         let letter = u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric);
         letter.map_or('-', char::from)
@@ -70,7 +74,7 @@ fn name_of(path: &str) -> String {
     path.encode_utf16().map(plain).collect()
 }
 
-/// The root of the repository that a folder is in; of a worktree that of the main one.
+/// The root of the repository that contains a folder; for a worktree, that of the main one.
 fn repository(folder: &Path) -> Option<PathBuf> {
     let root = folder.ancestors().find(|one| one.join(".git").exists())?;
     let git = root.join(".git");

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Begun, Draft, EntryStatus, OperationId};
 
-/// A record. Members that a later version adds are passed over.
+/// A record. Members added by later versions are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(super) enum Record {
-    /// Something is to be written.
+    /// Text to write.
     Stage {
         id: OperationId,
         at: String,
@@ -21,18 +21,18 @@ pub(super) enum Record {
     Accept { id: OperationId },
     /// A flush writes a file.
     Begin(Begun),
-    /// What was begun was given up: the file stands as before.
+    /// The begun step was given up: the file stays as before.
     Abandon {},
-    /// What was begun is done.
+    /// The begun step is done.
     Commit { ids: Vec<OperationId> },
     /// An operation waits for the next flush, for a reason.
     Hold { id: OperationId, code: String, reason: String },
-    /// An operation is not written, for a reason.
+    /// An operation is refused, for a reason.
     Refuse { id: OperationId, code: String, reason: String },
 }
 
 impl Record {
-    /// The record that gives an operation its status; `None` for the one that it has from the start.
+    /// The record that gives an operation its status; `None` for the initial status.
     pub(super) fn of_status(id: OperationId, status: &EntryStatus) -> Option<Self> {
         let (code, reason) = match status {
             EntryStatus::Proposed => return None,
@@ -49,7 +49,7 @@ impl Record {
         })
     }
 
-    /// Its line, without the end.
+    /// Its line, without the line break.
     pub(super) fn line(&self) -> String {
         serde_json::to_string(self).expect("strings and numbers are JSON")
     }

@@ -1,4 +1,5 @@
-//! The words of passages: what ranking counts. Must not say which passage is better, nor where one comes from.
+//! The words of passages, as counted for ranking. Must not say which passage is better, or where
+//! one comes from.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -6,7 +7,7 @@ use std::ops::ControlFlow;
 use super::passages::Passage;
 use store::{Phrase, TermKind, each_term};
 
-/// A word, as a number of its own in one corpus.
+/// A word's number within one corpus.
 type Term = u32;
 
 /// Passages in the order of their documents, as words.
@@ -21,20 +22,20 @@ pub(super) struct Corpus {
     pub(super) document_lengths: Vec<f64>,
 }
 
-/// How often something stands in a passage.
+/// The occurrence of a phrase in a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// The passage.
     pub(super) passage: usize,
     /// Its document.
     pub(super) document: usize,
-    /// In its text.
+    /// How often in its text.
     pub(super) in_text: u32,
-    /// Whether it stands in its headings or in the name of its document.
+    /// Whether it is in its headings or in the name of its document.
     pub(super) in_context: bool,
 }
 
-/// A passage by its words.
+/// A passage as words.
 #[derive(Debug)]
 pub(super) struct Indexed {
     /// Number of its document.
@@ -48,7 +49,7 @@ pub(super) struct Indexed {
 }
 
 impl Corpus {
-    /// The words of passages, which come in the order of their documents.
+    /// Indexes passages, which are in the order of their documents.
     pub(super) fn new(passages: &[Passage]) -> Self {
         let mut corpus = Self::default();
         for passage in passages {
@@ -79,7 +80,7 @@ impl Corpus {
         read
     }
 
-    /// Where a phrase of a search stands.
+    /// Where a search phrase occurs.
     pub(super) fn find(&self, phrase: &Phrase) -> Vec<Place> {
         let Some((last, first)) = phrase.terms.split_last() else { return Vec::new() };
         let first: Option<Vec<Term>> =
@@ -111,7 +112,7 @@ impl Corpus {
     }
 }
 
-/// A count as a number that is calculated with.
+/// A count as a floating-point number.
 #[expect(clippy::cast_precision_loss, reason = "counts of words and passages are far below 2^52")]
 pub(super) fn count(number: usize) -> f64 {
     number as f64

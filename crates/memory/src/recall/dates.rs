@@ -1,4 +1,4 @@
-//! Dates in headings and names of files, so that `in May 2023` finds what stands below `2023-05-08`. Pure.
+//! Dates in headings and file names, so that `in May 2023` finds text below `2023-05-08`. Pure.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// The dates of a text in the spellings that it does not have: `8 May 2023` for `2023-05-08`, and the other way round.
+/// A text's dates in other spellings: `8 May 2023` for `2023-05-08`, and vice versa.
 pub(super) fn other_spellings(text: &str) -> String {
     static NUMBERS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\b(\d{4})-(\d{2})-(\d{2})\b").expect("a valid pattern"));

@@ -1,4 +1,5 @@
-//! The passages of a memory file: what recall finds. Pure; must not read files, nor say which passage is better.
+//! Splits a memory file into passages, the units that recall finds. Pure; must not read files, or
+//! say which passage is better.
 
 use std::sync::LazyLock;
 
@@ -7,24 +8,25 @@ use regex::Regex;
 use super::dates;
 use base::markdown::{self, Document, TextUnit, UnitKind};
 
-/// A part of a document that stands for itself: an item of a list, a paragraph, a line of a conversation, a message.
+/// A self-contained part of a document: a list item, a paragraph, a line of a conversation, a
+/// message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Passage {
     /// Number of its document, from 0.
     pub(super) document: usize,
     /// Number of its section in the document.
     pub(super) section: usize,
-    /// What stands above it: name of the document, headings, their dates in other spellings.
+    /// Its context: name of the document, headings, and their dates in other spellings.
     pub(super) context: String,
     /// Its text as written.
     pub(super) text: String,
     /// Texts of the headings above it, outermost first.
     pub(super) headings: Vec<String>,
-    /// Its first line, from 1; of a message its place in the chat.
+    /// Its first line, from 1; for a message, its position in the chat.
     pub(super) line: u64,
 }
 
-/// The passages of a Markdown file, in their order. Comments are none.
+/// The passages of a Markdown file, in order. Comments are left out.
 ///
 /// `document`: its number; `name`: its path.
 pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> {
@@ -72,7 +74,7 @@ fn section(document: &Document, unit: &TextUnit) -> (usize, Vec<String>) {
     (section, headings)
 }
 
-/// A unit as it is, or the lines of a conversation that it is.
+/// A unit as it is, or split into the lines of a conversation.
 fn parts<'a>(unit: &TextUnit, text: &'a str) -> Vec<(usize, &'a str)> {
     let text = &text[unit.range.clone()];
     let mut starts: Vec<(usize, usize)> = Vec::new();
@@ -97,7 +99,7 @@ fn parts<'a>(unit: &TextUnit, text: &'a str) -> Vec<(usize, &'a str)> {
     parts.collect()
 }
 
-/// The words before the first colon of a text, if they are few: `Ann: …`, `- **Tests:** …`.
+/// The words before a text's first colon, if they are few: `Ann: …`, `- **Tests:** …`.
 fn label(text: &str) -> Option<String> {
     static LABEL: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)?[*_`]{0,3}(\p{L}[\p{L}\p{N}'’.-]*(?: [\p{L}\p{N}'’.-]+){0,2})[*_`]{0,3}:(?:[*_]{1,3})?\s")

@@ -1,21 +1,23 @@
 //! Ranks passages and their documents for a search. Pure: must not know where a passage comes from.
 //!
-//! Both have what the store's search gives a row: BM25, where headings count once. Besides, a passage gains from those beside it, since
-//! an answer need not repeat the question, and from its document, which gains from its best passage.
+//! Both use the score that the store's search gives a row: BM25, where headings count once. A
+//! passage also gains from its neighbours, because an answer need not repeat the question, and from
+//! its document, which in turn gains from its best passage.
 //!
-//! The numbers were chosen on `tests/memory/locomo.rs`, where others near them gain and lose less than a point.
+//! The numbers were tuned on `crates/memory/tests/memory/locomo.rs`; nearby values change the result by less than
+//! a point.
 
 use super::corpus::{Corpus, Place, count};
 use store::{Expression, Ranking, inverse_frequency, term_frequency};
 
-/// What the passages one and two places away add.
+/// The share that passages one and two places away add.
 const BESIDE: [f64; 2] = [0.3, 0.15];
-/// What a document gains from its best passage.
+/// The share that a document gains from its best passage.
 const FROM_PASSAGE: f64 = 0.5;
-/// What a passage gains from its document.
+/// The share that a passage gains from its document.
 const FROM_DOCUMENT: f64 = 0.25;
 
-/// What was found, best first, each with its score above 0.
+/// The results, best first, each with its score above 0.
 #[derive(Debug, Default)]
 pub(super) struct Ranked {
     /// Passages.
@@ -52,12 +54,14 @@ pub(super) fn rank(corpus: &Corpus, expression: &Expression) -> Ranked {
     Ranked { passages: best(&passages), documents: best(&documents) }
 }
 
-/// The scores of passages, or of documents, by the places of each phrase of each unit. `text_of`: which of them a place is in.
+/// The scores of passages or documents, from the places of each unit's phrases. `text_of`: returns
+/// the text that a place belongs to.
 fn scores(
     units: &[Vec<Vec<Place>>],
     lengths: &[f64],
     text_of: impl Fn(&Place) -> usize,
 ) -> Vec<f64> {
+    // At least 1 each, so that nothing is divided by zero if there are no words.
     let mean = lengths.iter().sum::<f64>().max(1.0) / count(lengths.len().max(1));
     let mut ranking = Ranking::default();
     for (unit, phrases) in units.iter().enumerate() {
@@ -81,7 +85,7 @@ fn scores(
     scores
 }
 
-/// The scores of passages with what those beside them in the same section add.
+/// The scores of passages including what their neighbours in the same section add.
 fn beside(corpus: &Corpus, scores: &[f64]) -> Vec<f64> {
     let section =
         |at: usize| corpus.passages.get(at).map(|passage| (passage.document, passage.section));

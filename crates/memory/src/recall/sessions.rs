@@ -1,5 +1,5 @@
-//! Past sessions: finds messages of chats in the store's index, and ranks them with those beside them. Must not write to the store but
-//! for its index, nor know memory files.
+//! Searches past sessions: finds chat messages in the store's index and ranks them together with
+//! their neighbours. Must not write to the store except its index, or know memory files.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,12 +12,12 @@ use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
 use store::{Expression, FoundIn, FoundText, SearchFilter, SnippetLine, Store, snippet};
 
-/// Messages that the index names; those beside them are ranked too.
+/// Messages taken from the index; their neighbours are ranked too.
 const CANDIDATES: usize = 200;
-/// Messages on each side of one.
+/// Neighbours on each side of a message.
 const BESIDE: u64 = 2;
 
-/// Searches the chats of past sessions, and says what was not searched.
+/// Searches the chats of past sessions, and reports what was not searched.
 pub(super) fn recall(
     store: Option<&Store>,
     expression: &Expression,
@@ -52,16 +52,16 @@ fn problem(what: &str, error: &Error) -> RecallProblem {
 struct Message {
     chat: ObjectId,
     position: u64,
-    /// What the index knows of it; `None` if it only stands beside one that was found.
+    /// What the index knows about it; `None` if it is only a neighbour of a hit.
     found: Option<FoundText>,
 }
 
-/// Messages that may be meant.
+/// Messages that may match.
 struct Candidates {
     messages: Vec<Message>,
-    /// The same as passages: a chat is a document.
+    /// The messages as passages; each chat is a document.
     passages: Vec<Passage>,
-    /// Why not all that is stored was searched.
+    /// Why the index is incomplete.
     lacking: Option<Error>,
 }
 
@@ -108,7 +108,7 @@ fn find(
     Ok((hits, lacking))
 }
 
-/// The messages that the index names, with those beside them.
+/// The messages from the index, with their neighbours.
 fn candidates(
     store: &Store,
     expression: &Expression,
@@ -126,7 +126,7 @@ fn candidates(
     }
     let mut candidates = Candidates { messages: Vec::new(), passages: Vec::new(), lacking };
     for (document, (chat, found)) in around.into_iter().enumerate() {
-        // One chat that is damaged must not hide the others.
+        // A damaged chat must not hide the others.
         if let Err(error) = candidates.add(store, document, &chat, found) {
             candidates.lacking = Some(error);
         }
@@ -162,7 +162,7 @@ impl Candidates {
     }
 }
 
-/// The positions of messages and of those beside them, as ranges that do not touch. `positions` ascend.
+/// The positions of messages and their neighbours, as ranges that do not touch. `positions` ascend.
 fn ranges(positions: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for position in positions {

@@ -200,7 +200,8 @@ fn best(
     fitting.map(|fidelities| worth(&fidelities)).fold(0.0, f32::max)
 }
 
-/// Looks ahead: it knows which page each of the coming prompts needs, and keeps the pages that are needed most for their tokens.
+/// Looks ahead: it knows which page each of the coming prompts needs, and keeps the pages that are
+/// needed most for their tokens.
 fn oracle(pages: &[ResidencyCandidate], needs: &[usize], tokens: u32) -> usize {
     let mut counts = vec![0_usize; pages.len()];
     for need in needs {

@@ -1,5 +1,6 @@
-//! JSON Lines as they are found: each readable line counts, whatever stands beside it. A last line that a crash tore, the marks of a
-//! merge, and lines of a later program are reported, and stay in the file. Must not open a file.
+//! Lenient JSON Lines: each readable line counts, whatever surrounds it. A last line torn by a
+//! crash, merge markers, and lines from a later version of the program are reported and stay in the
+//! file. Must not open a file.
 
 use std::path::Path;
 
@@ -8,35 +9,35 @@ use serde::de::DeserializeOwned;
 use crate::finding::{FindingCode, MemoryFinding};
 use crate::load::is_merge_mark;
 
-/// What a file of JSON Lines holds.
+/// The content of a JSON Lines file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JsonLines<T> {
-    /// What could be read, in order, each with its line as it stands there.
+    /// The readable entries, in order, each with its original line.
     pub(crate) entries: Vec<(T, String)>,
-    /// What could not.
+    /// The unreadable lines.
     pub(crate) bad: Vec<BadLine>,
 }
 
 /// A line that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BadLine {
-    /// Its place, from 1.
+    /// Its line number, from 1.
     pub(crate) number: usize,
     /// The line.
     pub(crate) text: String,
-    /// Why not, in words that follow "the line".
+    /// The problem, in words that follow "the line".
     pub(crate) problem: String,
 }
 
 impl BadLine {
-    /// The finding that tells of it.
+    /// The finding for it.
     pub(crate) fn finding(&self, path: &Path) -> MemoryFinding {
         let words = format!("the line {}: it does not count", self.problem);
         MemoryFinding::new(FindingCode::BadLine, words).at(path, Some(self.number))
     }
 }
 
-/// Reads a text of JSON Lines. Empty lines are passed over; bytes that are not UTF-8 spoil their line alone.
+/// Parses JSON Lines. Empty lines are skipped; bytes that are not UTF-8 spoil only their own line.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> JsonLines<T> {
     let mut found = JsonLines { entries: Vec::new(), bad: Vec::new() };
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -57,7 +58,8 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> JsonLines<T> {
     found
 }
 
-/// The text that appends lines to a file; `is_torn`: whether that file's last line has no end.
+/// The text that appends lines to a file; `is_torn`: whether the file's last line lacks its line
+/// break.
 pub(crate) fn appended(lines: &[String], is_torn: bool) -> Vec<u8> {
     let mut bytes = if is_torn { b"\n".to_vec() } else { Vec::new() };
     for line in lines {

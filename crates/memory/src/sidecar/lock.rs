@@ -1,5 +1,6 @@
-//! One writer at a time in a memory folder, over all processes: an advisory lock on the file `.lock`. Those who only read take
-//! none, and neither do editors or a host's own tools. Must not know what is written under it.
+//! One writer at a time in a memory folder, across all processes: an advisory lock on the file
+//! `.lock`. Readers do not take it, and neither do editors or a host's own tools. Must not know
+//! what is written under it.
 
 use std::fs::{File, TryLockError};
 use std::time::Duration;
@@ -7,15 +8,16 @@ use std::time::Duration;
 use super::Place;
 use base::error::{Error, Result};
 
-/// Name of the file that is locked.
+/// Name of the lock file.
 pub(super) const LOCK_FILE: &str = ".lock";
 
-/// How long to wait for another writer, where that is no reason to wait, and between two tries.
+/// How long to wait for another writer, how long if the caller prefers not to wait, and the pause
+/// between two tries.
 const PATIENCE: Duration = Duration::from_secs(5);
 const MOMENT: Duration = Duration::from_millis(250);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The lock on a folder; it ends with this value, and with the process.
+/// The lock on a folder; released when this is dropped, or the process ends.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct FolderLock {
@@ -23,17 +25,18 @@ pub(crate) struct FolderLock {
 }
 
 impl FolderLock {
-    /// Takes the lock: locks the file at a place.
+    /// Takes the lock on the file at a place.
     ///
     /// # Errors
-    /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock's file cannot be made.
+    /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock file cannot be created.
     pub(super) fn take(place: &Place) -> Result<Self> {
         let taken = Self::take_within(place, PATIENCE)?;
         taken.ok_or_else(|| Error::MemoryBusy { folder: place.folder.path().to_owned() })
     }
 
-    /// As [`Self::take`], but `None` if another writer holds it for longer than a moment. So long it is held by a program that this
-    /// process starts, which has a copy of the open file until it runs.
+    /// Like [`Self::take`], but `None` if another writer holds it for longer than a moment. A
+    /// program that this process is starting may hold it for such a moment, because until it runs
+    /// it has a copy of the open file.
     pub(super) fn take_at_once(place: &Place) -> Result<Option<Self>> {
         Self::take_within(place, MOMENT)
     }
@@ -56,7 +59,8 @@ impl FolderLock {
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { _file: Some(file) })),
             Err(TryLockError::WouldBlock) => Ok(None),
-            // A filesystem without locks: its memory is used by one process at a time, or at its user's risk.
+            // A filesystem without locks: only one process may use its memory, or the user takes
+            // the risk.
             Err(TryLockError::Error(error)) if has_no_locks(&error) => {
                 Ok(Some(Self { _file: None }))
             }

@@ -1,4 +1,4 @@
-//! Each memory fault, provoked and avoided, on real folders; and the file of traces.
+//! Each memory fault, provoked and avoided, on real folders; and the trace file.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Entries that cite files are marked when these change, and no others.
+//! Entries are marked when the files that they cite change, and no others are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -336,7 +336,8 @@ fn over_a_history_entries_are_marked_whose_cited_files_changed_and_no_others() {
         first.insert(path.clone(), text);
     }
     repository.commit();
-    // The index is not committed: it and its facts stay as they are while the history moves below them.
+    // The index is not committed: it and its facts stay as they are while the history moves below
+    // them.
     repository.write(".git/info/exclude", ".pi\n");
     let mut index = String::new();
     let mut cited: Vec<(String, Option<(usize, usize)>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a flush writes, what it refuses, and whom it waits for.
+//! What a flush writes, what it refuses, and which writers it waits for.
 
 use std::fs;
 use std::path::Path;
@@ -194,7 +194,8 @@ fn a_proposal_waits_until_a_person_accepts_it() {
     assert_eq!(desk.text("MEMORY.md"), "## Notes\n\n- one thing\n");
 }
 
-/// Saves the index while a flush is at a step, once: as an editor does, with a file of its own, or in place.
+/// Saves the index while a flush is at a step, once: as an editor does, with a file of its own, or
+/// in place.
 fn saved_at(step: FlushStep, atomically: bool, text: &str) -> (Desk, FlushReport) {
     let desk = Desk::new();
     desk.write("MEMORY.md", "- old\n");

@@ -1,5 +1,5 @@
-//! Writers are killed at every step of a flush, and at random moments beside each other: what they acknowledged stands exactly once,
-//! what they did not acknowledge at most once.
+//! Writers are killed at every step of a flush, and at random moments while others write:
+//! acknowledged entries exist exactly once, unacknowledged ones at most once.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};

@@ -1,6 +1,7 @@
-//! How well recall finds what a question is about: LoCoMo (`tests/common/conversations.rs`) as memory pages, beside plain BM25 over the
-//! same texts. Each conversation is a memory folder, each of its sessions a topic file with the date as heading and a turn in each
-//! item. The question's text alone is the search. One of three questions is asked, all in a long run.
+//! How well recall answers questions: LoCoMo (`tests/common/conversations.rs`) as memory pages,
+//! beside plain BM25 over the same texts. Each conversation is a memory folder, each session a
+//! topic file with the date as heading and one item per turn. The search is the question's text
+//! alone. Normally one of three questions is asked; a long run asks all.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -75,7 +76,8 @@ const STOP_WORDS: &str = "a about am an and any are as at be been being but by c
     he her hers him his how i if in into is it its me my of on or our ours she should so some such than that the their theirs them then \
     there these they this those to was we were what when where which while who whom whose why will with would you your yours";
 
-/// BM25 as Robertson has it, k1 1.2 and b 0.75, over the words of date, speaker, text and caption, with Porter's stems.
+/// BM25 as Robertson has it, k1 1.2 and b 0.75, over the words of date, speaker, text and caption,
+/// with Porter's stems.
 fn ranked_plainly(conversation: &Conversation, of_sessions: bool, recalls: &mut Recalls) {
     let mut texts: Vec<(&str, String)> = Vec::new();
     for turn in &conversation.turns {

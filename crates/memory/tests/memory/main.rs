@@ -1,4 +1,5 @@
-//! Memory: its files under kills, other writers, damage and folders that cannot be written, and what recall finds in them. Tests here must not need a session.
+//! Memory: its files under kills, other writers, damage and read-only folders, and what recall
+//! finds in them. Tests here must not need a session.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 

@@ -1,4 +1,4 @@
-//! Recall: what it finds, where it may look, and what it says where it could not.
+//! Recall: what it finds, where it may look, and what it reports when it could not look.
 
 use std::fs;
 use std::path::Path;

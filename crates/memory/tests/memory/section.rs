@@ -1,4 +1,4 @@
-//! What the system prompt says of memory: its text, its limits, and that it stays the same.
+//! Memory's section of the system prompt: its text, its limits, and that it stays the same.
 
 use std::path::Path;
 

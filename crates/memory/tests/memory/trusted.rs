@@ -1,5 +1,5 @@
-//! What a project brings counts once its person trusts it, what their own sessions wrote needs no word, and neither writes where it must
-//! not.
+//! A project's memory counts once its user trusts the project, memory written by the user's own
+//! sessions needs no confirmation, and neither writes where it must not.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,8 @@
-//! Fits a log-linear model of rates: Newton's method on the likelihood of the counts, with a ridge penalty. Pure.
+//! Fits a log-linear model of rates: Newton's method on the likelihood of the counts, with a ridge
+//! penalty. Pure.
 //!
-//! Sums run in the order of the samples, and powers are computed in software, so that the same samples give the same weights
-//! on every machine.
+//! Sums run in the order of the samples, and powers are computed in software, so that the same
+//! samples give the same weights on every machine.
 
 use super::samples::{Alike, Seen};
 
@@ -18,7 +19,8 @@ const MAX_HALVINGS: usize = 40;
 /// Upper limit for the logarithm of a rate, against overflow.
 const MAX_LOG_RATE: f64 = 30.0;
 
-/// The weights of the inputs in the logarithm of the rate at which items are needed. The first input is always 1.
+/// The weights of the inputs in the logarithm of the rate at which items are needed. The first
+/// input is always 1.
 pub(super) fn fit<const N: usize>(samples: &Alike<N>) -> [f64; N] {
     let rows: Vec<([f64; N], Seen)> =
         samples.iter().map(|(bits, seen)| (bits.map(f64::from_bits), *seen)).collect();
@@ -42,6 +44,7 @@ pub(super) fn fit<const N: usize>(samples: &Alike<N>) -> [f64; N] {
 fn mean_log_rate<const N: usize>(samples: &Alike<N>) -> f64 {
     let calls: u64 = samples.values().map(|seen| seen.calls).sum();
     let needs: u64 = samples.values().map(|seen| seen.needs).sum();
+    // Half a need more, so that the logarithm is finite even without a need.
     libm::log((needs as f64 + 0.5) / (calls as f64 + 1.0))
 }
 

@@ -1,4 +1,5 @@
-//! Collects samples: at each call the features of every older output and step, and how many of the next calls need it.
+//! Collects samples: at each call the features of every older output and step, and how many of the
+//! next calls need it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
@@ -117,7 +118,8 @@ struct Told {
     outputs: Vec<usize>,
     /// Indexes of the messages of each step with calls.
     steps: Vec<RangeInclusive<usize>>,
-    /// For each message that is an output or the model's own words, the calls that need it, in order.
+    /// For each message that is an output or the model's own words, the calls that need it, in
+    /// order.
     needed: HashMap<usize, Vec<usize>>,
 }
 

@@ -55,6 +55,8 @@ pub fn fault(
         strict: missing.iter().any(|need| is_strict(need)),
         own_words: missing.iter().any(|need| need.said),
         sources: sources.into_iter().map(|at| at as u64).collect(),
+        // Getting content back takes one more call: it reads the whole request again, and writes
+        // the question and what it shows.
         cost: request_tokens * read + write * (ASKING_TOKENS + shown),
     })
 }

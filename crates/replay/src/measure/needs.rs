@@ -103,8 +103,9 @@ impl Needs {
     }
 }
 
-/// The origin of each output as a number. Two outputs have the same origin if their calls have the same path argument or, if
-/// there is none, the same arguments. IDs may repeat: the newest call before the output counts.
+/// The origin of each output as a number. Two outputs have the same origin if their calls have the
+/// same path argument or, if there is none, the same arguments. IDs may repeat: the newest call
+/// before the output counts.
 fn origins(messages: &[MeasuredMessage]) -> HashMap<usize, usize> {
     let mut asked: HashMap<&str, &Value> = HashMap::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();

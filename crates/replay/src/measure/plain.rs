@@ -1,4 +1,5 @@
-//! The plain host: it sends the transcript's messages as they are and, if the window is limited, compacts as Pi does. Pure.
+//! The plain host: it sends the transcript's messages as they are and, if the window is limited,
+//! compacts as Pi does. Pure.
 
 use std::sync::Arc;
 

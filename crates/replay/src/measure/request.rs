@@ -132,7 +132,8 @@ impl MeasuredRequest {
         self.shared(first, &before)
     }
 
-    /// Whether a needed line occurs anywhere in the messages: verbatim or escaped as in JSON, or inside a longer line.
+    /// Whether a needed line occurs anywhere in the messages: verbatim or escaped as in JSON, or
+    /// inside a longer line.
     pub fn holds(&self, line: usize, text: &str) -> bool {
         self.standing[line] > 0 || self.mentions(text)
     }

@@ -1,4 +1,5 @@
-//! One side of the comparison, ours or the plain host's: its request and its bill, call by call. Pure.
+//! One side of the comparison, ours or the plain host's: its request and its bill, call by call.
+//! Pure.
 
 use std::sync::Arc;
 
@@ -110,6 +111,8 @@ impl Side {
         let held = self.caches.held(key, now, prices.reuse, self.request.prefixes());
         self.caches.sent(key, now, self.request.prefixes());
         let reusable = prices.reusable(shared.units, shared.grown);
+        // Other requests are compared message by message, the previous one to the character, which
+        // may reach further.
         held.map(|count| self.request.units_of(count).max(reusable))
     }
 }

@@ -48,8 +48,8 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     Parts { session_id, cwd, messages: session.messages, ..Parts::default() }
 }
 
-/// The lines that have a place in the tree, without repetitions and without lines of sub-agents, unless the file is a
-/// sub-agent's own.
+/// The lines that have a place in the tree, without repetitions and without lines of sub-agents,
+/// unless the file is a sub-agent's own.
 fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
     let own_file = !lines.iter().any(|line| is_message(line) && !line.flag("isSidechain"));
     let mut known = HashSet::new();
@@ -159,7 +159,7 @@ impl Session {
                 }
                 None => notes.count("reminders whose text is not in the file"),
             },
-            // What a slash command printed.
+            // The output of a slash command.
             Some("system") if entry.text_at("subtype") == Some("local_command") => {
                 let content = entry.object.get("content").filter(|content| content.is_string());
                 if let Some(content) = content {

@@ -1,8 +1,8 @@
-//! Rollouts of Codex: one item of the Responses API per line, wrapped as `{timestamp, type, payload}`, or bare in files from
-//! the first half of 2025.
+//! Rollouts of Codex: one item of the Responses API per line, wrapped as `{timestamp, type,
+//! payload}`, or bare in files from the first half of 2025.
 //!
-//! The items of one response become one assistant message, which ends at a tool output or a usage report. Must not apply
-//! compactions: replay decides itself what later calls see.
+//! The items of one response become one assistant message, which ends at a tool output or a usage
+//! report. Must not apply compactions: replay decides itself what later calls see.
 
 use serde_json::{Map, Value, json};
 
@@ -167,7 +167,7 @@ impl Rollout {
         let Some(info) = event.get("info").filter(|info| info.is_object()) else { return };
         let total = info.get("total_token_usage");
         if total.is_some() && total == self.total.as_ref() {
-            // Only the limits are new, maybe within a response.
+            // Only the limits are new, possibly within a response.
             return;
         }
         self.total = total.cloned();
@@ -237,7 +237,8 @@ fn tool_of<'a>(item: &'a Map<String, Value>, kind: &'a str) -> &'a str {
     text(item, "name").unwrap_or_else(|| kind.trim_end_matches("_call"))
 }
 
-/// A call's arguments: a function has JSON in a string, a custom tool a text, the local shell an action.
+/// A call's arguments: a function has JSON in a string, a custom tool a text, the local shell an
+/// action.
 fn arguments_of(item: &Map<String, Value>) -> Value {
     if let Some(input) = item.get("input") {
         return json!({ "input": input });
@@ -264,7 +265,7 @@ fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
             items.iter().filter_map(|item| block_of(item, notes)).collect()
         }
         Value::Null => Vec::new(),
-        // Tools that a search found, and anything else that is not text.
+        // Tools found by a search, and anything else that is not text.
         other => vec![text_block(&other.to_string())],
     }
 }

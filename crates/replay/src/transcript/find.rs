@@ -125,7 +125,7 @@ fn split(path: &Path) -> (PathBuf, Option<String>) {
 
 fn begins_as_database(file: &Path) -> Result<bool> {
     if !file.is_file() {
-        // Reading it says what is wrong.
+        // Reading it reports the problem.
         return Ok(false);
     }
     let mut start = Vec::new();
@@ -143,7 +143,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let (path, kind) = (entry.path(), entry.file_type()?);
         let is_beside = || BESIDE_SESSIONS.iter().any(|name| entry.file_name() == *name);
         if kind.is_dir() && !(is_storage && is_beside()) {
-            // A folder that may not be read hides its sessions, and no others.
+            // An unreadable folder hides its own sessions, but no others.
             let _ = walk(&path, files);
         } else if !kind.is_dir() && may_be_session(&path) {
             files.push(path);
@@ -161,7 +161,7 @@ fn may_be_session(path: &Path) -> bool {
         return !is_beside_openclaw(bare);
     }
     if is_database_name(path) {
-        // One that cannot be read is taken, and its error told.
+        // An unreadable file is taken, so that its error is reported.
         return begins_as_database(path).unwrap_or(false)
             && database::is_known(path).unwrap_or(true);
     }

@@ -15,9 +15,10 @@ use base::error::{Error, Result};
 use base::object::Room;
 use store::{install_locks, max_expanded};
 
-/// What a file of SQLite begins with.
+/// The first bytes of an SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Steps of SQLite's machine that reading may take, and by how many more for each byte: a row takes some twenty.
+/// Steps of SQLite's machine that reading may take, and the further steps for each byte: a row
+/// takes about twenty.
 const MIN_STEPS: u64 = 50_000_000;
 const STEPS_OF_A_BYTE: u64 = 20;
 const STEPS_AT_ONCE: u16 = 10_000;
@@ -29,7 +30,8 @@ const MAX_VALUE: i32 = 64 << 20;
 pub(super) enum Failure {
     /// SQLite says so.
     Sqlite(rusqlite::Error),
-    /// What is in it is not as the reader needs it: the end of a sentence that begins with `line 1 of` the file.
+    /// The content does not meet the reader's needs. Ends a sentence that begins with `line 1 of`
+    /// the file.
     Content(String),
 }
 
@@ -39,17 +41,17 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// A database that can be read.
+/// A readable database.
 pub(super) struct Foreign {
     pub(super) connection: Connection,
     bytes: usize,
-    /// Bytes to which what is compressed in it may still expand.
+    /// Bytes to which its compressed content may still expand.
     expands: Cell<u64>,
 }
 
 impl Foreign {
-    /// The names of a table's columns, but for those that are computed; none if there is no such table, but a view or a table that a
-    /// module makes up.
+    /// The names of a table's columns, without computed ones; none if there is no such table, but a
+    /// view or a virtual table.
     pub(super) fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
         let query = "select name from pragma_table_info(?1) where exists \
                      (select 1 from pragma_table_list(?1) where schema = 'main' and type = 'table')";
@@ -58,10 +60,10 @@ impl Foreign {
         names.collect()
     }
 
-    /// Decompresses a frame of zstd of at most `most` bytes; nothing if it is damaged.
+    /// Decompresses a zstd frame of at most `most` bytes; nothing if it is damaged.
     ///
     /// # Errors
-    /// If all that is compressed expands to more than it may.
+    /// If all compressed content together expands to more than it may.
     pub(super) fn expanded(
         &self,
         frame: &[u8],
@@ -76,13 +78,13 @@ impl Foreign {
         Ok(bytes)
     }
 
-    /// For what is kept of a session.
+    /// The memory limit for what is kept of a session.
     pub(super) fn room(&self) -> Room {
         Room::for_file(self.bytes)
     }
 }
 
-/// Fails once there is no room for what is read.
+/// Fails once that memory is used up.
 pub(super) fn check(room: &Room) -> std::result::Result<(), Failure> {
     if room.is_full() {
         let size = room.size();
@@ -101,7 +103,8 @@ pub(super) fn is_database(bytes: &[u8]) -> bool {
 /// Reads from the database at `path`.
 ///
 /// # Errors
-/// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if what is in it is not as `act` needs it.
+/// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if its content does not meet the needs of
+/// `act`.
 pub(super) fn read<T>(
     path: &Path,
     act: impl FnOnce(&Foreign) -> std::result::Result<T, Failure>,
@@ -117,9 +120,10 @@ pub(super) fn read<T>(
     })
 }
 
-/// Opens a database for reading. With a journal beside it, a program may have it open, and it is shared with that. Without one it is
-/// read as if nothing changed it, since SQLite would leave files of its own beside it. So it is where sharing fails, such as in a
-/// folder that may not be written.
+/// Opens a database for reading. If there is a journal beside it, a program may have it open, and
+/// access is shared with that program. Otherwise it is read as if nothing changed it, since SQLite
+/// would leave its own files beside it. The same applies if sharing fails, such as in a read-only
+/// folder.
 fn opened(path: &Path) -> std::result::Result<Foreign, Failure> {
     install_locks();
     let size = fs::metadata(path).map_or(0, |found| found.len());
@@ -137,7 +141,8 @@ fn opened(path: &Path) -> std::result::Result<Foreign, Failure> {
     Ok(Foreign { connection, bytes, expands })
 }
 
-/// Whether SQLite keeps a write-ahead log beside a database, which a program shares that has it open.
+/// Whether a database has a write-ahead log, which is shared with a program that has the database
+/// open.
 fn has_journal(path: &Path) -> std::result::Result<bool, Failure> {
     let mut found = [false; 2];
     for (found, suffix) in found.iter_mut().zip(["-wal", "-shm"]) {
@@ -156,8 +161,8 @@ fn has_journal(path: &Path) -> std::result::Result<bool, Failure> {
     Ok(found[0])
 }
 
-/// A connection that can be read. The file is somebody else's, so nothing that its schema names may run, and reading ends after so
-/// many steps of SQLite.
+/// A connection that is safe to read. The file is somebody else's, so nothing that its schema names
+/// may run, and reading ends after a limited number of SQLite steps.
 fn checked(mut connection: Connection, steps: u64) -> rusqlite::Result<Connection> {
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     for (setting, is_on) in [
@@ -182,7 +187,7 @@ fn checked(mut connection: Connection, steps: u64) -> rusqlite::Result<Connectio
     Ok(connection)
 }
 
-/// The URI of a file that nobody changes while it is read.
+/// The URI of a file that does not change while it is read.
 fn unchanging(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {

@@ -171,7 +171,7 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, 
         Some(Box::new(MultiGzDecoder::new(bytes)))
     } else if bytes.starts_with(&ZSTD) {
         zstd::Decoder::new(bytes).ok().map(|mut decoder| {
-            // What it takes is known: an error would be one of reading.
+            // The value is valid, so setting it cannot fail; a read error would come later.
             let _ = decoder.window_log_max(MAX_WINDOW_LOG);
             Box::new(decoder) as Box<dyn Read + '_>
         })

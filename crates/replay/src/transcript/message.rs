@@ -52,8 +52,9 @@ impl Message {
         message
     }
 
-    /// A message that the file holds in pi-ai's shape; `text` is its JSON there. `None` if its role or the shape of its content
-    /// is unknown, or if it is a result without a call. Blocks of unknown shape are left out and counted.
+    /// A message that the file holds in pi-ai's shape; `text` is its JSON there. `None` if its role
+    /// or the shape of its content is unknown, or if it is a result without a call. Blocks of
+    /// unknown shape are left out and counted.
     pub(super) fn taken(
         mut object: Map<String, Value>,
         text: Option<&str>,
@@ -111,7 +112,8 @@ impl Message {
         self.object.get("toolName")?.as_str()
     }
 
-    /// Whether a person typed it: a user message that neither the harness nor a compaction inserted.
+    /// Whether a person typed it: a user message that neither the harness nor a compaction
+    /// inserted.
     pub(super) fn is_typed(&self) -> bool {
         self.role() == "user" && !self.object.contains_key("meta")
     }
@@ -161,7 +163,8 @@ impl Message {
     }
 }
 
-/// Gives each message a time in ms. A message without one gets the previous message's; the first gets 0.
+/// Gives each message a time in ms. A message without one gets the previous message's; the first
+/// gets 0.
 pub(super) fn timed(mut messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
     let mut last = 0;
     for message in &mut messages {

@@ -1,6 +1,8 @@
-//! The neutral form: a first line `{"session":{…}}`, then one pi-ai message per line, which is passed on unchanged.
+//! The neutral form: a first line `{"session":{…}}`, then one pi-ai message per line, which is
+//! passed on unchanged.
 //!
-//! Only `id`, `cwd` and `tools` (name to `{kind}`) of the first line are used. Must not know another format.
+//! Only `id`, `cwd` and `tools` (name to `{kind}`) of the first line are used. Must not know
+//! another format.
 
 use serde_json::Value;
 

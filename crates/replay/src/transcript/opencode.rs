@@ -157,9 +157,9 @@ impl Session {
                     is_typed |= !flag(part, "synthetic");
                     blocks.extend(said(part).map(text_block));
                 }
-                // The text of a file stands in a part of its own.
+                // The text of a file is in a separate part.
                 Some("file") => blocks.extend(attached(part, notes)),
-                // What a compaction begins with, and names of agents, which stand in the text too.
+                // The beginning of a compaction, and names of agents, which are also in the text.
                 Some("compaction" | "agent" | "subtask" | "snapshot" | "patch") => {}
                 _ => notes.count("parts of an unknown type left out"),
             }

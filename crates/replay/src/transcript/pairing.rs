@@ -56,7 +56,8 @@ pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
 /// The call that each result answers, by the result's index. Results without a call are left out.
 fn answers(messages: &[Message]) -> BTreeMap<usize, Call> {
     let mut found = BTreeMap::new();
-    // Calls without a result yet, by ID; the newest message last, the first call of each message last.
+    // Calls without a result yet, by ID; the newest message last, the first call of each message
+    // last.
     let mut waiting: HashMap<&str, Vec<Call>> = HashMap::new();
     let mut early = Vec::new();
     for (at, message) in messages.iter().enumerate() {

@@ -27,7 +27,8 @@ pub(super) struct Node<'a> {
 pub(super) struct Path {
     /// For each entry, whether it is on the path.
     pub(super) on: Vec<bool>,
-    /// Number of entries on the path whose named parent is missing; they follow the previous entry in the file instead.
+    /// Number of entries on the path whose named parent is missing; they follow the previous entry
+    /// in the file instead.
     pub(super) mended: u64,
 }
 

@@ -4,9 +4,10 @@ use crate::game::Game;
 
 const PRESETS: [&str; 6] = ["anthropic", "openai", "gemini", "deepseek", "none", "anthropic-1h"];
 
-/// What the whole bill of a session stays within, relative to the plain host's, whatever the model needs. The bound of the
-/// decision does not hold against these adversaries: its reserve is for likely faults, and they need what is not likely to be
-/// needed before much was saved. A reserve for all of that would cost every session.
+/// What the whole bill of a session stays within, relative to the plain host's, whatever the model
+/// needs. The bound of the decision does not hold against these adversaries: its reserve is for
+/// likely faults, and they need what is not likely to be needed before much was saved. A reserve
+/// for all of that would cost every session.
 const WORST: f64 = 1.6;
 
 /// Shorter sessions are not judged by their ratio.
@@ -171,7 +172,8 @@ fn no_generated_session_ends_above_what_the_readme_states() {
     assert!(worst[0].0 <= WORST, "{:#?}", &worst[..10]);
 }
 
-/// Plays a session that a seed describes: how long outputs are, how often what left is needed, and which of it.
+/// Plays a session that a seed describes: how long outputs are, how often what left is needed, and
+/// which of it.
 fn generate(game: &mut Game, seed: u64) {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
     let longest = [300, 1_500, 6_000, 20_000][dice.below(4)];

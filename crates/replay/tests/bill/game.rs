@@ -177,7 +177,8 @@ impl Game {
         self.person();
     }
 
-    /// The model needs an output to go on: where lines of it do not stand it is activated first. Then it runs a command.
+    /// The model needs an output to go on: where lines of it do not stand it is activated first.
+    /// Then it runs a command.
     pub(crate) fn need(&mut self, output: usize) {
         self.send(false);
         if self.is_missing(output) {
@@ -228,7 +229,8 @@ impl Game {
         !places.iter().all(|place| stands(&lines[*place]))
     }
 
-    /// Hands the list over, applies the edits and bills both sides; `extra`: the plain host makes no such call.
+    /// Hands the list over, applies the edits and bills both sides; `extra`: the plain host makes
+    /// no such call.
     fn send(&mut self, extra: bool) {
         let fresh = Value::from(self.list[self.known..].to_vec()).to_string();
         let info = CallInfo {
@@ -253,7 +255,8 @@ impl Game {
             self.plain.send(request, FIXED_TOKENS, warm, &self.prices);
         }
         if self.window.is_some() {
-            // Where the plain host compacts, and what that costs, the ledger knows; so both bills are its own.
+            // Where the plain host compacts, and what that costs, the ledger knows; so both bills
+            // are its own.
             let bill = self.live.state().bill();
             (self.ours.cost, self.plain.cost) = (bill.ours(), bill.plain());
         }

@@ -9,8 +9,8 @@ use crate::recorded::{recordings, replay_all};
 /// The price tables.
 const PRESETS: [&str; 3] = ["anthropic", "openai", "gemini"];
 
-/// How far a figure may be above what was measured when its limit was set: the sessions are few, and one epoch that starts a
-/// call earlier moves the worst of them.
+/// How far a figure may be above what was measured when its limit was set: the sessions are few,
+/// and one epoch that starts a call earlier moves the worst of them.
 const MARGIN: f64 = 0.01;
 
 /// How far faults may be above the compacting host's, as a share of them.
@@ -22,7 +22,8 @@ struct Row {
     sum: f64,
     median: f64,
     worst: f64,
-    /// Calls with strict faults and with faults on own words, in percent; `None`: at most the compacting host's.
+    /// Calls with strict faults and with faults on own words, in percent; `None`: at most the
+    /// compacting host's.
     faults: Option<(f64, f64)>,
 }
 

@@ -1,4 +1,5 @@
-//! Sessions that are not one file: OpenCode's database and its folder of small files, and how sessions are found in folders.
+//! Sessions that are not one file: OpenCode's database and its folder of small files, and how
+//! sessions are found in folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/transcripts").join(name)
 }
 
-/// A copy of a fixture in a folder that may be changed. Connections of the tests have the locks of the program's own: those are set up
-/// when it first uses SQLite, and a connection must not change its kind of locks meanwhile.
+/// A copy of a fixture in a folder that may be changed. Connections of the tests have the locks of
+/// the program's own: those are set up when it first uses SQLite, and a connection must not change
+/// its kind of locks meanwhile.
 fn copied(name: &str) -> (TempDir, PathBuf) {
     SqliteBackend::in_memory().unwrap();
     let folder = TempDir::new().unwrap();

@@ -15,7 +15,8 @@ mod recorded_bill;
 mod session_files;
 mod sessions;
 
-/// A database of another program, for writing. Our reading replaces the locks of the process, and never while a connection is at work.
+/// A database of another program, for writing. Our reading replaces the locks of the process, and
+/// never while a connection is at work.
 fn opened(path: impl AsRef<std::path::Path>) -> rusqlite::Result<rusqlite::Connection> {
     store::install_locks();
     rusqlite::Connection::open(path)

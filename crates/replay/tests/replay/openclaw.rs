@@ -33,7 +33,8 @@ impl Agent {
     }
 
     fn with(tables: &str, schema: i64) -> Self {
-        // Connections of the tests have the locks of the program's own, which are set up when it first uses SQLite.
+        // Connections of the tests have the locks of the program's own, which are set up when it
+        // first uses SQLite.
         SqliteBackend::in_memory().unwrap();
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("agents/main/agent/openclaw-agent.sqlite");

@@ -19,7 +19,8 @@ const LINE: &str = "let total = prices.iter().sum::<u64>() + shipping;";
 const OUTPUT_TOKENS: usize = 10_000;
 /// Tokens of system prompt and tools of the plain host.
 const FIXED: f64 = 4_000.0;
-/// About what a reference line takes; the sums below hold up to as much for each request that has one.
+/// About what a reference line takes; the sums below hold up to as much for each request that has
+/// one.
 const REFERENCE: f64 = 40.0;
 
 /// No preview, no overhead, no bound, and only the newest result stays in any case.
@@ -43,8 +44,9 @@ fn replaying() -> Replaying {
     }
 }
 
-/// A session of commands; `outputs`: which calls print a long output, and of how many tokens; `needs`: which calls need a line of
-/// which output. All other messages are short. A need is a line of its own, so that saying it once does not end the others.
+/// A session of commands; `outputs`: which calls print a long output, and of how many tokens;
+/// `needs`: which calls need a line of which output. All other messages are short. A need is a line
+/// of its own, so that saying it once does not end the others.
 fn session(calls: usize, outputs: &[(usize, usize)], needs: &[(usize, usize)]) -> Transcript {
     let line = |call: usize, output: usize| format!("{LINE} {output} {call}");
     let mut messages =
@@ -72,31 +74,34 @@ fn session(calls: usize, outputs: &[(usize, usize)], needs: &[(usize, usize)]) -
     Transcript::parse(Path::new("made.jsonl"), text.as_bytes()).unwrap()
 }
 
-/// The text with lines behind it that are too short to be needed: a result of this many tokens, if it has not more already. No other
-/// call's result has these lines: what two have in common stands once, and leaves with the first of them.
+/// The text with lines behind it that are too short to be needed: a result of this many tokens, if
+/// it has not more already. No other call's result has these lines: what two have in common stands
+/// once, and leaves with the first of them.
 fn padded(text: &str, tokens: usize, call: usize) -> String {
     let left = (tokens * 4).saturating_sub(text.chars().count() + "toolResult".len() + 1);
     let line = format!("ab {call}\n");
     text.chars().chain("\n".chars()).chain(line.chars().cycle().take(left)).collect()
 }
 
-/// What foresight saves of the plain bill, and its faults, in a session whose first call prints the output and where these calls
-/// need it.
+/// What foresight saves of the plain bill, and its faults, in a session whose first call prints the
+/// output and where these calls need it.
 fn saved(calls: usize, needs: &[usize]) -> (f64, u64) {
     let needs: Vec<(usize, usize)> = needs.iter().map(|call| (*call, 0)).collect();
     let told = foreseen(&session(calls, &[(0, OUTPUT_TOKENS)], &needs), &replaying()).unwrap();
     (told.bill.plain - told.bill.ours, told.faults.strict)
 }
 
-/// The output stands from call 1 on, which answers it. From call 2 on it may leave. The call at which it leaves sends what is left
-/// of 10,000 tokens less, but writes the few behind it anew: it saves 10,000 × 0.1. So does each later call.
+/// The output stands from call 1 on, which answers it. From call 2 on it may leave. The call at
+/// which it leaves sends what is left of 10,000 tokens less, but writes the few behind it anew: it
+/// saves 10,000 × 0.1. So does each later call.
 fn saved_from(first: usize, calls: usize) -> f64 {
     let calls = u32::try_from(calls - first).unwrap();
     f64::from(calls) * 1_000.0
 }
 
 fn assert_close(found: f64, expected: f64, calls: usize, what: &str) {
-    // The reference line is written once and read by each later call; so are the short messages that are written anew.
+    // The reference line is written once and read by each later call; so are the short messages
+    // that are written anew.
     let most = 2.0 * REFERENCE + 0.1 * REFERENCE * f64::from(u32::try_from(calls).unwrap());
     assert!((expected - found).abs() < most, "{what}: {found} is not {expected}");
 }
@@ -110,8 +115,8 @@ fn what_is_never_needed_leaves_as_soon_as_it_may() {
 
 #[test]
 fn what_is_needed_soon_stays_until_then_and_not_longer() {
-    // A fault costs the request again, some 4,060 tokens × 0.1, and 60 + 2,000 written: 2,466. At call 2, dropping would save 1,000 at
-    // calls 2 and 3 before it.
+    // A fault costs the request again, some 4,060 tokens × 0.1, and 60 + 2,000 written: 2,466. At
+    // call 2, dropping would save 1,000 at calls 2 and 3 before it.
     let (saved, faults) = saved(20, &[3]);
     assert_close(saved, saved_from(4, 20), 20, "leaves at call 4");
     assert_eq!(faults, 0);
@@ -203,7 +208,8 @@ proptest! {
             };
             let saved: f64 = sources.iter().map(saved).sum();
             let before: f64 = sources.iter().filter_map(|(source, _)| paid.get(source)).sum();
-            // The price of a fault was known for the request as it stood when the output left; it has grown since.
+            // The price of a fault was known for the request as it stood when the output left; it
+            // has grown since.
             prop_assert!(cost + before <= saved * 1.25 + 100.0, "call {call}: {cost} + {before} for {saved}");
             for (source, _) in &sources {
                 *paid.entry(*source).or_default() += cost;

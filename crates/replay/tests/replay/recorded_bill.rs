@@ -1,6 +1,6 @@
 //! The cost of recorded sessions. Each is played once for all checks of its bill: beside the plain
 //! host's and within the bound; every second one also by the ledger and with foresight.
-//! `tests/bill` has the README's table, on all of them.
+//! `crates/replay/tests/bill` has the README's table, on all of them.
 
 use config::Layout;
 use replay::measure::OVERHEAD_TOKENS;
@@ -12,8 +12,8 @@ use replay::transcript::Transcript;
 
 use crate::bound::{broken, replaying};
 
-/// How far the bill with foresight may exceed ours on a recorded session: foresight knows what is needed, but starts epochs by the
-/// same rules, which do not look ahead.
+/// How far the bill with foresight may exceed ours on a recorded session: foresight knows what is
+/// needed, but starts epochs by the same rules, which do not look ahead.
 const MARGIN: f64 = 0.05;
 
 fn recordings() -> Option<Vec<Transcript>> {
@@ -21,7 +21,8 @@ fn recordings() -> Option<Vec<Transcript>> {
     Some(files.iter().map(|file| Transcript::read(file).unwrap()).collect())
 }
 
-/// Ours by plain, all sessions together, is at most this. It is less in longer sessions, of which a long run has more.
+/// Ours by plain, all sessions together, is at most this. It is less in longer sessions, of which a
+/// long run has more.
 fn check_ratio(reports: &[FileReport], most: f64) {
     let sum = |cost: &dyn Fn(&FileReport) -> f64| reports.iter().map(cost).sum::<f64>();
     let ratio = sum(&|report| report.bill.ours) / sum(&|report| report.bill.plain);

@@ -12,8 +12,9 @@ use proptest::prelude::*;
 use replay::transcript::{Format, Transcript};
 use serde_json::{Value, json};
 
-/// The files that a reader takes as they are, and their formats. Those of Copilot CLI, Gemini CLI, OpenCode and OpenClaw were written by
-/// the programs themselves, driven by a scripted model; only the prompts in Copilot's were replaced.
+/// The files that a reader takes as they are, and their formats. Those of Copilot CLI, Gemini CLI,
+/// OpenCode and OpenClaw were written by the programs themselves, driven by a scripted model; only
+/// the prompts in Copilot's were replaced.
 const FIXTURES: [(&str, Format); 12] = [
     ("claude-code.jsonl", Format::ClaudeCode),
     ("codex.jsonl", Format::Codex),
@@ -53,7 +54,8 @@ fn shown(transcript: &Transcript) -> String {
     text
 }
 
-/// What holds for every transcript: each call has one result, right after its message and the other results of it.
+/// What holds for every transcript: each call has one result, right after its message and the other
+/// results of it.
 fn check(transcript: &Transcript) -> Result<(), String> {
     let mut waiting: Vec<String> = Vec::new();
     for message in &transcript.messages {

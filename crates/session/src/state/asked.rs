@@ -1,10 +1,10 @@
-//! What a person activated by a command, until a message carries it (`log`).
+//! What a person activated by command, until a message carries it (`log`).
 
 use crate::event::Event;
 use crate::lines::LineRange;
 use base::object::{Hash, ObjectId};
 
-/// Content that a person activated and the next message has to carry.
+/// Content that a person activated and the next message must carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// The line above it.
@@ -18,7 +18,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// `None` for an event in which no person asked for content that a message has to carry.
+    /// `None` unless a person asked, in this event, for content that a message must carry.
     pub(super) fn of(event: &Event) -> Option<Self> {
         let Event::Activated { heading: Some(heading), object, version, ranges, .. } = event else {
             return None;

@@ -1,5 +1,5 @@
-//! What a host sends itself while a turn runs: which messages of the chat, in which words the results of tools, and which turns it
-//! said to have ended well. Must not decide how anything is shown.
+//! What a host sends itself while a turn runs: which messages, the texts of tool results, and which
+//! turns it reported as ended well. Must not decide how anything is shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,25 @@ use super::Session;
 use crate::event::ShownResult;
 use base::object::Hash;
 
-/// See the module.
+/// The messages, results and turns that a host sent itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     /// Positions of messages that the host sent itself when they were new.
     messages: BTreeSet<u64>,
-    /// Results by the provider's ID of their call, which may occur more than once.
+    /// Results by the provider's call ID, which may occur more than once.
     results: BTreeMap<String, Vec<ShownResult>>,
     turns: BTreeSet<String>,
 }
 
 impl Kept {
-    /// A message came in.
+    /// Records a new message.
     pub(super) fn note(&mut self, at: u64, is_kept: bool) {
         if is_kept {
             self.messages.insert(at);
         }
     }
 
-    /// The chat goes back to this length.
+    /// Cuts the chat back to this length.
     pub(super) fn go_back(&mut self, chat_len: u64) {
         self.messages.split_off(&chat_len);
     }
@@ -42,12 +42,13 @@ impl Kept {
 }
 
 impl Session {
-    /// Whether the host sent the message at a position itself when it was new, so that notes stand before it.
+    /// Whether the host sent this message itself when it was new, so that its notes stand before
+    /// it.
     pub fn is_kept(&self, at: u64) -> bool {
         self.kept.messages.contains(&at)
     }
 
-    /// Whether the host sends messages itself.
+    /// Whether the host has sent messages itself.
     pub fn has_kept(&self) -> bool {
         !self.kept.messages.is_empty()
     }
@@ -57,17 +58,17 @@ impl Session {
         self.kept.turns.contains(key)
     }
 
-    /// Whether results of a call were shown by the host itself.
+    /// Whether the host itself showed results of this call.
     pub fn shows_itself(&self, call: &str) -> bool {
         self.kept.results.contains_key(call)
     }
 
-    /// The result of a call that the host shows as this text; of several the newest.
+    /// The result of a call that the host shows as this text; the newest if there are several.
     pub fn shown_as(&self, call: &str, text: &Hash) -> Option<&ShownResult> {
         self.kept.results.get(call)?.iter().rfind(|result| result.shown == *text)
     }
 
-    /// The result of a call whose whole text is this one: that of the position, else the newest.
+    /// The result of a call with this whole text: the one at the position, else the newest.
     pub fn shown_of(&self, call: &str, whole: &Hash, at: u64) -> Option<&ShownResult> {
         let results = self.kept.results.get(call)?.iter();
         let of_text = || results.clone().filter(|result| result.whole == *whole);

@@ -1,18 +1,19 @@
-//! Changes of memory that the model has to hear of until its system prompt holds them (`log`). Must not know pages.
+//! Memory changes that the model must be told about until its system prompt shows them (`log`).
+//! Must not know pages.
 
 use std::collections::BTreeMap;
 
 use super::Session;
 use crate::message::MessageKind;
 
-/// A change of memory, in words for the model.
+/// A memory change, in words for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryChange {
-    /// What changed. No two changes of a session have the same text.
+    /// What changed. No two changes in a session have the same text.
     pub text: String,
     /// The path of the file that changed.
     pub file: String,
-    /// The tool call by which the model made the change itself: while it stands, the model knows.
+    /// The model's own tool call that made the change. While it stands, the model knows.
     pub call: Option<String>,
 }
 
@@ -20,7 +21,7 @@ pub struct MemoryChange {
 #[derive(Debug, Clone, Default)]
 pub(super) struct MemoryChanges {
     changes: Vec<MemoryChange>,
-    /// Positions of messages whose notes of changes left since the last call.
+    /// Positions of messages whose change notes left since the last call.
     dropped: Vec<u64>,
 }
 
@@ -29,7 +30,7 @@ impl MemoryChanges {
         self.changes.push(change);
     }
 
-    /// The system prompt holds all of them from now on: their notes leave.
+    /// The system prompt now shows all changes, so their notes leave.
     pub(super) fn rendered(&mut self, notes: &mut BTreeMap<u64, Vec<String>>) {
         let changes = std::mem::take(&mut self.changes);
         notes.retain(|at, texts| {
@@ -48,23 +49,24 @@ impl MemoryChanges {
 }
 
 impl Session {
-    /// Number of changes of memory that the system prompt does not hold.
+    /// Number of memory changes that the system prompt does not show.
     pub fn memory_changes(&self) -> usize {
         self.memory.changes.len()
     }
 
-    /// Texts of the changes of memory that neither the system prompt holds nor any message that stands.
+    /// Texts of memory changes that neither the system prompt nor any standing message shows.
     pub fn due_memory(&self) -> Vec<String> {
         let due = self.memory.changes.iter().filter(|change| !self.is_told(change));
         due.map(|change| change.text.clone()).collect()
     }
 
-    /// Positions of messages that carried notes of changes at the last call and carry them no longer.
+    /// Positions of messages that carried change notes at the last call and no longer do.
     pub fn dropped_memory(&self) -> &[u64] {
         &self.memory.dropped
     }
 
-    /// Whether something that stands tells of a change: a note, the model's own call, or the file itself, whose changes are told anyway.
+    /// Whether something in the window shows the change: a note, the model's own call, or the file
+    /// itself, whose changes are reported anyway.
     fn is_told(&self, change: &MemoryChange) -> bool {
         let stands = |at: u64| self.chat.window().contains(&at) && !self.is_hidden(at);
         let is_noted = || {

@@ -1,4 +1,5 @@
-//! A moved file goes on as another object: everything that the state holds about the old one passes to the new one.
+//! A moved file becomes another object: everything that the state holds about the old one passes to
+//! the new one.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use crate::message::Shows;
 use base::object::{Hash, ObjectId};
 
 impl Session {
-    /// Replaces `from` by `to` everywhere in the state. `same`: the version of `to` whose text equals that of the latest known
-    /// version of `from`.
+    /// Replaces `from` with `to` everywhere in the state. `same`: the version of `to` whose text
+    /// equals the latest known version of `from`.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId, same: Option<&Hash>) {
         let Some(subject) = self.index.get(from).map(|entry| entry.subject.clone()) else { return };
         let path = subject.agent_path().to_owned();

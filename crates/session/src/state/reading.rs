@@ -23,7 +23,7 @@ impl Session {
         self.opened.as_ref()
     }
 
-    /// Whether names mean only what the session met: others than the user take part.
+    /// Whether people other than the user take part, so that names mean only what the session met.
     pub fn is_confined(&self) -> bool {
         self.is_confined
     }
@@ -38,7 +38,7 @@ impl Session {
         &self.index
     }
 
-    /// Pool, active and pinned set.
+    /// The metadata pool, active set and pinned set.
     pub fn sets(&self) -> &Sets {
         &self.sets
     }
@@ -58,7 +58,7 @@ impl Session {
         self.sent
     }
 
-    /// Tokens that our own tools have answered since the newest call; they stand in the next request.
+    /// Tokens of answers by our own tools since the newest call. They will be in the next request.
     pub fn coming_tokens(&self) -> u64 {
         self.coming_tokens
     }
@@ -78,12 +78,14 @@ impl Session {
         self.absence.faults()
     }
 
-    /// Tokens in the window that the plain host would not have: calls of our own tools, and their results.
+    /// Tokens in the window that the plain host would not have: calls of our own tools, and their
+    /// results.
     pub fn own_tokens(&self) -> u64 {
         self.own_tokens
     }
 
-    /// Whether the plain host would not make the coming call: since the previous one, the model used only our own tools.
+    /// Whether the plain host would not make the next call: since the previous one, the model used
+    /// only our own tools.
     pub fn is_extra_call(&self) -> bool {
         let mut results =
             self.window().rev().map(|(at, _)| self.result(at)).take_while(Option::is_some);
@@ -91,19 +93,19 @@ impl Session {
         newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
     }
 
-    /// The packed record of the message at a position of the chat.
+    /// The packed record of a message.
     pub fn place(&self, at: u64) -> ChatPlace {
         let place = usize::try_from(at).ok().and_then(|at| self.places.get(at));
         place.copied().unwrap_or_default()
     }
 
-    /// Whether a fold hides the message of the window at a position of the chat. Faster than asking the folds.
+    /// Whether a fold hides this message of the window. Faster than asking the folds.
     pub fn is_hidden(&self, at: u64) -> bool {
         self.place(at).hidden
     }
 
-    /// The newest message of the window that is a person's, the model's or a tool's, with its position: hosts and their extensions
-    /// put messages of their own behind it.
+    /// The newest message from a person, the model or a tool, with its position. Hosts and their
+    /// extensions may put their own messages after it.
     pub fn newest_said(&self) -> Option<(u64, &ChatMessage)> {
         self.window().rev().find(|(_, message)| !matches!(message.kind, MessageKind::Other))
     }
@@ -118,7 +120,8 @@ impl Session {
         self.treatments.get(&at).unwrap_or(&Treatment::Given)
     }
 
-    /// What the reference line of the message at a position says of its object besides; empty if nothing.
+    /// The label of the message's reference line: nickname and fields of its object; empty if there
+    /// are none.
     pub fn label(&self, at: u64) -> &str {
         self.labels.get(&at).map_or("", String::as_str)
     }
@@ -133,7 +136,8 @@ impl Session {
         self.index.get(id).map(|entry| entry.handle)
     }
 
-    /// What a tool call asked for, in a few words; empty if that is not known or if what it shows already says it.
+    /// What a tool call asked for, in a few words; empty if unknown or if what it shows already
+    /// says it.
     pub fn brief(&self, toolcall: &ObjectId) -> &str {
         match self.index.get(toolcall).map(|entry| &entry.subject) {
             Some(Subject::Toolcall { brief, .. }) => brief,
@@ -141,10 +145,11 @@ impl Session {
         }
     }
 
-    /// Late needs per step so far, smoothed: how often the model took lines from an output more than 10 steps old, or asked again
-    /// for what had left the window by then.
+    /// Smoothed rate of late needs per step: how often the model took lines from an output more
+    /// than 10 steps old, or asked again for what had left the window by then.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     pub fn late_needs(&self) -> f64 {
+        // Half a need in 50 steps stands in for the history that a young session lacks.
         (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
     }
 
@@ -156,7 +161,7 @@ impl Session {
         }
     }
 
-    /// What is known of the newest result whose call has this object.
+    /// The newest result whose call has this object.
     pub fn fact_of(&self, toolcall: &ObjectId) -> Option<&ResultFact> {
         let newest_first = self.chat.messages().iter().rev();
         let mut facts = newest_first.filter_map(|message| match &message.kind {
@@ -206,7 +211,7 @@ impl Session {
         session
     }
 
-    /// What stands of an object in the window, in the order of the messages.
+    /// Where lines of an object stand in the window, in the order of the messages.
     pub fn showings<'a>(
         &'a self,
         object: &ObjectId,
@@ -214,12 +219,13 @@ impl Session {
         self.showings.of(object)
     }
 
-    /// Everything that stands in the window apart from results' own texts.
+    /// Everything that stands in the window, apart from the own texts of results.
     pub fn all_showings(&self) -> impl Iterator<Item = &Showing> {
         self.showings.all()
     }
 
-    /// The active set of the layout `log`: objects whose content stands in the window, in the order in which it does.
+    /// The active set of the layout `log`: objects whose content stands in the window, in window
+    /// order.
     pub fn shown_objects(&self) -> Vec<&ObjectId> {
         let window = self.chat.window().iter().copied();
         let standing = window.filter(|at| self.place(*at).stands && !self.is_hidden(*at));
@@ -232,21 +238,21 @@ impl Session {
         own.chain(shown).filter(|id| met.insert(*id)).collect()
     }
 
-    /// A path as the model sees it in `log`: relative to the working folder if it lies inside. `path`: the agent's path, see
-    /// [`Subject::agent_path`].
+    /// A path as the model sees it in `log`: relative to the working folder if inside it. `path`:
+    /// the agent's path, see [`Subject::agent_path`].
     pub fn shown_path<'a>(&self, path: &'a str) -> &'a str {
         let cwd = self.opened.as_ref().map_or("", |opened| opened.cwd.as_str());
         let inside = path.strip_prefix(cwd).and_then(|rest| rest.strip_prefix(['/', '\\']));
         inside.filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(path)
     }
 
-    /// The files that the model changed, each with the step in which it last did.
+    /// The files that the model changed, each with the step of its last change.
     pub fn edited_files(&self) -> impl Iterator<Item = (&ObjectId, u32)> {
         self.edited.iter().map(|(file, step)| (file, *step))
     }
 
-    /// The active set of the layout `pools`: the newest `per_turn` tool calls of each of the last `turns` turns, the current
-    /// one included, and all active files and pinned objects.
+    /// The active set of the layout `pools`: the newest `per_turn` tool calls of each of the last
+    /// `turns` turns, including the current one, and all active files and pinned objects.
     pub fn active_by_window(&self, per_turn: u64, turns: u64) -> Vec<&Active> {
         let oldest = (u64::from(self.chat.turn()) + 1).saturating_sub(turns);
         let mut in_turn: HashMap<u32, u64> = HashMap::new();
@@ -276,7 +282,8 @@ impl Session {
         &self.links
     }
 
-    /// Files with text that are active or that the model changed: ID, path and latest version, in order of entry.
+    /// Files with text that are active or that the model changed: ID, path and latest version, in
+    /// order of entry.
     pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
         self.index.entries().iter().filter_map(|entry| match &entry.subject {
             Subject::File { path, version, lines: Some(_), .. }
@@ -289,7 +296,8 @@ impl Session {
         })
     }
 
-    /// What the tool calls with this ID did since the last request, in order. Local servers reuse IDs.
+    /// What the tool calls with this ID did since the last request, in order. Local servers reuse
+    /// IDs.
     pub fn effects<'a>(&'a self, call: &'a str) -> impl Iterator<Item = &'a Effect> {
         self.effects.iter().filter(move |(id, _)| id == call).map(|(_, effect)| effect)
     }
@@ -299,13 +307,14 @@ impl Session {
         self.files.announced(file)
     }
 
-    /// The current object of a file that may have been moved. It is the file itself if it was not moved, or if another file
-    /// was met at the old path.
+    /// The current object of a file that may have moved: the file itself if it did not move, or if
+    /// another file was met at the old path.
     pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
         self.files.current(file)
     }
 
-    /// The former objects of a moved file, in the order of the moves. Their versions count as versions of the file.
+    /// The former objects of a moved file, in the order of the moves. Their versions count as
+    /// versions of the file.
     pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
         self.files.origins(file)
     }
@@ -315,28 +324,31 @@ impl Session {
         self.files.any_moved()
     }
 
-    /// The path under which the model knows a moved file, until it is told about the move; `None` for other files.
+    /// The path under which the model knows a moved file, until it is told about the move; `None`
+    /// for other files.
     pub fn announced_path(&self, file: &ObjectId) -> Option<&str> {
         self.files.announced_path(file)
     }
 
-    /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is not.
+    /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is
+    /// not.
     pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
         self.files.orphaned(file)
     }
 
-    /// The newest version of a file of which the model saw text, that it made itself, or that it was told about. Unlike
-    /// The versions of a file that the session met, oldest first; none of anything else.
+    /// The versions of a file that the session met, oldest first; empty for anything else.
     pub fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
         self.files.versions(file)
     }
 
-    /// [`Self::announced`], changes do not count while nothing of the file stands.
+    /// The newest version of a file whose text the model saw, that it made itself, or that it was
+    /// told about. Unlike with [`Self::announced`], changes do not count while nothing of the file
+    /// stands.
     pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
         self.files.seen(file)
     }
 
-    /// Files of which the model saw text, in the order in which it first did.
+    /// Files whose text the model saw, in the order it first saw them.
     pub fn seen_files(&self) -> &[ObjectId] {
         self.files.all_seen()
     }

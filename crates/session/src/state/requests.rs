@@ -1,4 +1,4 @@
-//! The newest request of each side, and what caches hold of all requests, kept up to date by events.
+//! The newest request of each side and what caches hold of all requests, kept up to date by events.
 
 use super::Session;
 use crate::caches::{CacheKey, Caches, CallTime};
@@ -34,12 +34,12 @@ impl Requests {
         &self.ours
     }
 
-    /// What they would hold of the plain host's.
+    /// What caches would hold of the plain host's requests.
     pub fn plain(&self) -> &Caches {
         &self.plain
     }
 
-    /// The cache of the newest request was used at this time.
+    /// Records that the newest request's cache was used at this time.
     pub(super) fn touched(&mut self, time: Option<i64>) {
         self.ours.touched(time);
         self.plain.touched(time);
@@ -57,7 +57,7 @@ impl Session {
         self.window().rev().find_map(|(_, message)| message.key.timestamp)
     }
 
-    /// A request went out; the ledger has its prices.
+    /// Records a sent request. The ledger already has its prices.
     pub(super) fn request_sent(&mut self, record: &CallRecord) {
         let lifetime_seconds = self.bill.prices().and_then(|note| note.prices.lifetime_seconds);
         let now = CallTime { time: self.newest_time(), lifetime_seconds };
@@ -68,7 +68,8 @@ impl Session {
         ours.sent(key, now, slots.prefixes());
         *is_open = true;
         if record.bill.as_ref().is_some_and(|note| note.extra) {
-            // The plain host makes no such call. Without it, it would have made its next one so much sooner.
+            // The plain host would not make this call and so would make its next one sooner: its
+            // cache stays alive meanwhile.
             plain.touched(now.time);
             return;
         }

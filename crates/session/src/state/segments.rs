@@ -1,11 +1,11 @@
-//! Runs of messages of the chat as objects: which there are, and which of them the host compacted away.
+//! Segments: runs of chat messages as objects, and which of them the host compacted away.
 
 use super::Session;
 use crate::index::Subject;
 use base::object::{Hash, ObjectId};
 
 impl Session {
-    /// Positions of the first and the last message of some turns; `None` if the chat has none of them.
+    /// Positions of the first and last message of some turns; `None` if the chat has none of them.
     ///
     /// `turns`: the first and the last, counted from 1.
     pub fn messages_of_turns(&self, turns: (u32, u32)) -> Option<(u64, u64)> {
@@ -40,7 +40,7 @@ impl Session {
         }
     }
 
-    /// Drops from the compacted segments those of which the host's list has messages again.
+    /// Drops the compacted segments whose messages are back in the host's list.
     pub(super) fn drop_uncompacted(&mut self, window: &[u64]) {
         let Self { compacted, index, .. } = self;
         compacted.retain(|handle| match index.by_handle(*handle).map(|entry| &entry.subject) {

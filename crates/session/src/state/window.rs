@@ -1,4 +1,4 @@
-//! What stands at each message of the window, and what the decisions need to know of it.
+//! What stands at each message of the window, and what decisions need to know about it.
 
 use super::Session;
 use crate::event::Treatment;
@@ -8,7 +8,8 @@ use crate::message::{MessageKind, ResultFact, Shows};
 use crate::places::{ChatPlace, Role};
 use crate::showings::Showing;
 
-/// An output of at most this many tokens is never absent, since its reference line says about as much.
+/// An output of at most this many tokens never counts as absent: its reference line says about as
+/// much.
 const SMALL_TOKENS: u64 = 60;
 
 impl Session {
@@ -39,7 +40,7 @@ impl Session {
         Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
     }
 
-    /// Works out again what stands at a message.
+    /// Recomputes what stands at a message.
     pub(super) fn show(&mut self, at: u64) {
         let showing = self.showing_as(at, self.treatment(at)).filter(|_| !self.folds.hide(at));
         if let Some(showing) = &showing {
@@ -68,14 +69,15 @@ impl Session {
         self.places[index] = place;
     }
 
-    /// Tokens of a message that does not stand in full; `None` if it does, or if nothing of it can be missed.
+    /// Tokens of a message that does not stand in full; `None` if it does or if nothing in it can
+    /// be missed.
     pub(super) fn absent_tokens(&self, at: u64) -> Option<u64> {
         let message = self.chat.get(at)?;
         let is_hidden = self.folds.hide(at);
         let absent = match message.kind {
             MessageKind::Assistant => is_hidden,
             MessageKind::Result(_) => {
-                // An excerpt does not count: it is unknown whether the needed lines are among those shown.
+                // An excerpt does not count as absent: the needed lines may be among those shown.
                 let collapsed = *self.treatment(at) == Treatment::Reference;
                 (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
             }
@@ -84,7 +86,7 @@ impl Session {
         absent.then_some(message.tokens)
     }
 
-    /// Tokens of a result of one of our own tools, and of the answer if that made no other call.
+    /// Tokens of one of our own tools' results, plus those of the answer if it made no other call.
     pub(super) fn own_tokens_of(&self, at: u64) -> u64 {
         if !self.result(at).is_some_and(ResultFact::is_own) {
             return 0;

@@ -1,5 +1,5 @@
-//! What a project has in `.pi` that would count: Markdown, settings and facts of memory, and settings of Palimpsest. Must not say what any
-//! of it says.
+//! The files in a project's `.pi` that would count: Markdown, settings and facts of memory, and
+//! settings of Palimpsest. Must not report what any of them says.
 
 use files::looks;
 use std::path::Path;
@@ -8,25 +8,28 @@ use base::object::Hash;
 use config::{MEMORY_CONFIG_FILE, SETTINGS_FILE};
 use files::private::{FolderAccess, Held, HeldFolder};
 
-/// Name of the file with the facts of pages, which git has.
+/// Name of the file with the facts of pages, which is kept in git.
 pub const FACTS_FILE: &str = "page-facts.jsonl";
 
-/// Files and folders that are looked at. What has more has something that nobody of this machine wrote.
+/// Maximum number of files and folders that are looked at. A project with more counts as holding
+/// something unknown.
 const MAX_FILES: usize = 2_000;
-/// Folders within the memory folder, one in another.
+/// Maximum nesting of folders within the memory folder.
 const MAX_DEPTH: usize = 4;
-/// Largest file that a session could have written.
+/// Maximum size of a file that a session could have written.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The files that would count, each by its path below `.pi`, with `/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brought {
-    /// With the SHA-256 of the bytes; `None`: it is a link, too large, or cannot be read.
+    /// With the SHA-256 of the bytes; `None` for a link, a file that is too large, or one that
+    /// cannot be read.
     files: Vec<(String, Option<Hash>)>,
 }
 
 impl Brought {
-    /// Looks at a project by its real path. A disk that does not answer has something that nobody knows.
+    /// Looks at a project by its real path. On a disk that does not answer, the project counts as
+    /// holding something unknown.
     pub fn of(project: &Path) -> Self {
         let asked = project.to_owned();
         let found = looks::together(move || found_in(&asked));
@@ -79,7 +82,7 @@ fn found_in(project: &Path) -> Vec<(String, Option<Hash>)> {
     files
 }
 
-/// A folder in another; one that cannot be opened is noted as something that nobody knows.
+/// Opens a folder within another; one that cannot be opened is recorded as something unknown.
 fn opened(
     folder: &HeldFolder,
     name: &str,
@@ -96,7 +99,7 @@ fn opened(
     }
 }
 
-/// Notes a file, if it is there.
+/// Records a file, if it is there.
 fn note(folder: &HeldFolder, name: &str, path: &str, files: &mut Vec<(String, Option<Hash>)>) {
     let hash = match folder.read(name, MAX_BYTES) {
         Ok(Held::Missing) => return,

@@ -1,5 +1,6 @@
-//! What stands at a project's path, so that another repository, or one of another user, is not taken for the one that was trusted; and
-//! whether git may have a file there. Reads git's own files, and runs nothing. Must not say what follows from them.
+//! What is at a project's path, so that another repository, or one of another user, is not mistaken
+//! for the trusted one; and whether git may have a file there. Reads git's own files and runs
+//! nothing. Must not decide what follows from them.
 
 use files::looks;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use source::{FileState, read_file};
 
-/// Largest file of git's that is read.
+/// Maximum size of a git file that is read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 
@@ -17,7 +18,7 @@ const MAX_INDEX_BYTES: u64 = 256 << 20;
 pub(super) struct Identity {
     /// User ID of the folder's owner; 0 where the system has none.
     owner: u32,
-    /// Where the repository comes from: the URL of its `origin`.
+    /// The origin of the repository: the URL of its remote `origin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
     /// The folder's inode number; 0 where the system has none.
@@ -25,14 +26,15 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// What stands at a real path now.
+    /// What is at a real path now.
     pub(super) fn of(project: &Path) -> Self {
         let (owner, inode) = looks::metadata(project).map_or((0, 0), |found| owner_of(&found));
         Self { owner, origin: origin_of(project), inode }
     }
 
-    /// Whether the same stands there. A repository is known by where it comes from, and a folder that comes from nowhere by itself: it may
-    /// become a repository later, and a repository may be cloned anew.
+    /// Whether the same thing is still there. A repository is identified by its origin, and a
+    /// folder without one by itself: the folder may become a repository later, and a repository may
+    /// be cloned anew.
     pub(super) fn is_still(&self, project: &Path) -> bool {
         let now = Self::of(project);
         let is_same = match &self.origin {
@@ -55,8 +57,8 @@ fn owner_of(_found: &std::fs::Metadata) -> (u32, u64) {
     (0, 0)
 }
 
-/// Whether git has a file of a project, or may have it: then it is the repository's. `None` where there is no repository: anybody may have
-/// put it there.
+/// Whether git has a file of a project, or may have it; then it belongs to the repository. `None`
+/// where there is no repository: anybody may have put the file there.
 ///
 /// `path`: absolute.
 pub fn held_by_git(project: &Path, path: &Path) -> Option<bool> {
@@ -72,7 +74,8 @@ fn may_hold(root: &Path, git: &Path, path: &Path) -> bool {
         Found::Missing => return false,
         Found::Unclear => return true,
     };
-    // Version 4 shortens names, and what other forms leave out stands elsewhere: then it cannot be told.
+    // Version 4 shortens names, and other forms keep some entries elsewhere, so the answer is
+    // unknown.
     let version = index.get(4..8);
     let is_plain = index.starts_with(b"DIRC")
         && (version == Some(&[0, 0, 0, 2]) || version == Some(&[0, 0, 0, 3]));
@@ -91,7 +94,7 @@ fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
         folder.ancestors().find(|above| looks::symlink_metadata(&above.join(".git")).is_ok())?;
     let git = root.join(".git");
     match text_of(&git) {
-        // A worktree, or a submodule.
+        // A worktree or a submodule.
         Some(text) => Some((root.to_owned(), root.join(text.strip_prefix("gitdir:")?.trim()))),
         None => Some((root.to_owned(), git)),
     }

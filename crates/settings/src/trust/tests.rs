@@ -5,7 +5,7 @@ use super::*;
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
-/// A person's own folder and a project beside it.
+/// A user's own folder and a project next to it.
 struct Desk {
     folder: tempfile::TempDir,
 }

@@ -1,24 +1,27 @@
-//! Where an output says that its text is from: before each line, above the lines, in the headings of a diff or of a file, in
-//! JSON.
+//! Finds the files that an output names as the origin of its text: before each line, above the
+//! lines, in the headings of a diff or of a file, in JSON.
 //!
-//! Most of what is named is no path: the caller checks. Looks nothing up.
+//! Most names found are no paths: the caller checks. Looks nothing up.
 
 use std::collections::HashSet;
 
 use super::output::{cut, numbered_marks, unquoted, without_colours};
 
-/// Bytes of a line that are read.
+/// Number of bytes of a line that are read.
 const MAX_LINE_BYTES: usize = 4_096;
-/// Marks of a line that may end a path.
+/// Maximum number of marks in a line that may end a path.
 const MAX_MARKS: usize = 16;
 
-/// What an output names as the file that its text is from: `path:12: text`, `path-12- text` and `path:text` of a search, also
-/// behind a revision; the path above lines with numbers, `==> path <==`, `File: path`, the headings of a diff, `rg --json`.
+/// The names that an output gives for the file that its text comes from: `path:12: text`, `path-12-
+/// text` and `path:text` of a search, also after a revision; the path above lines with numbers,
+/// `==> path <==`, `File: path`, the headings of a diff, `rg --json`.
 ///
-/// `heads_matches`: whether the path may stand above lines without numbers. Then each line is named.
+/// `heads_matches`: whether the path may stand above lines without numbers. If so, every line
+/// counts as a name.
 pub fn named_in_output(output: &str, heads_matches: bool) -> HashSet<String> {
     let mut named = Named::default();
-    // The line that may head those that follow, and whether it stands between lines of colons, as in `more`.
+    // The line that may head those that follow, and whether it stands between lines of colons, as
+    // in `more`.
     let (mut above, mut is_framed) = (None, false);
     for line in output.lines() {
         let line = without_colours(cut(line, MAX_LINE_BYTES));
@@ -40,7 +43,7 @@ pub fn named_in_output(output: &str, heads_matches: bool) -> HashSet<String> {
     named.paths
 }
 
-/// The mark behind the number with which a line begins: `12:text`, `12-text`.
+/// The mark after the number at the start of a line: `12:text`, `12-text`.
 fn number_mark(line: &str) -> Option<char> {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = (1..=7).contains(&(line.len() - rest.len()));
@@ -63,7 +66,7 @@ impl Named {
         paths.into_iter().for_each(|path| self.add(path));
     }
 
-    /// What a line says of itself.
+    /// Takes the names that a line itself contains.
     fn take_line(&mut self, line: &str) {
         if let Some(path) = path_in_json(line) {
             self.add(path);
@@ -99,7 +102,8 @@ impl Named {
     }
 }
 
-/// Whether what stands before a colon is a path with spaces in its folders; a sentence may contain a colon too.
+/// Whether the text before a colon is a path with spaces in its folders; a sentence may contain a
+/// colon too.
 fn is_spaced_path(text: &str) -> bool {
     let starts = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
     let name = text.rsplit('/').next().unwrap_or_default();

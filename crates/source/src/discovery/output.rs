@@ -1,24 +1,25 @@
-//! Finds paths in what a command printed: bare paths, statuses, search matches, and places named by compilers,
-//! tracebacks and test runners.
+//! Finds paths in the output of a command: bare paths, statuses, search matches, and places named
+//! by compilers, tracebacks and test runners.
 //!
 //! A line only suggests paths; the caller decides which of them are files. Looks nothing up.
 
 use std::borrow::Cow;
 
-/// Bytes of a line that are read.
+/// Number of bytes of a line that are read.
 const MAX_LINE_BYTES: usize = 4_096;
-/// Words of a line that are read.
+/// Number of words of a line that are read.
 const MAX_WORDS: usize = 64;
-/// Marks in a line that may end a path; the text before each is tried.
+/// Maximum number of marks in a line that may end a path; the text before each is tried.
 pub(super) const MAX_MARKS: usize = 16;
-/// Words at the start of a line that may be paths without naming a line: `PASS a.js`, `ok 3 a.js`.
+/// Number of words at the start of a line that may be paths without naming a line: `PASS a.js`, `ok
+/// 3 a.js`.
 const HEAD_WORDS: usize = 3;
 /// Prefixes of a path that are not part of it.
 const HEADINGS: [&str; 8] =
     ["+++ ", "--- ", "diff --git ", "==> ", "--> ", "::: ", "rename from ", "rename to "];
 
-/// Suggests the paths of a line to `is_file`, which says whether one is a file. The first place that a line names
-/// decides: text behind `path:12:` is the file's own.
+/// Suggests the paths of a line to `is_file`, which says whether one is a file. The first place
+/// that a line names decides: text after `path:12:` is the file's own.
 pub(super) fn suggest(line: &str, is_file: &mut dyn FnMut(&str) -> bool) {
     let line = without_colours(cut(line, MAX_LINE_BYTES));
     let text = line.trim();
@@ -48,7 +49,7 @@ pub(super) fn suggest(line: &str, is_file: &mut dyn FnMut(&str) -> bool) {
     }
 }
 
-/// The folder heading a list of names in the output of `ls -R`: `src/sub:`.
+/// The folder at the head of a list of names in the output of `ls -R`: `src/sub:`.
 pub(super) fn folder_heading(line: &str) -> Option<&str> {
     line.strip_suffix(':').filter(|folder| !folder.is_empty() && folder.len() <= MAX_LINE_BYTES)
 }
@@ -60,14 +61,14 @@ pub(super) fn mark_offsets(line: &str) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
-/// Offsets at which a path may end, the likeliest first: before a number between two marks (`:12:`, `-12-`), then
-/// before `:`.
+/// Offsets at which a path may end, likeliest first: before a number between two marks (`:12:`,
+/// `-12-`), then before `:`.
 fn marks(text: &str) -> impl Iterator<Item = usize> {
     let colon = text.find(':').filter(|at| *at > 0);
     numbered_marks(text).map(|(at, _)| at).chain(colon)
 }
 
-/// Numbers between two marks: the offset of the first mark, and the text behind the second.
+/// Numbers between two marks: the offset of the first mark, and the text after the second.
 pub(super) fn numbered_marks(line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.match_indices([':', '-']).filter_map(|(offset, mark)| {
         let rest = &line[offset + 1..];
@@ -77,12 +78,13 @@ pub(super) fn numbered_marks(line: &str) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// Whether a whole line may be a path: one word, or several that look like one.
+/// Whether a whole line may be a path: one word, or several that look like one path.
 fn may_be_bare(text: &str) -> bool {
     !text.contains(char::is_whitespace) || text.starts_with('"') || looks_like_path(text)
 }
 
-/// The names behind a git status (` M a`, `?? a`, `R100<tab>a<tab>b`, `new file:   a`) or in a long listing.
+/// The names after a git status (` M a`, `?? a`, `R100<tab>a<tab>b`, `new file:   a`) or in a long
+/// listing.
 fn listed(line: &str) -> Option<&str> {
     let is_status = |status: &str| status.bytes().all(|byte| b" MTADRCU?!".contains(&byte));
     if let Some((status, rest)) = line.split_at_checked(2)
@@ -101,7 +103,8 @@ fn listed(line: &str) -> Option<&str> {
         |mode: &str| mode.len() >= 10 && mode.bytes().all(|b| b"-lrwxsStT.+@".contains(&b));
     let mode = line.split(' ').next().filter(|mode| is_mode(mode));
     if mode.is_some() {
-        // A long listing has mode, links, user, group, size and three words of time before the name.
+        // A long listing has mode, links, user, group, size and three words of time before the
+        // name.
         return (0..8)
             .try_fold(line, |rest, _| rest.trim_start().split_once(' ').map(|(_, rest)| rest));
     }
@@ -122,7 +125,8 @@ fn without_side(path: &str) -> Option<&str> {
     ["a/", "b/"].iter().find_map(|side| path.strip_prefix(side))
 }
 
-/// The path in a word, and whether the word names a line: `(/a/b.js:12:5)`, `a.ts(12,5):`, `a.py::test`, `"a.py",`.
+/// The path in a word, and whether the word names a line: `(/a/b.js:12:5)`, `a.ts(12,5):`,
+/// `a.py::test`, `"a.py",`.
 fn path_of(word: &str) -> (&str, bool) {
     let bare = word.trim_matches(|c: char| "\"'`()[]{}<>,;:!?*│".contains(c));
     let bare = bare.strip_prefix("file://").unwrap_or(bare);

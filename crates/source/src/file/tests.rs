@@ -110,7 +110,8 @@ fn fifos_and_sockets_do_not_block() {
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     assert_eq!(read(&socket), FileState::NotAFile);
     assert_eq!(stamp(&fifo), None);
-    // What the check before opening cannot see, a FIFO that takes the path meanwhile, does not wait for a writer.
+    // What the check before opening cannot see, a FIFO that takes the path meanwhile, does not wait
+    // for a writer.
     assert!(!open_without_waiting(&fifo).unwrap().metadata().unwrap().is_file());
 }
 

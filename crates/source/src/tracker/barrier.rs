@@ -1,5 +1,5 @@
-//! A folder of the tracker's own in the system's temporary folder. The watcher reports a file made there after everything
-//! that happened before, because all events share one queue.
+//! A folder of the tracker's own in the system's temporary folder. The watcher reports a file made
+//! there after everything that happened before, because all events share one queue.
 //!
 //! A process that is killed leaves its folder, empty; the next tracker on the machine removes it.
 
@@ -32,8 +32,8 @@ impl Barrier {
         &self.path
     }
 
-    /// Makes a file and calls `wait` with its number until the file is deleted again. Returns what `wait` did, `false` if
-    /// there is no file.
+    /// Makes a file and calls `wait` with its number until the file is deleted again. Returns the
+    /// result of `wait`, or `false` if there is no file.
     pub(super) fn pass(&self, wait: impl FnOnce(u64) -> bool) -> bool {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(number.to_string());
@@ -43,7 +43,8 @@ impl Barrier {
         is_told
     }
 
-    /// Deletes the folder. Its tracker may live on for long, as whoever holds it is collected late or never.
+    /// Deletes the folder now. The tracker itself may live on for long, as its owner is collected
+    /// late or never.
     pub(super) fn close(&self) {
         drop(self.folder.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -55,8 +56,9 @@ impl Barrier {
     }
 }
 
-/// Removes the empty folders of processes that are gone. Where that cannot be known, all stay. A process of another container that
-/// shares the folder may seem gone; it looks at files instead, as where it has no folder.
+/// Removes the empty folders of processes that are gone. Where that cannot be known, all stay. A
+/// process in another container that shares the folder may seem gone; it then looks at files
+/// instead, as it would without a folder.
 pub(super) fn remove_leftovers() {
     if Path::new("/proc/self").exists() {
         remove_leftovers_in(&std::env::temp_dir(), |process| {

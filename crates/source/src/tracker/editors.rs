@@ -1,4 +1,4 @@
-//! How editors save, played from recorded events: one change each, and never a deletion.
+//! How editors save, replayed from recorded events: each save is one change, and never a deletion.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -96,7 +96,7 @@ impl Player<'_> {
     }
 }
 
-/// What was told of a save, and the texts that the store got, newest first.
+/// The reports of a save, and the texts that the store got, newest first.
 fn play(recording: &Recording, watching: Watching) -> (Vec<String>, Vec<Option<String>>) {
     let folder = tempfile::tempdir().unwrap();
     let root = canonical_path(folder.path());
@@ -105,7 +105,8 @@ fn play(recording: &Recording, watching: Watching) -> (Vec<String>, Vec<Option<S
     let store = Store::open(":memory:").unwrap();
     let mut options = TrackingOptions::here("fs");
     options.tracker.watching = watching;
-    // Far longer than any pause of a recording, however busy the machine is: what counts must not be how fast the test is.
+    // Far longer than any pause of a recording, however busy the machine is: the result must not
+    // depend on the speed of the test.
     options.tracker.settle = Duration::from_secs(2);
     options.tracker.absence = Duration::from_secs(2);
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -149,7 +150,7 @@ fn word(event: &TrackingEvent) -> String {
 }
 
 fn check(watching: Watching) {
-    // Side by side: most of the time is waiting.
+    // In parallel: most of the time is waiting.
     std::thread::scope(|scope| {
         for recording in recordings() {
             scope.spawn(move || {

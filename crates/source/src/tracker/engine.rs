@@ -1,5 +1,5 @@
-//! A tracker's thread: waits until something is in doubt, looks at it without holding the lock, and reports what it
-//! found.
+//! A tracker's thread: waits until something is in doubt, looks at it without holding the lock, and
+//! reports what it found.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,8 @@ impl Shared {
         self.lock().is_closed
     }
 
-    /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too long.
+    /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too
+    /// long.
     fn pass_barrier(&self, deadline: Duration) -> bool {
         let Some(barrier) = self.barrier() else { return false };
         barrier.pass(|number| self.wait(deadline, |state| state.barrier >= number))
@@ -208,7 +209,7 @@ fn tell(
     events: Vec<TrackerEvent>,
     on_event: &mut impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
 ) {
-    // Who closed a tracker that hung is not told of what it found later.
+    // If the tracker hung and was closed, its owner is not told what it found later.
     if !events.is_empty() && !shared.is_closed() {
         let reply = on_event(events);
         shared.change(|roster, now| roster.obey(&reply, now));
@@ -280,8 +281,8 @@ struct Near {
 }
 
 impl Near {
-    /// Where a missing file is now, as the same file: where it went according to the system, under another name in
-    /// its folder, or at a path that appeared in this burst.
+    /// Finds where a missing file is now, as the same file: where it went according to the system,
+    /// under another name in its folder, or at a path that appeared in this burst.
     fn find(&mut self, shared: &Shared, task: &Task) -> Option<(PathBuf, Seen)> {
         let was = task.was?;
         let told = task.destination.as_ref().and_then(|to| match look(to, false, None) {

@@ -8,19 +8,23 @@ use std::time::Duration;
 pub struct TrackerOptions {
     /// The source of changes.
     pub watching: Watching,
-    /// A file that is being written is looked at when its writer closes it, or this long after the last write: 30 ms.
+    /// A file that is being written is looked at when its writer closes it, or this long after the
+    /// last write: 30 ms.
     pub settle: Duration,
     /// A file that is written continuously is looked at after this long anyway: 1 s.
     pub settle_at_most: Duration,
     /// A missing file counts as deleted after this long, because editors save by renaming: 100 ms.
     pub absence: Duration,
-    /// A new file that appears this soon after another one vanished may be the same file, moved: 2 s.
+    /// A new file that appears this soon after another one vanished may be the same file, moved: 2
+    /// s.
     pub burst: Duration,
     /// Interval for polled files; extended so that looking takes at most a tenth of the time: 2 s.
     pub poll: Duration,
-    /// Interval for checking whether a folder was replaced unseen, for example by a rename above it: 5 s.
+    /// Interval for checking whether a folder was replaced unseen, for example by a rename above
+    /// it: 5 s.
     pub sweep: Duration,
-    /// Most folders that are watched; further ones are polled. Default: as many as the system allows.
+    /// Most folders that are watched; further ones are polled. Default: as many as the system
+    /// allows.
     pub max_watches: Option<usize>,
 }
 
@@ -51,8 +55,8 @@ pub enum Watching {
     Reported,
 }
 
-/// What a tracker found. A reported file should be read again: the same change may be reported twice, but none is
-/// missed.
+/// What a tracker found. A reported file should be read again: the same change may be reported
+/// twice, but none is missed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TrackerEvent {
     /// A file that was to be tracked exists and is watched from now on.
@@ -70,23 +74,24 @@ pub(crate) enum TrackerEvent {
         /// The file.
         path: PathBuf,
     },
-    /// A file left its path and exists, as the same file, at another path that was not there before. The new path is
-    /// tracked from now on; the old one as after [`TrackerEvent::Deleted`].
+    /// A file left its path and exists, as the same file, at another path that was not there
+    /// before. The new path is tracked from now on; the old one as after [`TrackerEvent::Deleted`].
     Moved {
         /// The old path.
         from: PathBuf,
         /// The new path.
         to: PathBuf,
     },
-    /// An untracked file appeared that is as long as one or more files that vanished in the same burst. If its bytes
-    /// equal those of exactly one of them, that file moved; only the listener knows these bytes.
+    /// An untracked file appeared that is as long as one or more files that vanished in the same
+    /// burst. If its bytes equal those of exactly one of them, that file moved; only the listener
+    /// knows these bytes.
     Appeared {
         /// The new file.
         path: PathBuf,
         /// The tracked files that vanished.
         like: Vec<PathBuf>,
     },
-    /// It is unclear what a file is now; what was known about it stands.
+    /// It is unclear what a file is now; earlier knowledge of it stands.
     Orphaned {
         /// The file.
         path: PathBuf,
@@ -120,15 +125,16 @@ pub(crate) enum TrackerEvent {
 /// The listener's reply: files to check again and files to start tracking.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrackerReply {
-    /// Files that the listener could not process. They are reported again, as attached, deleted or orphaned, after
-    /// one poll interval.
+    /// Files that the listener could not process. They are reported again, as attached, deleted or
+    /// orphaned, after one poll interval.
     pub again: Vec<PathBuf>,
-    /// Files that changed again before the listener processed them. They are looked at and reported once they had
-    /// time to settle; whoever waits for the tracker waits for them too.
+    /// Files that changed again before the listener processed them. They are looked at and reported
+    /// after they have had time to settle; callers that wait for the tracker wait for them too.
     pub soon: Vec<PathBuf>,
     /// Further files to track.
     pub track: Vec<PathBuf>,
-    /// Vanished files that the listener found again by their bytes; they are not offered for other matches.
+    /// Vanished files that the listener found again by their bytes; they are not offered for other
+    /// matches.
     pub found: Vec<PathBuf>,
     /// Whether to stop the tracker.
     pub stop: bool,

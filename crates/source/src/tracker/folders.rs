@@ -1,7 +1,8 @@
-//! Decides which folders the system watches and which are polled. The only part of a tracker that calls the watcher.
+//! Decides which folders the system watches and which are polled. The only part of a tracker that
+//! calls the watcher.
 //!
-//! A missing folder is awaited at its nearest existing ancestor. Must not be called while the roster is locked: the
-//! watcher's thread takes that lock to report, and answers no call meanwhile.
+//! A missing folder is awaited at its nearest existing ancestor. Must not be called while the
+//! roster is locked: the watcher's thread takes that lock to report, and answers no call meanwhile.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,8 +14,8 @@ use super::round::{FolderState, FolderTask};
 use super::{PollReason, TrackerOptions, Watching};
 use files::{Mounts, looks};
 
-/// How many times to re-watch at once a folder that is replaced while it is being watched; after that the next sweep
-/// does it.
+/// How many times to re-watch at once a folder that is replaced while it is being watched; after
+/// that the next sweep does it.
 const ATTEMPTS: u32 = 3;
 
 #[derive(Debug)]
@@ -61,7 +62,8 @@ impl Folders {
         watcher.is_ok_and(|watcher| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok())
     }
 
-    /// Checks the folders of a round. Returns those that are watched anew or in another way than before.
+    /// Checks the folders of a round. Returns those that are watched anew or in another way than
+    /// before.
     pub(super) fn check(
         &mut self,
         tasks: &[FolderTask],
@@ -135,7 +137,8 @@ impl Folders {
         }
     }
 
-    /// Watches the nearest existing ancestor of a missing folder. Where that fails, the sweep finds it.
+    /// Watches the nearest existing ancestor of a missing folder. Where that fails, the sweep finds
+    /// it.
     fn wait_for(&mut self, folder: &Path) -> FolderState {
         self.unwatch(folder);
         if self.watching == Watching::System

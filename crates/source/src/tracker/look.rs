@@ -1,5 +1,5 @@
-//! Looks at a tracked file and its folder without reading the file. Follows no link in the file's place and opens
-//! only regular files.
+//! Looks at a tracked file and its folder without reading the file. Follows no link in the file's
+//! place and opens only regular files.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -24,14 +24,14 @@ pub(super) enum Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     pub stamp: FileStamp,
-    /// Whether an equal stamp later proves nothing: the file changed so recently that it could change again within
-    /// one tick of the filesystem's clock.
+    /// Whether an equal stamp later proves nothing: the file changed so recently that it could
+    /// change again within one tick of the filesystem's clock.
     pub is_fresh: bool,
 }
 
 impl Seen {
-    /// Whether it is the same file with the same bytes, under another name or with another mode. The change time is
-    /// ignored for that.
+    /// Whether it is the same file with the same bytes, under another name or with another mode.
+    /// The change time is ignored for that.
     pub(super) fn is_same_file(self, other: Self) -> bool {
         let of = |seen: Self| (seen.stamp.inode, seen.stamp.size, seen.stamp.mtime_ns);
         of(self) == of(other)
@@ -46,7 +46,8 @@ pub(super) struct FolderIdentity {
     born: Option<SystemTime>,
 }
 
-/// Looks at a file. `opens`: whether to check that it can be read. `device`: the device of its folder, if known.
+/// Looks at a file. `opens`: whether to check that it can be read. `device`: the device of its
+/// folder, if known.
 pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
     let metadata = match looks::symlink_metadata(path) {
         Ok(metadata) => metadata,
@@ -72,8 +73,8 @@ pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
     }
 }
 
-/// A missing file was deleted only if its folder's filesystem is still there. If another one is mounted over the
-/// folder, the file is out of reach.
+/// A missing file was deleted only if its folder's filesystem is still there. If another one is
+/// mounted over the folder, the file is out of reach.
 fn absent(path: &Path, device: Option<u64>) -> Look {
     match file::absent(path) {
         FileState::Unreadable { reason } => Look::Unclear(reason),

@@ -1,5 +1,5 @@
-//! Possible moves: renames that the system reported, files that vanished and files that appeared, each kept for one
-//! burst. Must not look at the filesystem.
+//! Possible moves: renames that the system reported, files that vanished and files that appeared,
+//! each kept for one burst. Must not look at the filesystem.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ impl Moves {
         }
     }
 
-    /// Where the file at `path` went according to the system, by a rename of itself or of a folder above it.
+    /// Where the file at `path` went according to the system, by a rename of itself or of a folder
+    /// above it.
     pub(super) fn destination(&self, path: &Path) -> Option<PathBuf> {
         if self.renames.is_empty() {
             return None;
@@ -77,8 +78,8 @@ impl Moves {
         }
     }
 
-    /// Records that an untracked path appeared or was written again, complete at `ready`. `tracked`: the number of
-    /// tracked files, which bounds what is remembered.
+    /// Records that an untracked path appeared or was written again, complete at `ready`.
+    /// `tracked`: the number of tracked files, which bounds what is remembered.
     pub(super) fn arrived(&mut self, path: PathBuf, at: Duration, ready: Duration, tracked: usize) {
         if self.arrivals.len() >= tracked.max(LEAST_ARRIVALS) && !self.arrivals.contains_key(&path)
         {
@@ -98,7 +99,8 @@ impl Moves {
         self.arrivals.remove(path);
     }
 
-    /// Records that a tracked file of this size vanished. Empty files are all alike and never count as moved.
+    /// Records that a tracked file of this size vanished. Empty files are all alike and never count
+    /// as moved.
     pub(super) fn vanished(&mut self, path: PathBuf, size: u64, at: Duration) {
         if size > 0 {
             self.vanished.retain(|other| other.path != path);

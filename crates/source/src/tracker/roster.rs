@@ -1,9 +1,9 @@
-//! The tracked files, which of them are in doubt, and how a doubt is resolved. All decisions of a tracker are made
-//! here.
+//! The tracked files, which of them are in doubt, and how a doubt is resolved. All decisions of a
+//! tracker are made here.
 //!
-//! Signals make doubts: a set of paths, at most one per tracked file, each with the time at which to look at it. Must
-//! not look at the filesystem or the clock: the caller passes in times, counted from the tracker's start, and what
-//! was found.
+//! Signals make doubts: a set of paths, at most one per tracked file, each with the time at which
+//! to look at it. Must not look at the filesystem or the clock: the caller passes in times, counted
+//! from the tracker's start, and what was found.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Trac
 
 mod doubts;
 
-/// Files looked at in one round; as many as one transaction holds.
+/// Number of files looked at in one round; as many as one transaction holds.
 const ROUND: usize = 200;
 
 #[derive(Debug)]
@@ -31,7 +31,8 @@ pub(super) struct Roster {
     moves: Moves,
     /// Number of the next doubt.
     next: u64,
-    /// The lowest doubt number of the current round; for a round of new names alone, the next number when it began.
+    /// The lowest doubt number of the current round; for a round of new names alone, the next
+    /// number when it began.
     in_hand: Option<u64>,
     /// The doubt at which the running rescan ends, and its number of files.
     rescan: Option<(u64, usize)>,
@@ -187,7 +188,8 @@ impl Roster {
             }
             Signal::Overflow => self.check_all(now),
             Signal::Failed(problem) => {
-                // More of them would say the same, and a listener that takes none must not make them pile up.
+                // More of them would say the same, and a listener that takes none must not make
+                // them pile up.
                 if self.failures.len() < ROUND {
                     self.failures.push(problem);
                 }
@@ -203,7 +205,8 @@ impl Roster {
         self.rescan = Some((self.next, self.files));
     }
 
-    /// Doubts everything that the system does not report: folders, and polled files. `all`: every file.
+    /// Doubts everything that the system does not report: folders, and polled files. `all`: all
+    /// files.
     pub(super) fn check_untold(&mut self, all: bool, now: Duration) {
         self.doubt_all_folders(false);
         self.doubt_files(now, |folder| all || matches!(folder.watch, FolderState::Polled(_)));
@@ -261,7 +264,8 @@ impl Roster {
         self.soonest
     }
 
-    /// Records what was found of a folder, and doubts its files. Returns why it is polled, if it was not for that reason before.
+    /// Records what was found of a folder, and doubts its files. Returns why it is polled, if it
+    /// was not for that reason before.
     pub(super) fn folder_checked(
         &mut self,
         path: &Path,
@@ -352,6 +356,7 @@ impl Roster {
         if let Some((started, number)) = self.poll.running
             && self.is_settled_below(number)
         {
+            // Looking takes at most a tenth of the time, as `TrackerOptions::poll` promises.
             let took = now.saturating_sub(started);
             self.poll = Poll { next: now + self.options.poll.max(took * 9), running: None };
         }

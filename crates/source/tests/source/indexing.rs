@@ -1,4 +1,4 @@
-//! `index_paths` on real folders: what is stored, what is left alone, and what is said.
+//! `index_paths` on real folders: what is stored, what is left alone, and what is reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn files_of_a_deleted_folder_are_deleted() {
     let report = folder.index_with(&["v"], false);
     assert_eq!(folder.outcomes(&report), listed(&[("v/a.md", "deleted"), ("v/w/b.md", "deleted")]));
     assert_eq!(report.failed, []);
-    // What the store never knew is a mistake of who asks.
+    // A path that the store never knew is the caller's mistake.
     let report = folder.index_with(&["never"], false);
     assert_eq!(report.failed.len(), 1);
     assert_eq!(report.failed[0].problem, "there is no such file or folder");

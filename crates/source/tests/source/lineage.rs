@@ -1,4 +1,4 @@
-//! The history of files that moved: `moved_from` is followed, also in a circle.
+//! The history of files that moved: `moved_from` is followed, even in a circle.
 
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, TxId, VersionSelector};
 use serde_json::json;

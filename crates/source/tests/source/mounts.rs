@@ -1,4 +1,5 @@
-//! Where files are that an agent in a sandbox sees: links, folders that are gone, what is never opened.
+//! Where the files are that an agent in a sandbox sees: links, missing folders, and what is never
+//! opened.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 use config::MountMapping;
 use source::{FileState, Location, Namespace, look};
 
-/// A host with the folders `project` and `cache`, mounted at `/workspace` and `/workspace/node_modules`, and `outside`.
+/// A host with the folders `project` and `cache`, mounted at `/workspace` and
+/// `/workspace/node_modules`, and `outside`.
 struct Host {
     root: PathBuf,
     namespace: Namespace,
@@ -43,7 +45,8 @@ impl Host {
         self.namespace.locate(Path::new(agent))
     }
 
-    /// The file of the host that an agent's path leads to, relative to the host's folder; `None` for the sandbox's own.
+    /// The file of the host that an agent's path leads to, relative to the host's folder; `None`
+    /// for the sandbox's own.
     fn leads_to(&self, agent: &str) -> Option<String> {
         let found = self.locate(agent);
         let Some(open) = &found.open else {

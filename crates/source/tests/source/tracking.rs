@@ -1,4 +1,5 @@
-//! Tracked files on a real filesystem: what becomes a version, what is told, and what nothing disturbs.
+//! Tracked files on a real filesystem: what becomes a version, what is reported, and what must not
+//! disturb tracking.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +32,8 @@ impl Tracked {
         panic!("`{wanted}` was not told, but {words:?}; {:?}", self.tracking.status());
     }
 
-    /// Waits until the latest version has this text. A file that is looked at between its creation and its text has a
-    /// version without any.
+    /// Waits until the latest version has this text. A file that is looked at between its creation
+    /// and its text has a version without any.
     fn wait_for_content(&self, name: &str, text: &str) {
         let tries = PATIENCE.as_millis() / 5;
         let has_it = (0..tries).any(|_| {
@@ -75,7 +76,8 @@ fn a_look_that_another_process_overtook_is_taken_again() {
     let theirs = Store::open(":memory:").unwrap();
     let overtaken: Arc<Mutex<Option<Location>>> = Arc::default();
     let (store, next) = (theirs.clone(), Arc::clone(&overtaken));
-    // The clock is asked between the look and the commit: another process commits what it saw earlier.
+    // The clock is asked between the look and the commit: another process commits what it saw
+    // earlier.
     let clock = move || {
         if let Some(location) = next.lock().unwrap().take() {
             let state = FileState::Text { text: "stale".into(), source_hash: Hash::of("stale") };

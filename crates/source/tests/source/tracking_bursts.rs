@@ -1,4 +1,5 @@
-//! Many changes at once: every tracked file ends as it is on disk, and what waits is never more than is tracked.
+//! Many changes at once: every tracked file ends in its state on disk, and the pending files never
+//! outnumber the tracked ones.
 //!
 //! The sizes are for a debug build; in a long run they are 10,000 files and 50,000 changes.
 
@@ -65,8 +66,8 @@ fn after_a_burst_of_changes_every_file_is_as_on_disk() {
 #[test]
 fn a_checkout_of_another_branch_is_one_version_of_each_file() {
     let count = if is_long() { 5_000 } else { 300 };
-    // A file that stays away for less is no deletion, and one that is new is not looked at between its creation and its text, though
-    // this process is stopped there.
+    // A file that stays away for less is not deleted, and a new one is not looked at between its
+    // creation and its text, even if this process is stopped there.
     let (files, names) = project(count, |options| {
         options.tracker.absence = A_WHILE;
         options.tracker.settle = A_WHILE;

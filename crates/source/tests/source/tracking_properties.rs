@@ -1,5 +1,5 @@
-//! Quiescence: after any sequence of changes, told of in any order, doubled or lost with an overflow, the latest versions of the
-//! store are what is on disk.
+//! Quiescence: after any sequence of changes, reported in any order, doubled, or lost with an
+//! overflow, the latest versions in the store match the disk.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Which objects have another latest version after an import.
+//! Objects whose latest version changed in an import.
 
 use super::ChangedLatest;
 use super::merge::Merge;
@@ -7,7 +7,7 @@ use base::error::Result;
 use base::object::{AsOf, ObjectId, Origin, Source};
 
 impl Merge<'_> {
-    /// The objects that the store had before, and whose latest version is another now, by ID.
+    /// The objects that the store had before and whose latest version changed, by ID.
     pub(super) fn changed(&self) -> Result<Vec<ChangedLatest>> {
         let mut changed: Vec<(&ObjectId, &Origin, Origin)> = Vec::new();
         for (id, before) in &self.before {

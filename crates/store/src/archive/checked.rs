@@ -1,4 +1,5 @@
-//! A whole archive: an index of its contents, and access to its lines. Must not know what the store holds.
+//! A whole archive: an index of its contents, and access to its lines. Must not know what the store
+//! holds.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,13 +12,13 @@ use crate::Item;
 use base::error::{Error, Result};
 use base::object::{Envelope, Hash, Nickname, ObjectId, ObjectType, Source};
 
-/// An archive that was read to its end and checked.
+/// An archive that was completely read and checked.
 pub(super) struct Archive {
     pub header: Header,
     pub versions: Vec<Entry>,
     /// Where each version's line and items are.
     pub places: Vec<Lined>,
-    /// In the order of the store that wrote the archive.
+    /// The transactions, in the order of the store that wrote the archive.
     pub transactions: Vec<Vec<Member>>,
     pub nicknames: Vec<(Nickname, ObjectId)>,
     /// The latest version of each object in the store that wrote the archive.
@@ -26,14 +27,14 @@ pub(super) struct Archive {
     pub unknown_lines: BTreeMap<String, u64>,
     /// Bytes read, uncompressed.
     pub bytes: u64,
-    /// Places of the contents' lines in the spool.
+    /// Places of the content lines in the spool.
     pub contents: HashMap<Hash, Extent>,
     pub spool: Spool,
-    /// The content that was read last; the next version often has it too.
+    /// The last content read; the next version often has it too.
     pub recent: Option<(Hash, String)>,
 }
 
-/// Where a version's line is, and its items.
+/// Where a version's line and items are.
 #[derive(Debug, Clone)]
 pub(super) struct Lined {
     pub line: Extent,
@@ -86,7 +87,8 @@ impl Archive {
         Ok(text)
     }
 
-    /// The running hash of a version's list up to and including `position`; `None` if the list is shorter.
+    /// The running hash of a version's list up to and including `position`; `None` if the list is
+    /// shorter.
     pub(super) fn running_hash(&self, version: usize, position: u64) -> Option<Hash> {
         let mut list = self.places[version].list.as_ref()?;
         if position >= list.len() {

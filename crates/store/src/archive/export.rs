@@ -1,4 +1,5 @@
-//! Writes an archive. Only reads the store; verifies what it reads, so that the archive can be imported.
+//! Writes an archive. Only reads the store; verifies what it reads, so that the archive can be
+//! imported.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
@@ -29,13 +30,14 @@ const ITEMS_AT_ONCE: u64 = 256;
 const REPORT_VERSIONS: u64 = 256;
 
 impl Store {
-    /// Writes an archive to `output` and flushes it. Versions that others write meanwhile are not included.
+    /// Writes an archive to `output` and flushes it. Versions written by others meanwhile are not
+    /// included.
     ///
     /// `path`: used in error messages.
     ///
     /// # Errors
-    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if the session's ID belongs to another type;
-    /// `HASH_MISMATCH` or `STORE_CORRUPT` if stored data is damaged; `FILE`.
+    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if the session's ID belongs
+    /// to another type; `HASH_MISMATCH` or `STORE_CORRUPT` if stored data is damaged; `FILE`.
     pub fn export_archive(
         &self,
         output: impl Write,
@@ -81,7 +83,7 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// What a version says of itself after text was replaced in it.
+/// A version's redaction record after text in it was replaced.
 pub(super) fn redaction(
     version: &Version,
     fields: &Map<String, Value>,
@@ -99,7 +101,7 @@ struct Export<'a, W> {
     output: W,
     path: PathBuf,
     hasher: Sha256,
-    /// Hash of each content as it was written, by its hash in the store; these differ after redaction.
+    /// Each content's hash as written, by its hash in the store; the two differ after redaction.
     contents: HashMap<Hash, Hash>,
     written: HashSet<Hash>,
     versions: HashSet<Key>,
@@ -217,8 +219,8 @@ impl<'a, W: Write> Export<'a, W> {
         self.items(version, keep)
     }
 
-    /// Writes the contents of a version that were not written yet. Returns its fields, and its redaction if text was
-    /// removed.
+    /// Writes those contents of a version that were not written yet. Returns its fields, and its
+    /// redaction if text was removed.
     fn payload(&mut self, version: &Version) -> Result<(Map<String, Value>, Option<Redaction>)> {
         let mut is_changed = false;
         let mut texts = BTreeMap::new();
@@ -246,7 +248,7 @@ impl<'a, W: Write> Export<'a, W> {
         Ok((fields, Some(redacted)))
     }
 
-    /// Writes a content, unless it was written already; returns the text as it is in the archive.
+    /// Writes a content, unless it was written already; returns its text as in the archive.
     fn content(&mut self, hash: &Hash, text: String) -> Result<String> {
         let text = if self.options.redact {
             let Redacted { text: redacted, counts } = redact_text(&text);

@@ -8,15 +8,16 @@ use crate::Store;
 use base::error::{Error, Result};
 use files::{Output, private};
 
-/// Stands for standard output or input instead of a path.
+/// Means standard output or input instead of a path.
 const STANDARD: &str = "-";
 
 impl Store {
-    /// Writes an archive to a file that only its user may read. An existing file, or a link, is replaced once the archive is complete and
-    /// on disk. `-` is standard output.
+    /// Writes an archive to a file that only its user may read. An existing file, or a link, is
+    /// replaced once the archive is complete and on disk. `-` is standard output.
     ///
     /// # Errors
-    /// As [`Self::export_archive`]; `NOT_PRIVATE` for a file of another user; `FILE` also if something else than a file has the name.
+    /// As [`Self::export_archive`]; `NOT_PRIVATE` for a file of another user; `FILE` also if the
+    /// name belongs to something other than a file.
     pub fn export_archive_file(
         &self,
         path: &Path,

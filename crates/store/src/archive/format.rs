@@ -1,4 +1,5 @@
-//! The lines of an archive, as `docs/archive-format.md` describes them. Plain data; must not read or write a store.
+//! The lines of an archive, as `docs/archive-format.md` describes them. Plain data; must not read
+//! or write a store.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,8 @@ use base::object::{Hash, ObjectId, Origin, Redaction, TxId};
 /// The format's name, in the header.
 pub(super) const FORMAT: &str = "palimpsest-archive";
 
-/// Newest version of the format that this program knows. It changes only if older readers would misread the archive;
-/// they skip new fields and kinds of lines.
+/// Newest version of the format that this program knows. It changes only if older readers would
+/// misread the archive; they skip new fields and kinds of lines.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// First line.
@@ -26,7 +27,7 @@ pub(super) struct Header {
     pub redacted: bool,
 }
 
-/// What an archive holds.
+/// The scope of an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "scope", rename_all = "snake_case")]
 pub(super) enum ScopeLine {
@@ -87,7 +88,7 @@ pub(super) struct ItemLine {
     pub redacted: Option<Hash>,
 }
 
-/// A version of an earlier line that was written to the store again.
+/// A version from an earlier line that was written to the store again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AgainLine {
     pub tx: i64,
@@ -173,7 +174,8 @@ pub(super) struct Kind {
     pub kind: String,
 }
 
-/// Portable identity of a version: a hash of object ID, `content_hash`, origin store and origin `tx_id`.
+/// Portable identity of a version: a hash of object ID, `content_hash`, origin store and origin
+/// `tx_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key([u8; 32]);
 

@@ -1,5 +1,5 @@
-//! Imports an archive: checks everything, then writes in chunks. Must not decide what is written; [`super::merge`]
-//! does.
+//! Imports an archive: checks everything, then writes in chunks. Must not decide what is written;
+//! [`super::merge`] does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
@@ -14,26 +14,28 @@ use crate::{Op, Receipt, Store, rules};
 use base::error::{Error, Result};
 use base::object::{ObjectId, Timestamp, TxId};
 
-/// How often a chunk is planned again because others wrote to its objects meanwhile.
+/// How often a chunk is replanned because others wrote to its objects meanwhile.
 const MAX_CONFLICTS: u32 = 1_000;
 
 /// Objects whose latest version is corrected in one step, after the last chunk.
 const SETTLED_AT_ONCE: usize = 256;
 
 impl Store {
-    /// Imports the versions that the store lacks. Nothing is written before the whole archive is checked. Chunks of
-    /// whole transactions are then written, each atomically; an interrupted import can be run again.
+    /// Imports the versions that the store lacks. Nothing is written before the whole archive is
+    /// checked. Chunks of whole transactions are then written, each atomically; an interrupted
+    /// import can be run again.
     ///
-    /// Versions keep their origin and get new transactions. Afterwards the latest version of an object is the one
-    /// with the latest origin time; of a session, the longest; of a chat, the one that belongs to its session's latest
-    /// version. A session that went on here in another way than in the archive stays as it is, and the archive's becomes a
-    /// session of its own.
+    /// Versions keep their origin and get new transactions. Afterwards the latest version of an
+    /// object is the one with the latest origin time; of a session, the longest; of a chat, the one
+    /// that belongs to its session's latest version. A session that continued differently here and
+    /// in the archive stays as it is, and the archive's becomes a separate session.
     ///
     /// `input`: plain or zstd. `path`: used in error messages.
     ///
     /// # Errors
-    /// `MALFORMED_ARCHIVE` with the line and `ARCHIVE_EXPANDS`, before anything is written; `FILE`; those of
-    /// [`super::super::Backend::commit_all`]; `CONFLICT` if others kept changing an object of the archive.
+    /// `MALFORMED_ARCHIVE` with the line and `ARCHIVE_EXPANDS`, before anything is written; `FILE`;
+    /// those of [`super::super::Backend::commit_all`]; `CONFLICT` if others kept changing an object
+    /// of the archive.
     pub fn import_archive(
         &self,
         input: Box<dyn BufRead + '_>,
@@ -55,12 +57,13 @@ impl Store {
     }
 }
 
-/// Bytes from which a block of memory goes back to the system when it is freed.
+/// Memory blocks of at least this many bytes go back to the system when freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_BLOCK_BYTES: libc::c_int = 4 << 20;
 
-/// Has large blocks of memory go back to the system when they are freed. Else glibc takes the first such block for the usual size, and
-/// from then on keeps what each thread frees of it, for as long as the program runs (mallopt(3), `M_MMAP_THRESHOLD`).
+/// Makes large memory blocks go back to the system when they are freed. Otherwise glibc takes the
+/// first such block for the usual size, and from then on keeps such blocks that a thread frees for
+/// as long as the program runs (mallopt(3), `M_MMAP_THRESHOLD`).
 fn keep_no_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "a call of the C library")]
@@ -75,7 +78,8 @@ pub(super) struct Import<'a> {
     pub options: &'a ImportOptions,
     pub merge: Merge<'a>,
     pub report: Imported,
-    /// Versions of the archive that the store has without some of their text, and their transactions there.
+    /// Versions of the archive that the store has without some of their text, and their
+    /// transactions in the store.
     incomplete: Vec<(usize, TxId)>,
     objects: BTreeSet<ObjectId>,
     pub refused: BTreeMap<(ObjectId, Refusal), u64>,
@@ -132,7 +136,8 @@ impl<'a> Import<'a> {
         Ok(self.report)
     }
 
-    /// Chunks correct their own objects. This corrects those of an interrupted import, and orders between chunks.
+    /// Corrects the latest versions left by an interrupted import, or affected by the order of
+    /// chunks. Each chunk has already corrected its own objects.
     fn settle(&mut self) -> Result<()> {
         let ids = self.merge.incoming.entries().iter().map(|entry| entry.id.clone());
         let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
@@ -145,7 +150,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Stores the sessions that went on here in another way as sessions of their own.
+    /// Stores the sessions that continued differently here as separate sessions.
     fn copy_parted(&mut self) -> Result<()> {
         for session in self.merge.parted_sessions()? {
             let stored_as = loop {
@@ -159,7 +164,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Writes a chunk; `false` if it has to be planned again.
+    /// Writes a chunk; `false` if it must be replanned.
     fn commit(&mut self, chunk: Chunk) -> Result<bool> {
         let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
         if !transactions.is_empty() && !self.options.dry_run {
@@ -190,8 +195,8 @@ impl<'a> Import<'a> {
         Ok(true)
     }
 
-    /// The time of a chunk: after all that it brings, so that what is written here next is later than what was known then, however
-    /// clocks differ.
+    /// The time of a chunk: after everything that it brings, so that later local writes are later
+    /// than what was known then, however clocks differ.
     fn now(&self, transactions: &[&[Op]]) -> Timestamp {
         let origins = transactions.iter().copied().flat_map(rules::puts);
         let latest = origins.filter_map(|put| put.origin.as_ref()).map(|origin| origin.time).max();

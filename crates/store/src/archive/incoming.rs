@@ -1,5 +1,5 @@
-//! What is merged into a store: versions in the order in which another store has them, wherever their texts are read. Must not know
-//! what the store holds.
+//! Versions to merge into a store, in the order of the store they come from, wherever their texts
+//! are read. Must not know what the store holds.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use crate::Item;
 use base::error::Result;
 use base::object::{Hash, Nickname, ObjectId, ObjectType, Origin};
 
-/// Versions that come from elsewhere. They are known by their index.
+/// Versions from elsewhere, addressed by index.
 pub(super) trait Incoming {
     /// The versions, each once.
     fn entries(&self) -> &[Entry];
 
-    /// The transactions of the store that they come from, in its order.
+    /// The transactions of the store they come from, in its order.
     fn transactions(&self) -> &[Vec<Member>];
 
     /// The latest version of each object in that store.
@@ -22,13 +22,14 @@ pub(super) trait Incoming {
     /// Nicknames that come with them.
     fn nicknames(&self) -> &[(Nickname, ObjectId)];
 
-    /// A version as an archive has it.
+    /// A version in its archive form.
     fn version(&mut self, version: usize) -> Result<VersionLine>;
 
-    /// The text of a content that one of them names.
+    /// The text of a content that one of the versions names.
     fn content(&mut self, hash: &Hash) -> Result<String>;
 
-    /// The running hash of a version's list up to and including `position`; `None` if the list is shorter.
+    /// The running hash of a version's list up to and including `position`; `None` if the list is
+    /// shorter.
     fn hash_at(&self, version: usize, position: u64) -> Result<Option<Hash>>;
 
     /// The items of a version from a position on.
@@ -42,7 +43,7 @@ pub(super) struct Member {
     pub is_new: bool,
 }
 
-/// A version that comes from elsewhere.
+/// A version from elsewhere.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub id: ObjectId,

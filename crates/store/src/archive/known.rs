@@ -1,5 +1,6 @@
-//! What a merge reads of the store before it plans: about many objects at once where that is quicker, because each question to a shared
-//! store goes over the network. Must not decide what is written.
+//! The part of the store that a merge reads before it plans, for many objects at once where that is
+//! quicker, because each request to a shared store goes over the network. Must not decide what is
+//! written.
 
 use super::format::Key;
 use super::merge::Merge;
@@ -8,12 +9,12 @@ use crate::Version;
 use base::error::Result;
 use base::object::{ObjectId, ObjectType};
 
-/// Versions that the store is asked about at once.
+/// Versions that the store is asked about in one request.
 const ASKED_AT_ONCE: usize = 512;
 
 impl Merge<'_> {
-    /// Asks the store about the next transactions at once. Objects come first: what others bring between the two questions is then
-    /// known to be there.
+    /// Asks the store about the next transactions at once. Objects are read first: anything that
+    /// others add between the two requests is then known to be present.
     pub(super) fn ask_about(&mut self, first: usize) -> Result<()> {
         let mut versions = Vec::new();
         self.asked = first;
@@ -34,7 +35,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Reads the states of several objects at once, where the store is quicker with that.
+    /// Reads the states of several objects at once, where that is quicker.
     pub(super) fn load_all(&mut self, mut ids: Vec<ObjectId>) -> Result<()> {
         ids.sort();
         ids.dedup();
@@ -50,7 +51,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Drops what others may have changed, of which this object is known to be.
+    /// Drops cached state that others may have changed; this object is known to have changed.
     pub(super) fn refresh(&mut self, changed: &ObjectId) -> Result<()> {
         if !self.is_settling {
             self.begin_anew();
@@ -60,7 +61,7 @@ impl Merge<'_> {
         self.keep_settled()
     }
 
-    /// Drops what was read from the store, but for files that stand there as they were left.
+    /// Drops cached state of the store, except for files that are unchanged.
     pub(super) fn keep_settled(&mut self) -> Result<()> {
         let entries = self.incoming.entries().iter();
         let files = entries.filter(|entry| entry.kind == Some(ObjectType::File));

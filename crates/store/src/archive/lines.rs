@@ -1,5 +1,5 @@
-//! An archive as a stream of lines, and a temporary file for lines that are read again. Must not know the kinds of
-//! lines.
+//! An archive as a stream of lines, and a temporary file for lines that are read again. Must not
+//! know the kinds of lines.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -15,19 +15,21 @@ use base::object::Hash;
 /// First bytes of a zstd frame (RFC 8878, section 3.1.1).
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// Largest window of a frame, as a power of two: 32 MiB, which the decoder holds in memory. More take only `--ultra -21` and `--long`.
+/// Largest window of a frame, as a power of two: 32 MiB, which the decoder holds in memory. Only
+/// `--ultra -21` and `--long` need more.
 pub const MAX_WINDOW_LOG: u32 = 25;
-/// Bytes to which a compressed archive may expand in any case, and by how many more for each byte of it. A text takes five times its
-/// size while it is checked and stored, so a small archive stays under 256 MiB with the program; text compresses to a tenth.
+/// The size to which any compressed archive may expand, and the further bytes allowed for each of
+/// its bytes. A text takes five times its size while it is checked and stored, so a small archive
+/// stays under 256 MiB with the program; text compresses to a tenth.
 const MAX_EXPANDED_BYTES: u64 = 32 << 20;
 const MAX_EXPANSION: u64 = 50;
 
-/// Bytes to which so many compressed ones may expand.
+/// The size to which this many compressed bytes may expand.
 pub fn max_expanded(compressed: u64) -> u64 {
     compressed.saturating_mul(MAX_EXPANSION).saturating_add(MAX_EXPANDED_BYTES)
 }
 
-/// Capacity of a line that is kept for the next one.
+/// Largest line buffer that is kept for the next line.
 const KEPT_LINE_BYTES: usize = 1 << 20;
 
 /// Bytes buffered in memory before they are written to the temporary file.
@@ -47,8 +49,8 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Reads plain text, or zstd if the input begins with its magic number. `path`: used in error messages.
-    /// `max_bytes`: longest line.
+    /// Reads plain text, or zstd if the input begins with its magic number. `path`: used in error
+    /// messages. `max_bytes`: longest line.
     pub(super) fn new(
         mut input: Box<dyn BufRead + 'a>,
         path: &Path,
@@ -85,8 +87,8 @@ impl<'a> Lines<'a> {
     /// Moves to the next line; `false` at the end of the archive.
     ///
     /// # Errors
-    /// `MALFORMED_ARCHIVE` for a line that is too long, unterminated or not UTF-8, or a damaged zstd frame; `ARCHIVE_EXPANDS`;
-    /// `FILE`.
+    /// `MALFORMED_ARCHIVE` for a line that is too long, unterminated or not UTF-8, or a damaged
+    /// zstd frame; `ARCHIVE_EXPANDS`; `FILE`.
     pub(super) fn advance(&mut self) -> Result<bool> {
         self.hasher.update(&self.line);
         self.line.clear();
@@ -117,7 +119,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Refuses an archive that is far larger than what is read of it: whoever made it wants memory or time of ours.
+    /// Refuses an archive that expands far more than its compressed size allows, since it may be
+    /// meant to exhaust memory or time.
     fn check_expansion(&self) -> Result<()> {
         let Some(read) = &self.compressed else { return Ok(()) };
         let limit = max_expanded(read.get());
@@ -162,7 +165,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A reader that says how much was read.
+/// A reader that counts the bytes read.
 struct Counted<R> {
     input: R,
     read: Rc<Cell<u64>>,

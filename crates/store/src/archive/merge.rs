@@ -1,10 +1,12 @@
-//! Plans how the versions of an archive join those of a store: which transactions to write, so that a session's
-//! version keeps the chat that belonged to it, and which versions become the latest. Reads the store, writes nothing.
+//! Plans how an archive's versions join those of a store: which transactions to write, so that a
+//! session's version keeps the chat that belonged to it, and which versions become the latest.
+//! Reads the store, writes nothing.
 //!
-//! Versions can only be added, so an imported version that is older than the store's latest would become the latest.
-//! Therefore each chunk ends by writing the version with the latest origin time again, with its own origin. A session
-//! and its chat are two objects of one document: the chat as of a transaction belongs to the session as of that
-//! transaction. So when a session's version is written, the chat's version that belonged to it is written with it.
+//! Versions can only be added, so an imported version that is older than the store's latest would
+//! become the latest. Therefore each chunk ends by writing the version with the latest origin time
+//! again, with its own origin. A session and its chat are two objects of one document: the chat as
+//! of a transaction belongs to the session as of that transaction. So a session's version is always
+//! written together with the chat's version that belonged to it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,14 +18,14 @@ use crate::{Expected, Item, Op, Put, Splice, Store};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Redaction, RedactionReason, TxId};
 
-/// Versions and items after which a chunk ends, unless restoring the latest versions would cost more than the chunk
-/// itself.
+/// Versions and items after which a chunk ends, unless restoring the latest versions would cost
+/// more than the chunk itself.
 const CHUNK_ROWS: u64 = 512;
 
 /// Bytes of text after which a chunk ends.
 const CHUNK_BYTES: u64 = 16 << 20;
 
-/// Plans what is written of an archive.
+/// Plans which parts of an archive to write.
 pub(super) struct Merge<'a> {
     pub(super) store: &'a Store,
     pub(super) incoming: &'a mut dyn Incoming,
@@ -31,13 +33,13 @@ pub(super) struct Merge<'a> {
     forgotten: HashSet<ObjectId>,
     /// Origin of the latest version before the import, of each object that the store had.
     pub(super) before: HashMap<ObjectId, Origin>,
-    /// Whether a session went on here in another way than in the archive, as far as that was asked.
+    /// Whether a session continued differently here and in the archive, as far as checked.
     pub(super) parted: HashMap<ObjectId, bool>,
-    /// Versions that the store surely lacks, as far as it was asked for many at once.
+    /// Versions that the store certainly lacks, as far as checked in bulk.
     pub(super) lacking: HashSet<usize>,
-    /// Transactions of the archive of which that was asked.
+    /// Number of the archive's transactions that were checked in bulk.
     pub(super) asked: usize,
-    /// Whether files that the store saw itself stay as it saw them.
+    /// Whether files that the store saw itself keep their latest version.
     pub(super) keeps_files: bool,
     /// Whether all transactions are written and only latest versions are restored.
     pub(super) is_settling: bool,
@@ -59,7 +61,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Drops what was read from the store, after the store changed or refused a chunk.
+    /// Drops cached state after the store changed or refused a chunk.
     pub(super) fn begin_anew(&mut self) {
         self.objects.clear();
         self.parted.clear();
@@ -82,10 +84,11 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Plans the next chunk, from the archive's transaction `first` on; returns it and the first transaction after
-    /// it.
+    /// Plans the next chunk, from the archive's transaction `first` on; returns it and the first
+    /// transaction after it.
     ///
-    /// `conflicts`: how often the chunk was refused because others wrote to its objects. Each time it gets shorter.
+    /// `conflicts`: how often the chunk was refused because others wrote to its objects. Each time
+    /// it gets shorter.
     pub(super) fn plan(&mut self, first: usize, conflicts: u32) -> Result<(Chunk, usize)> {
         let mut chunk = Chunk::default();
         let mut next = first;
@@ -96,7 +99,8 @@ impl<'a> Merge<'a> {
                 self.ask_about(next)?;
             }
             if chunk.rows >= room {
-                // Restoring latest versions must cost no more than the new versions, wherever chunks end.
+                // Restoring latest versions must cost no more than the new versions, wherever
+                // chunks end.
                 let cost = self.cost_of_settling(&touched)?;
                 if chunk.rows >= cost {
                     break;
@@ -215,7 +219,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Makes the operation that puts a version after those planned so far; `None` if it is refused.
+    /// The operation that puts a version after those planned so far; `None` if it is refused.
     pub(super) fn put(
         &mut self,
         id: &ObjectId,
@@ -238,8 +242,9 @@ impl<'a> Merge<'a> {
         let Some(object) = self.objects.get_mut(id) else {
             return Err(Error::internal(format!("`{id}` was not read")));
         };
-        // Later puts of the chunk are in the same commit, so nobody can write in between. Without a list, concurrent
-        // writes need no new plan: the last step of the import restores the latest versions.
+        // Later puts of the chunk are in the same commit, so nobody can write in between. Without a
+        // list, concurrent writes need no new plan: the last step of the import restores the latest
+        // versions.
         let depends = put.items.is_some() || self.is_settling;
         put.expected = match object.latest {
             _ if object.is_put || !depends => Expected::Any,
@@ -285,7 +290,7 @@ impl<'a> Merge<'a> {
             items: None,
             additional,
             origin: Some(line.origin),
-            // What others had forgotten is not forgotten here: a whole version may take its place.
+            // Text forgotten elsewhere is not forgotten here: a complete version may replace it.
             redacted: line
                 .redacted
                 .map(|redaction| Redaction { reason: RedactionReason::Secret, ..redaction }),
@@ -315,8 +320,8 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// The change that turns the items of `last` into those of `wanted`; `Err` if `last` has a list and `wanted` has
-    /// none.
+    /// The change that turns the items of `last` into those of `wanted`; `Err` if `last` has a list
+    /// and `wanted` has none.
     fn splice(
         &mut self,
         id: &ObjectId,
@@ -386,7 +391,7 @@ impl<'a> Merge<'a> {
         Ok(cost)
     }
 
-    /// Those of the objects and their partners whose latest version is wrong, with the right one.
+    /// Those objects and partners whose latest version is wrong, with the right one.
     fn unsettled(&mut self, touched: &[ObjectId]) -> Result<Vec<(ObjectId, Placed)>> {
         let mut ids: Vec<ObjectId> = touched.to_vec();
         for id in touched {

@@ -1,4 +1,4 @@
-//! Gives the nicknames of an archive, many in a transaction.
+//! Assigns an archive's nicknames, many per transaction.
 
 use super::LeftOut;
 use super::import::Import;
@@ -6,11 +6,11 @@ use crate::Op;
 use base::error::{Error, Result};
 use base::object::{AsOf, Nickname, ObjectId};
 
-/// Nicknames given in one transaction.
+/// Nicknames assigned in one transaction.
 const AT_ONCE: usize = 1_000;
 
 impl Import<'_> {
-    /// Gives the nicknames that are free to objects that the store has.
+    /// Gives the free nicknames to objects that the store has.
     pub(super) fn give_nicknames(&mut self) -> Result<()> {
         let all = self.merge.incoming.nicknames().to_vec();
         for some in all.chunks(AT_ONCE) {
@@ -25,7 +25,8 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Whether a nickname has to be given; what cannot be given, or could be taken for something else, is left out.
+    /// Whether a nickname must be assigned; one that cannot be, or could be mistaken for something
+    /// else, is left out.
     fn is_free(&mut self, nickname: &Nickname, id: &ObjectId) -> Result<bool> {
         if self.store.get(id, AsOf::Latest)?.is_none() && !self.is_new(id) {
             let detail = format!("`{}`: the object was not taken", nickname.as_str());

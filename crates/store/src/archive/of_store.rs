@@ -1,5 +1,5 @@
-//! Merges versions of one store into another, without an archive between them: to share them, or to move a store. Their texts are
-//! read where they are, as they are needed. Must not choose the versions.
+//! Merges versions of one store directly into another, without an archive: to share them, or to
+//! move a store. Texts are read in place when needed. Must not choose the versions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,22 +15,24 @@ use base::object::item::partner;
 use base::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Source, Timestamp, TxId};
 use redact::{redact_fields, redact_json, redact_text};
 
-/// How versions of another store are taken.
+/// How to take versions of another store.
 #[derive(Clone, Copy)]
 pub struct Taking<'a> {
-    /// Whether text that looks like a secret is replaced, in everything but files.
+    /// Whether to replace text that looks like a secret, everywhere except in files.
     pub redact: bool,
     /// Nicknames that come with them.
     pub nicknames: &'a [(Nickname, ObjectId)],
-    /// Which are taken at all, and how.
+    /// Which versions are taken, and how.
     pub options: &'a ImportOptions,
 }
 
 impl Store {
-    /// Takes versions of another store, whole transactions in its order, as [`Self::import_archive`] takes those of an archive.
+    /// Takes versions of another store, whole transactions in its order, as
+    /// [`Self::import_archive`] takes those of an archive.
     ///
     /// # Errors
-    /// Those of reading `from`; those of [`crate::Backend::commit_all`]; `CONFLICT` if others kept changing an object.
+    /// Those of reading `from`; those of [`crate::Backend::commit_all`]; `CONFLICT` if others kept
+    /// changing an object.
     pub fn take(
         &self,
         from: &Store,
@@ -48,8 +50,8 @@ impl Store {
     }
 }
 
-/// Whether a version is of a time that this machine's clock is far from: it would stay the latest until then, whatever is written
-/// meanwhile.
+/// Whether a version's time is too far ahead of this machine's clock: it would stay the latest
+/// until then, whatever is written meanwhile.
 pub fn is_ahead(version: &Version, now: Timestamp) -> bool {
     version.origin.time.0 > now.0.saturating_add(MAX_AHEAD_MS)
 }
@@ -61,7 +63,7 @@ struct OfStore<'a> {
     entries: Vec<Entry>,
     transactions: Vec<Vec<Member>>,
     latest: HashMap<ObjectId, usize>,
-    /// Texts in which something was replaced, by their hash after it.
+    /// Texts with replacements, by their new hash.
     changed: HashMap<Hash, String>,
 }
 
@@ -121,7 +123,7 @@ impl<'a> OfStore<'a> {
         self.versions.push(version);
     }
 
-    /// Finds the chat's version that belongs to each session.
+    /// Finds each session's matching chat version.
     fn pair(&mut self) {
         let mut standing: HashMap<&ObjectId, usize> = HashMap::new();
         let mut beside = Vec::new();
@@ -146,7 +148,7 @@ impl<'a> OfStore<'a> {
         self.taking.redact && kind != ObjectType::File
     }
 
-    /// The hash under which a content goes on.
+    /// The hash under which a content is passed on.
     fn passed(&mut self, id: &ObjectId, hash: &Hash) -> Result<Hash> {
         let text = self.store.text(id, hash)?;
         let Some(changed) = redact_text(&text).text else { return Ok(hash.clone()) };

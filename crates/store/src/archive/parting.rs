@@ -1,5 +1,6 @@
-//! Sessions that went on here in another way than in the archive. The one here stays as it is; the archive's is stored as a
-//! session of its own, under its ID with a mark. Reads the store, writes nothing.
+//! Sessions that continued differently here and in the archive. The local one stays as it is; the
+//! archive's is stored as a separate session, under its ID with a mark. Reads the store, writes
+//! nothing.
 
 use serde_json::Value;
 
@@ -10,13 +11,13 @@ use crate::Put;
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, RunningHash};
 
-/// Stands between an ID and the mark of a copy.
+/// Separates an ID from the mark of a copy.
 const SEPARATOR: char = '~';
 
 /// Digits of a mark.
 const MARK_DIGITS: usize = 8;
 
-/// The ID of which a session's is that of a copy; `None` if it is none.
+/// The ID of the original session, if a session is a copy.
 pub fn copied_from(session: &ObjectId) -> Option<&str> {
     let (original, mark) = session.as_str().rsplit_once(SEPARATOR)?;
     let is_mark = mark.len() == MARK_DIGITS && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -24,8 +25,8 @@ pub fn copied_from(session: &ObjectId) -> Option<&str> {
 }
 
 impl Merge<'_> {
-    /// Whether a version belongs to a session that went on here in another way: neither its events nor those of the archive's
-    /// latest version begin with all of the other's.
+    /// Whether a version belongs to a session that continued differently here: neither its events
+    /// nor those of the archive's latest version begin with all of the other's.
     pub(super) fn is_parted(&mut self, entry: &Entry) -> Result<bool> {
         let session = match entry.kind {
             Some(ObjectType::Session) => Some(&entry.id),
@@ -56,7 +57,7 @@ impl Merge<'_> {
         Ok(self.common_items(id, one, other, both)? == both)
     }
 
-    /// The sessions that went on in another way, in order.
+    /// The sessions that continued differently, in order.
     pub(super) fn parted_sessions(&mut self) -> Result<Vec<ObjectId>> {
         let mut parted = Vec::new();
         let latest =
@@ -71,7 +72,8 @@ impl Merge<'_> {
         Ok(parted)
     }
 
-    /// Plans the copy of a session of the archive and its chat; returns its ID too. Nothing is planned if it is there.
+    /// Plans a copy of an archive's session and its chat; also returns the copy's ID. Plans nothing
+    /// if the copy exists.
     pub(super) fn plan_copy(&mut self, session: &ObjectId) -> Result<(ObjectId, Chunk)> {
         let version = self.incoming.latest()[session];
         let theirs = self.in_archive(version);
@@ -100,8 +102,8 @@ impl Merge<'_> {
         Ok((copy, chunk))
     }
 
-    /// The mark of a session's copy: that of the store it comes from, so that a later archive continues the copy. If it does not
-    /// continue it, that of the version.
+    /// The mark of a session's copy: that of the store it comes from, so that a later archive
+    /// continues the copy. If it does not continue the copy, the version's own mark.
     fn mark(&mut self, session: &ObjectId, theirs: &Placed) -> Result<String> {
         let (_, _, store_id, tx_id, content_hash) = &theirs.rank;
         let of_store = digits(&Hash::of(store_id));
@@ -119,7 +121,7 @@ impl Merge<'_> {
         Ok(of_version)
     }
 
-    /// Changes what is put of the archive's version into a version of its copy.
+    /// Turns a put of the archive's version into a version of its copy.
     pub(super) fn store_as(&self, put: &mut Put, id: &ObjectId, placed: &Placed) -> Result<()> {
         let mark = id.as_str().rsplit_once(SEPARATOR).map(|(_, mark)| mark);
         let (Some(mark), Place::Archive(version)) = (mark, placed.place) else {

@@ -4,8 +4,9 @@ use base::error::Result;
 
 /// Counts the items that two lists share from their start, among the first `most` of both.
 ///
-/// `same`: whether the running hashes at a position are equal. A running hash covers all items up to its position, so
-/// the hashes are equal before the first difference and differ from there on, and bisection finds it.
+/// `same`: whether the running hashes at a position are equal. A running hash covers all items up
+/// to its position, so the hashes are equal before the first difference and differ from there on,
+/// and bisection finds it.
 pub(super) fn common_items(most: u64, same: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     if most == 0 || same(most - 1)? {
         return Ok(most);

@@ -1,4 +1,5 @@
-//! Reads an archive to its end and checks all of it, before anything is written. Must not know what the store holds.
+//! Reads an archive to its end and checks all of it, before anything is written. Must not know what
+//! the store holds.
 
 use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
@@ -23,14 +24,14 @@ use base::object::{
 
 /// Lines between two reports of progress.
 const REPORT_LINES: u64 = 1_000;
-/// Most kinds of lines that are not known: a later format has a few.
+/// Most unknown kinds of lines: a later format has a few.
 const MAX_UNKNOWN_KINDS: usize = 100;
 
-/// How far ahead of this machine's clock a version's time may be: clocks differ. A version of a later time would stay the latest
-/// until then, whatever is written meanwhile.
+/// How far ahead of this machine's clock a version's time may be, since clocks differ. A later
+/// version would stay the latest until then, whatever is written meanwhile.
 pub(super) const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
 
-/// Reads and checks a whole archive. `now`: the time of this machine.
+/// Reads and checks a whole archive. `now`: this machine's time.
 ///
 /// # Errors
 /// `MALFORMED_ARCHIVE` with the line; `ARCHIVE_EXPANDS`; `FILE`.
@@ -43,7 +44,7 @@ pub(super) fn read(
     Reader::new(lines, now, is_excluded)?.read(progress)
 }
 
-/// An archive that is read and checked line by line.
+/// Reads and checks an archive line by line.
 struct Reader<'a> {
     lines: Lines<'a>,
     /// No version may be later.
@@ -56,7 +57,7 @@ struct Reader<'a> {
     by_key: HashMap<Key, usize>,
     /// The latest version of each object so far.
     standing: HashMap<ObjectId, usize>,
-    /// A version whose item lines are not complete.
+    /// A version whose item lines are incomplete.
     open: Option<OpenList>,
 }
 
@@ -387,7 +388,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The object that a line is, as long as there is room for it: its values may be many and small.
+/// The object in a line, within the memory limit: its values may be many and small.
 fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
     let text = lines.text()?;
     let room = Room::for_file(text.len());
@@ -399,7 +400,7 @@ fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
     Ok(object)
 }
 
-/// A line that may hold anything in some of its fields.
+/// A line with fields that may hold anything.
 fn line_of<T: DeserializeOwned>(lines: &Lines<'_>) -> Result<T> {
     let line = object(lines)?.and_then(|object| serde_json::from_value(Value::Object(object)));
     line.map_err(|error| lines.malformed(format!("cannot be read: {error}")))

@@ -1,4 +1,5 @@
-//! Puts the whole text where the store holds a version without what an earlier archive left out.
+//! Restores the whole text of a version that an earlier archive stored without the parts it left
+//! out.
 
 use super::import::Import;
 use super::standing::Refusal;
@@ -7,8 +8,9 @@ use base::error::{Error, Result};
 use base::object::TxId;
 
 impl Import<'_> {
-    /// Replaces versions that are incomplete here by those of the archive, which hash to what the versions were at first. What a
-    /// person had forgotten here stays so, and so do the items of lists: nobody can say who took text out of them.
+    /// Replaces incomplete local versions with the archive's, which match their original hashes.
+    /// Text that a person forgot here stays forgotten, and so does text missing from list items: it
+    /// is unknown who removed it.
     pub(super) fn restore(&mut self, incomplete: &[(usize, TxId)]) -> Result<()> {
         for (version, tx_id) in incomplete {
             let id = self.merge.incoming.entries()[*version].id.clone();

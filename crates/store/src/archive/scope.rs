@@ -1,5 +1,5 @@
-//! Selects the versions of an archive, in the order in which they were written. Reads the store; must not write an
-//! archive.
+//! Selects an archive's versions, in the order in which they were written. Reads the store; must
+//! not write an archive.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -17,14 +17,14 @@ const VERSIONS_AT_ONCE: usize = 256;
 /// Items read at once.
 const ITEMS_AT_ONCE: u64 = 256;
 
-/// Versions by transaction, to be written in this order.
+/// Selected versions by transaction, in the order to write them.
 pub(super) struct Selection<'a> {
     store: &'a Store,
     source: Source,
 }
 
 enum Source {
-    /// The whole store between two transactions, and the page that was read last.
+    /// The whole store between two transactions, and the last page read.
     Everything {
         after: TxId,
         end: TxId,
@@ -35,7 +35,8 @@ enum Source {
 
 impl<'a> Selection<'a> {
     /// # Errors
-    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if a session's ID belongs to another type.
+    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if a session's ID belongs
+    /// to another type.
     pub(super) fn new(store: &'a Store, scope: &ArchiveScope) -> Result<Self> {
         let source = match scope {
             ArchiveScope::Everything => {
@@ -71,7 +72,7 @@ impl<'a> Selection<'a> {
         }
     }
 
-    /// Number of versions, if it is known in advance.
+    /// Number of versions, if known in advance.
     pub(super) fn count(&self) -> Option<u64> {
         match &self.source {
             Source::Everything { .. } => None,
@@ -80,7 +81,8 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// The versions of a session and of what it refers to, see [`ArchiveScope::Session`], in the order in which they were written.
+/// The versions of a session and of the objects that it refers to, see [`ArchiveScope::Session`],
+/// in the order in which they were written.
 ///
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT` if the ID is that of another type.
@@ -99,16 +101,16 @@ fn chosen(versions: Vec<Version>) -> Source {
     Source::Chosen(transactions, count)
 }
 
-/// Collects a session and what it refers to.
+/// Collects a session and the objects that it refers to.
 ///
-/// A JSON object refers to a version if it holds the object's ID and the version's `content_hash`. A field that ends
-/// in `_ref`, `_refs` or `_from` refers to an object; its latest version is included if no other one is.
-/// Infrastructure objects are followed from their own session only: a toolcall refers to its chat, and a file may be
-/// read in any session.
+/// A JSON object refers to a version if it holds the object's ID and the version's `content_hash`.
+/// A field that ends in `_ref`, `_refs` or `_from` refers to an object; its latest version is
+/// included if no other one is. Infrastructure objects are followed only from their own session: a
+/// toolcall refers to its chat, and a file may be read in any session.
 struct Sessions<'a> {
     store: &'a Store,
     versions: BTreeMap<(TxId, ObjectId), Version>,
-    /// Content objects referred to, and whether a version of them was.
+    /// Content objects referred to, and whether one of their versions was.
     named: BTreeMap<ObjectId, bool>,
     /// Strings of one JSON object, at least one of which is a hash.
     pairs: HashSet<(String, String)>,
@@ -152,8 +154,8 @@ impl<'a> Sessions<'a> {
         Ok(self.versions.into_values().collect())
     }
 
-    /// Adds the documents of a session up to a transaction. If it is a fork, returns the original session and the
-    /// transaction of the fork.
+    /// Adds the documents of a session up to a transaction. For a fork, returns the original
+    /// session and the transaction of the fork.
     fn session(&mut self, id: &ObjectId, until: TxId) -> Result<Option<(ObjectId, TxId)>> {
         let history = self.store.history(id)?;
         let history: Vec<Version> =
@@ -179,8 +181,8 @@ impl<'a> Sessions<'a> {
         Ok(parent.zip(began))
     }
 
-    /// Follows the items that a document had up to a transaction. Returns the session that it was forked from, if
-    /// they name one.
+    /// Follows a document's items up to a transaction. Returns the session that it was forked from,
+    /// if they name one.
     fn items(&mut self, id: &ObjectId, until: TxId) -> Result<Option<ObjectId>> {
         let mut parent = None;
         for start in (0..).step_by(usize::try_from(ITEMS_AT_ONCE).unwrap_or(usize::MAX)) {
@@ -242,7 +244,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Adds the versions that are referred to, and those that they refer to.
+    /// Adds the versions referred to, and those that they refer to in turn.
     fn follow(&mut self) -> Result<()> {
         while !self.pairs.is_empty() {
             for (id, hash) in std::mem::take(&mut self.pairs) {

@@ -1,5 +1,5 @@
-//! The state of versions and objects during an import, and the transactions planned. Plain data; must not decide what
-//! is written.
+//! The state of versions and objects during an import, and the transactions planned. Plain data;
+//! must not decide what is written.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ pub(super) enum Refusal {
     OtherObject,
     /// Its type or source belongs to a later release.
     UnknownType,
-    /// It is whole in the archive; the store has it redacted and keeps it redacted.
+    /// It is complete in the archive; the store has it redacted and keeps it redacted.
     RedactedHere,
     /// It has no items, but the object's other versions do.
     WithoutItems,
     /// It holds text of a file that is excluded here.
     Excluded,
-    /// It belongs to a session that went on in another way here.
+    /// It belongs to a session that continued differently here.
     Parted,
 }
 
@@ -31,14 +31,15 @@ pub(super) enum Refusal {
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub transactions: Vec<Vec<Op>>,
-    /// Versions that the store did not have.
+    /// IDs of the versions that the store did not have, one per version.
     pub written: Vec<ObjectId>,
     /// Versions that the store had.
     pub present: u64,
     /// Versions written again.
     pub again: u64,
     pub refused: BTreeMap<(ObjectId, Refusal), u64>,
-    /// Versions of the archive that the store has without some of their text, and their transactions there.
+    /// Versions of the archive that the store has without some of their text, and their
+    /// transactions in the store.
     pub incomplete: Vec<(usize, TxId)>,
     pub rows: u64,
     pub bytes: u64,
@@ -63,9 +64,10 @@ pub(super) struct Placed {
     pub rank: Rank,
 }
 
-/// Order of versions by origin time, then store, transaction and hash; of a session's, by the number of events first: a session
-/// only grows. The greatest is the right latest version, the same in every store; but of a file, where that is asked for, those that this
-/// store saw itself come after all that others say of it.
+/// Order of versions by origin time, then store, transaction and hash; for a session, first by the
+/// number of events, because a session only grows. The greatest is the right latest version, the
+/// same in every store; but on request, a file's versions that this store saw itself rank above all
+/// versions from others.
 pub(super) type Rank = (u64, Timestamp, String, TxId, Hash);
 
 /// The state of an object after everything planned so far.
@@ -83,13 +85,13 @@ pub(super) struct Standing {
 }
 
 impl Chunk {
-    /// Counts a version that is not taken.
+    /// Counts a version that is left out.
     pub(super) fn refuse(&mut self, id: &ObjectId, refusal: Refusal) {
         *self.refused.entry((id.clone(), refusal)).or_default() += 1;
     }
 }
 
-/// A version of the store. `is_seen`: of a file, one that comes after all that others say of it.
+/// A version of the store. `is_seen`: for a file, whether it ranks above all versions from others.
 pub(super) fn in_store(version: &Version, is_seen: bool) -> Placed {
     let events = (version.envelope.kind == ObjectType::Session).then_some(version.item_count);
     Placed {
@@ -100,7 +102,7 @@ pub(super) fn in_store(version: &Version, is_seen: bool) -> Placed {
     }
 }
 
-/// The rank of a version. `first`: of a session, its number of events.
+/// The rank of a version. `first`: for a session, its number of events.
 pub(super) fn rank(first: Option<u64>, origin: &Origin, content_hash: &Hash) -> Rank {
     (
         first.unwrap_or_default(),

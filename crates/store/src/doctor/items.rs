@@ -1,5 +1,5 @@
-//! Checks the items of one document against its versions, in one pass over everything that was ever in the list. Must
-//! not read an item twice.
+//! Checks one document's items against its versions, in one pass over every item that was ever in
+//! the list. Must not read an item twice.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use base::object::{Hash, ObjectId, RunningHash, TxId};
 /// Positions read at a time; items may be large.
 const POSITIONS: u64 = 64;
 
-/// An item without its text, which the next position is checked against.
+/// An item without its text, for checking the next position.
 struct Place {
     from: TxId,
     until: Option<TxId>,
@@ -28,7 +28,8 @@ impl Place {
 type Lengths = BTreeMap<u64, Vec<(TxId, Option<Hash>)>>;
 
 impl Examination<'_> {
-    /// Checks that each item continues the list before it, and that each version has as many items as it says.
+    /// Checks that each item continues the list before it, and that each version has as many items
+    /// as it says.
     pub(super) fn items(&mut self, id: &ObjectId, versions: &[Version]) -> Result<()> {
         let mut lengths = Lengths::new();
         for version in versions.iter().filter(|version| version.tx_id <= self.until) {
@@ -66,7 +67,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Checks the items that were ever at one position against those before them.
+    /// Checks all items that were ever at one position against those before them.
     fn place(
         &mut self,
         id: &ObjectId,
@@ -143,7 +144,7 @@ impl Examination<'_> {
     }
 }
 
-/// The item before another one, for the whole time that the other was in the list.
+/// The item before another one, valid during the other's whole time in the list.
 fn predecessor<'p>(before: &'p [Place], place: &Place) -> Option<&'p Place> {
     before.iter().find(|earlier| {
         let outlives = match (earlier.until, place.until) {

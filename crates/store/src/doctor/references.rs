@@ -1,4 +1,5 @@
-//! Finds pinned references inside JSON by their shape, wherever they are. Must not know a host's formats.
+//! Finds pinned references inside JSON by their shape, wherever they are. Must not know a host's
+//! formats.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,27 +9,28 @@ use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Origin, StaticReference};
 
-/// Versions that are remembered, so that a file which every message refers to is not read each time. An object with more of them
-/// would be.
+/// Versions that are remembered, so that a file referred to by every message is not read each time.
+/// An object with more versions than this is read each time.
 const REMEMBERED: usize = 1_000_000;
 
 /// A pinned reference.
 enum Pinned {
     /// An object with `id`, `content_hash` and `origin`.
     Static(StaticReference),
-    /// An object with `object` and `version`: an ID, and the `content_hash` of one of its versions or the SHA-256 of an additional
-    /// content.
+    /// An object with `object` and `version`: an ID, and the `content_hash` of one of its versions
+    /// or the SHA-256 of an additional content.
     ByHash(ObjectId, Hash),
 }
 
-/// What references may say of the versions of an object. Hashes in short: a million of them are kept.
+/// What references may name among an object's versions. Hashes are shortened, because a million of
+/// them are kept.
 #[derive(Default)]
 struct Known {
     /// The `content_hash` of each version and the SHA-256 of each of its additional contents.
     named: HashSet<u128>,
     /// Content hash and origin of each version.
     pinned: HashSet<u128>,
-    /// Whether text was removed from a version; which additional contents it had is then not known.
+    /// Whether text was removed from a version; its additional contents are then unknown.
     is_redacted: bool,
     versions: usize,
 }
@@ -123,8 +125,8 @@ impl<'a> References<'a> {
         Ok(problems)
     }
 
-    /// What references may say of each version of an object, including those from before a move: a session refers to these by
-    /// the file's present ID.
+    /// What references may name among the versions of an object, including those from before a
+    /// move: a session refers to these by the file's present ID.
     fn versions(&mut self, id: &ObjectId) -> Result<&Known> {
         if self.remembered > REMEMBERED {
             self.known.clear();

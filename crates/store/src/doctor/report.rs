@@ -1,11 +1,12 @@
-//! The report of a check: what was checked, what is wrong and what to do about it. Must not read a store.
+//! The report of a check: what was checked, what is wrong, and how to fix it. Must not read a
+//! store.
 
 use serde::Serialize;
 
 use base::error::Error;
 use base::object::{ObjectId, TxId};
 
-/// Most findings that a report lists; the rest is counted.
+/// Most findings that a report lists; the rest is only counted.
 const LISTED: usize = 200;
 
 /// What was checked, and what is wrong.
@@ -47,7 +48,7 @@ pub struct Checked {
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: FindingKind,
     /// The object concerned, if any.
     pub object: Option<ObjectId>,
@@ -77,7 +78,7 @@ pub enum FindingKind {
     Time,
     /// Acknowledged transactions are missing; the rest may be whole.
     Lost,
-    /// A pinned reference leads to a version that the store lacks.
+    /// A pinned reference names a version that the store lacks.
     Reference,
 }
 
@@ -97,13 +98,13 @@ impl FindingKind {
         }
     }
 
-    /// Whether it is damage: the file differs from what was written. Otherwise something is absent that may never
-    /// have been there.
+    /// Whether it is damage: the file differs from what was written. Otherwise something is missing
+    /// that may never have existed.
     pub fn is_damage(self) -> bool {
         !matches!(self, Self::Lost | Self::Reference)
     }
 
-    /// What to do about it.
+    /// How to deal with it.
     pub fn advice(self) -> &'static str {
         match self {
             Self::File => {

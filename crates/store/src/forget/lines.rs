@@ -20,10 +20,11 @@ const WHOLE_CHARS: usize = 4;
 /// Largest text that is also looked for as a whole.
 const WHOLE_BYTES: usize = 4 << 10;
 
-/// Levels of JSON strings in which a line may be escaped: a rendered message in a call record, arguments inside it.
+/// Levels of JSON strings in which a line may be escaped: a rendered message in a call record,
+/// arguments inside it.
 const ESCAPES: usize = 2;
 
-/// Collects the lines of texts. True for those that were in a content or item, and not in fields only.
+/// Collects the lines of texts. True for lines found in a content or item, and not only in fields.
 #[derive(Debug, Default)]
 pub(super) struct Collector(BTreeMap<String, bool>);
 
@@ -99,13 +100,13 @@ impl Lines {
         self.whole.get(line).copied()
     }
 
-    /// Whether a line was in a content or item, and not in fields only.
+    /// Whether a line was in a content or item, and not only in fields.
     pub(super) fn is_of_text(&self, number: usize) -> bool {
         self.of_text.get(number).copied().unwrap_or_default()
     }
 
-    /// Whether a line contains something like a key: a run of at least 16 characters without spaces, with letters and
-    /// digits mixed.
+    /// Whether a line contains something like a key: a run of at least 16 characters without
+    /// spaces, with letters and digits mixed.
     pub(super) fn looks_like_key(&self, number: usize) -> bool {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || "+/_-=.".contains(letter);
         let line = self.texts.get(number).map_or("", String::as_str);
@@ -127,8 +128,9 @@ impl Lines {
         (all.iter().filter_map(|line| self.whole.get(*line).copied()).collect(), all.len())
     }
 
-    /// Replaces the lines in a text for which `goes` is true; `None` if it has none of them. With `with_rest` a text
-    /// that has one of them loses all other lines too: for texts that are known to be about the forgotten one.
+    /// Replaces the lines in a text for which `goes` is true; `None` if the text has none of them.
+    /// With `with_rest`, a text that has one of them loses all other lines too; this is for texts
+    /// known to be about the forgotten one.
     pub(super) fn replaced(&self, text: &str, goes: &[bool], with_rest: bool) -> Option<String> {
         let named = |number: usize| goes.get(number).copied().unwrap_or_default();
         let found: Vec<_> = self.matches(text).collect();
@@ -177,7 +179,8 @@ impl Lines {
 
 /// Calls `each` with the strings of a JSON value that are text.
 pub(super) fn strings(value: &Value, each: &mut dyn FnMut(&str)) {
-    // Reuses the walk that changes strings: copying the value costs less than a second walk with the same rules.
+    // Reuses the walk that changes strings: copying the value costs less than a second walk with
+    // the same rules.
     let mut copy = value.clone();
     change_strings(&mut copy, "", false, &mut |text| {
         each(text);
@@ -199,7 +202,8 @@ fn change_strings(
 ) -> bool {
     match value {
         Value::String(text) if free || !holds_names(member) => match change(text) {
-            // The path of a file that stays is kept whole, even if it contains forgotten names of folders.
+            // The path of a file that stays is kept whole, even if it contains forgotten names of
+            // folders.
             Some(changed) if free || member != "path" || changed == MARK => {
                 *text = changed;
                 true

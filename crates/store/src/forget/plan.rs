@@ -1,4 +1,4 @@
-//! Plans what forgetting changes, completely, before anything is changed.
+//! Plans all changes of a forget before anything is changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use base::object::{
     AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
 };
 
-/// Number of other objects from which on a line counts as common.
+/// A line counts as common from this number of other objects on.
 const COMMON_FROM: usize = 3;
 
 /// Contents shorter than this may be stored again: they occur anywhere.
@@ -80,15 +80,15 @@ impl Plan {
         report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
         report.hosts = host_sessions(store, &gone.sessions)?;
         let contents = gone.contents_of_nobody_else(&shared, &mut report);
-        // The session itself is refused from now on, but its texts may return from elsewhere, such as a file that is
-        // read.
+        // The session itself is refused from now on, but its texts may return from elsewhere, such
+        // as a file that is read.
         let banned = if targets.is_session { Vec::new() } else { contents };
         let (replacements, emptied) = (rest.replacements, targets.emptied);
         Ok(Self { report, replacements, banned, emptied })
     }
 }
 
-/// Objects that are removed as a whole.
+/// Objects that are removed completely.
 #[derive(Default)]
 struct Gone {
     lines: Collector,
@@ -137,7 +137,8 @@ impl Gone {
         Ok(())
     }
 
-    /// Adds the lines of the messages that a chat segment names. The chat keeps the messages, without these lines.
+    /// Adds the lines of the messages that a chat segment names. The chat keeps the messages,
+    /// without these lines.
     fn add_words(&mut self, store: &Store, version: &Version) -> Result<()> {
         let position = |name: &str| version.fields.get(name).and_then(Value::as_u64);
         let ends = position("first_message").zip(position("last_message"));
@@ -162,7 +163,8 @@ impl Gone {
         self.replacements.push(item_replacement(id, placed, text));
     }
 
-    /// Counts the contents that nothing else refers to, and returns those long enough to be recognised.
+    /// Counts the contents that nothing else refers to, and returns those long enough to be
+    /// recognised.
     fn contents_of_nobody_else(
         self,
         shared: &HashSet<&Hash>,
@@ -183,7 +185,8 @@ impl Gone {
     }
 }
 
-/// Documents about the forgotten objects: those that refer to them, and for a session's document also its other half.
+/// Documents about the forgotten objects: those that refer to them, and for a session's document
+/// also its other half.
 fn own(held: &[Held]) -> HashSet<ObjectId> {
     let refer = held.iter().filter(|held| held.refers);
     refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()

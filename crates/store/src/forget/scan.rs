@@ -117,7 +117,8 @@ impl<'a> Scan<'a> {
         Self { store, lines, targets, contents, marks, paths, known }
     }
 
-    /// Finds all objects that hold lines or refer to the targets, and the lines that are paths of files that stay.
+    /// Finds all objects that hold lines or refer to the targets, and the lines that are paths of
+    /// files that stay.
     pub(super) fn run(mut self) -> Result<(Vec<Held>, BTreeSet<usize>)> {
         let mut all = Vec::new();
         each_object(self.store, &ObjectType::ALL, |versions| {

@@ -1,4 +1,5 @@
-//! Selects the objects to forget: one object, or everything that belongs to one session only. Changes nothing.
+//! Selects the objects to forget: one object, or everything that belongs to one session only.
+//! Changes nothing.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,7 +11,7 @@ use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, ObjectType};
 
-/// The objects to forget, and those of a session that stay because others know them.
+/// The objects to forget, and a session's objects that stay because others know them.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     pub(super) ids: Vec<ObjectId>,
@@ -96,7 +97,7 @@ fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
     }
 }
 
-/// Those of the objects that another session's events refer to.
+/// Which of the objects another session's events refer to.
 fn known_elsewhere(
     store: &Store,
     own: &[ObjectId],

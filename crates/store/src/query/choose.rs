@@ -1,4 +1,5 @@
-//! Evaluates a query over versions that were read, for backends whose server cannot. Reads nothing itself.
+//! Evaluates a query over versions already read, for backends whose server cannot evaluate it.
+//! Reads nothing itself.
 
 use serde_json::{Value, json};
 
@@ -7,20 +8,20 @@ use crate::Version;
 use base::error::Result;
 use base::object::{FieldPath, FieldStep, Nickname, values_at};
 
-/// A version, and what a query may ask of its object.
+/// A version, with the object data that a query may ask for.
 #[derive(Debug, Clone)]
 pub struct QueryCandidate {
     /// The version.
     pub version: Version,
-    /// In order.
+    /// The object's nicknames, in order.
     pub nicknames: Vec<Nickname>,
-    /// Whether a person had the object forgotten.
+    /// Whether a person chose to forget the object.
     pub is_forgotten: bool,
 }
 
 impl Query {
-    /// Those of the candidates that fulfil the condition, in order, within offset and limit. Derived properties (`tags`,
-    /// `front_matter`) count where they are fields of the payload.
+    /// The candidates that fulfil the condition, in order, within offset and limit. Derived
+    /// properties (`tags`, `front_matter`) count only as payload fields.
     pub fn choose(&self, candidates: Vec<QueryCandidate>) -> Result<Vec<Version>> {
         let mut chosen = Vec::new();
         for candidate in candidates {
@@ -49,7 +50,7 @@ impl Query {
         Ok(rest.map(|(_, version)| version).collect())
     }
 
-    /// What a candidate is ordered by.
+    /// A candidate's sort keys.
     fn keys(&self, candidate: &QueryCandidate) -> Result<Vec<Option<Vec<u8>>>> {
         let key = |field: &FieldPath| Ok(candidate.values(field)?.first().map(key_of));
         self.order.iter().map(|order| key(&order.field)).collect()

@@ -1,5 +1,5 @@
-//! The meaning of a field's name. Another property that is derived from content needs a variant here, its name in
-//! `of`, and its column in `sqlite/query.rs`.
+//! The meaning of a field name. A new property derived from content needs a variant here, its name
+//! in `of`, and its column in `sqlite/query.rs`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -64,7 +64,7 @@ pub enum QueryField {
     HasContent,
     /// How many items it has.
     ItemCount,
-    /// What was taken out of it.
+    /// The removed parts.
     Redacted(Vec<FieldStep>),
     /// Whether it was forgotten.
     Forgotten,
@@ -74,9 +74,9 @@ pub enum QueryField {
     Additional(Vec<FieldStep>),
     /// A part of its payload.
     Payload(Vec<FieldStep>),
-    /// `tags`: that payload field, else the tags of the document.
+    /// `tags`: that payload field, otherwise the document's tags.
     Tags(Vec<FieldStep>),
-    /// `front_matter`: that payload field, else the front matter of the document.
+    /// `front_matter`: that payload field, otherwise the document's front matter.
     FrontMatter(Vec<FieldStep>),
 }
 
@@ -131,7 +131,7 @@ impl QueryField {
         })
     }
 
-    /// Whether users can add it: then it is unknown until some object has it.
+    /// Whether users can define it: then it is unknown until some object has it.
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Self::Payload(_) | Self::Additional(_) => true,
@@ -146,8 +146,8 @@ impl QueryField {
     }
 }
 
-/// Collects payload fields, and the members of those that are objects, for hints: at most about 1,000, from at most
-/// 10,000 versions.
+/// Collects payload fields, and the members of object fields, for hints: at most about 1,000, from
+/// at most 10,000 versions.
 #[derive(Debug, Default)]
 pub struct FieldPaths {
     found: BTreeSet<FieldPath>,

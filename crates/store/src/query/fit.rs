@@ -73,7 +73,7 @@ fn compare(value: &Value, literal: &Literal) -> Option<Ordering> {
     }
 }
 
-/// A JSON number: a signed or unsigned 64-bit integer, or else a double.
+/// A JSON number: a signed or unsigned 64-bit integer, or a double.
 enum Amount {
     Whole(i128),
     Double(f64),
@@ -110,7 +110,7 @@ fn compare_mixed(whole: i128, double: f64) -> Ordering {
     whole.cmp(&floor).then(fraction)
 }
 
-/// A key whose bytes sort as the values do, see the order in [`super`].
+/// A key whose bytes sort like the values, see the order in [`super`].
 pub(crate) fn key_of(value: &Value) -> Vec<u8> {
     match value {
         Value::Null => vec![0],
@@ -121,7 +121,7 @@ pub(crate) fn key_of(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The nearest double, with its bits made sortable, then the difference of an integer to it.
+/// The nearest double, with its bits made sortable, then an integer's difference from it.
 fn number_key(number: &Number) -> Vec<u8> {
     let (double, rest) = match Amount::of(number) {
         Amount::Double(double) => (double, 0),

@@ -1,14 +1,14 @@
 //! Patterns with `*`, `?` and sets, translated for the crate `regex`.
 //!
-//! The crate `globset` matches bytes and gives `{a,b}`, `**/` and `[^a]` a meaning. Here `?` is one character, however
-//! many bytes it takes, and those are ordinary characters.
+//! The crate `globset` matches bytes and gives `{a,b}`, `**/` and `[^a]` a special meaning. Here
+//! `?` is one character, however many bytes it takes, and the others are ordinary characters.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use base::error::{Error, Result};
 
-/// Most bytes that a pattern may take once it is translated.
+/// Most bytes that a translated pattern may take.
 const MAX_BYTES: usize = 10 << 20;
 
 /// A pattern for whole texts, see [`Self::new`].
@@ -20,8 +20,9 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// Reads a pattern: `*` stands for any characters, `/` too; `?` for one; `[a-z]` and `[!a]` for one of a set; `\` takes
-    /// the next character as it is. A `[` without a `]`, and a `\` at the end, stand for themselves.
+    /// Reads a pattern: `*` stands for any characters, `/` too; `?` for one; `[a-z]` and `[!a]` for
+    /// one of a set; `\` takes the next character as it is. A `[` without a `]`, and a `\` at the
+    /// end, stand for themselves.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a pattern that is too large to match with: several hundred kilobytes.
@@ -93,8 +94,8 @@ fn push_literal(regex: &mut String, c: char) {
     regex.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
 }
 
-/// Translates the text after a `[`; returns the set and the rest. A `]` right at the start belongs to the set. `None`
-/// if no `]` closes it.
+/// Translates the text after a `[`; returns the set and the rest. A `]` right at the start belongs
+/// to the set. `None` if no `]` closes it.
 fn set(rest: &str) -> Option<(String, &str)> {
     let (negated, rest) = match rest.strip_prefix('!') {
         Some(rest) => (true, rest),

@@ -1,4 +1,5 @@
-//! The text form of queries, see [`Query::parse`]. Errors name the column and what was expected there.
+//! The text form of queries, see [`Query::parse`]. Errors name the column and what was expected
+//! there.
 
 use serde_json::{Number, Value};
 

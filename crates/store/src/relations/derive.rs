@@ -1,8 +1,8 @@
-//! From a version or an item to its relations. Pure: looks at nothing else.
+//! Derives the relations of a version or an item. Pure: looks at nothing else.
 //!
-//! References are told by their shape: `{id, content_hash, origin}`, `{object, version}` with a hash for a version, and
-//! fields that name objects (`…_ref`, `…_refs`, `moved_from`, `forked_from`). What stands in the arguments of a tool call
-//! is arbitrary JSON and never looked at.
+//! References are recognised by their shape: `{id, content_hash, origin}`, `{object, version}` with
+//! a hash for a version, and fields that name objects (`…_ref`, `…_refs`, `moved_from`,
+//! `forked_from`). The arguments of a tool call are arbitrary JSON and never looked at.
 
 use std::collections::HashSet;
 
@@ -21,10 +21,11 @@ const MARKDOWN_TYPES: [&str; 3] = ["md", "markdown", "mdx"];
 /// Members that hold a tool call's arguments.
 const ARGUMENTS: [&str; 2] = ["args", "arguments"];
 
-/// Fields that name an object by its ID, beside those that end in `_ref`.
+/// Fields that name an object by its ID, besides those that end in `_ref`.
 const NAMING: [&str; 2] = ["moved_from", "forked_from"];
 
-/// The relations of a version, without its items: those of its fields in their order, then those of its text.
+/// The relations of a version, without its items: those of its fields in their order, then those of
+/// its text.
 pub(crate) fn of_version(
     envelope: &Envelope,
     fields: &Map<String, Value>,
@@ -45,8 +46,9 @@ pub(crate) fn of_version(
     found.relations
 }
 
-/// The relations of the item at a position of a document's list; none where it is not JSON. A session's events have none:
-/// what they are about, the session's chat shows as well, and a row for each would double what relations take on disk.
+/// The relations of the item at a position of a document's list; none if it is not JSON. Events of
+/// a session give none: the session's chat already shows what they are about, and a row for each
+/// would double the disk space of relations.
 pub(crate) fn of_item(kind: ObjectType, position: u64, text: &str) -> Vec<Relation> {
     if kind == ObjectType::Session {
         return Vec::new();
@@ -153,7 +155,7 @@ impl Finder {
         self.relations.push(Relation { kind, written, place });
     }
 
-    /// That a file is there, and what its path tells of its vault.
+    /// Records that a file exists, and what its path says about its vault.
     fn file(&mut self, path: &str) {
         let source = FieldPath::key("path");
         self.add(RelationKind::Path, Written::Name { name: path.to_owned() }, &source);

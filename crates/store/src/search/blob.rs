@@ -1,9 +1,9 @@
-//! Telling data from text: base64, long runs of hexadecimal digits, control characters. Pure.
+//! Tells data from text: base64, long runs of hexadecimal digits, control characters. Pure.
 
 /// Longest run of hexadecimal digits that counts as a hash: SHA-512 in hexadecimal.
 const MAX_HEX_BYTES: usize = 128;
 
-/// End of the run of base64's alphabet (both of them) that starts at `start`.
+/// End of the run of base64 characters (of both alphabets) that starts at `start`.
 pub(super) fn blob_end(text: &str, start: usize) -> usize {
     let is_inside = |byte: &u8| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-')
@@ -11,7 +11,8 @@ pub(super) fn blob_end(text: &str, start: usize) -> usize {
     start + text.as_bytes()[start..].iter().take_while(|byte| is_inside(byte)).count()
 }
 
-/// Whether a long run is data and not a path: in data, small letters, capitals and digits follow each other at random.
+/// Whether a long run is data and not a path: in data, lower-case letters, capitals and digits
+/// alternate at random.
 pub(super) fn is_blob(run: &[u8]) -> bool {
     // Hashes and UUIDs in a path are mixed too, but people look for them.
     let is_hash = |piece: &&[u8]| piece.iter().all(u8::is_ascii_hexdigit);

@@ -1,7 +1,8 @@
-//! Parses a search into units of terms. Every text with a word in it is a valid search. Pure; must not know a store.
+//! Parses a search into units of terms. Every text that contains a word is a valid search. Pure;
+//! must not know a store.
 //!
-//! Each word is a unit; `"quoted words"` are a phrase; `-word` and `-"a phrase"` exclude; `prefix*` is the beginning
-//! of a word. An identifier or path is one unit: the phrase of its parts.
+//! Each word is a unit; `"quoted words"` are a phrase; `-word` and `-"a phrase"` exclude; `prefix*`
+//! matches the beginning of a word. An identifier or path is one unit: the phrase of its parts.
 
 use std::ops::{ControlFlow, Range};
 
@@ -11,7 +12,8 @@ use base::error::{Error, Result};
 /// Most units of a search; further words are ignored.
 pub(crate) const MAX_UNITS: usize = 64;
 
-/// Longest run of a script without spaces that counts as one word, in characters; longer runs count as several.
+/// Longest run of a script without spaces that counts as one word, in characters; longer runs count
+/// as several.
 const SPACELESS_WORD: usize = 4;
 
 /// English function words, searched for only if there is no other word.
@@ -20,7 +22,8 @@ const STOP_WORDS: &str = " a about am an and any are as at be been being but by 
     that the their theirs them then there these they this those to was we were what when where which while who whom whose \
     why will with would you your yours ";
 
-/// Endings that stemming removes: with these a prefix such as `configurat*` finds what is indexed as `configur`.
+/// Endings that stemming removes: with these a prefix such as `configurat*` finds what is indexed
+/// as `configur`.
 const ENDINGS: [&str; 14] =
     ["", "e", "y", "s", "es", "ed", "ing", "ion", "ions", "al", "ive", "ment", "ly", "ness"];
 
@@ -43,7 +46,7 @@ pub struct SearchUnit {
     pub phrases: Vec<Phrase>,
 }
 
-/// Consecutive terms. In a prefix the last one is only the beginning of a term.
+/// Consecutive terms. In a prefix, the last one is only the beginning of a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
     /// The terms, in order.
@@ -53,7 +56,7 @@ pub struct Phrase {
 }
 
 impl Expression {
-    /// Parses what the user typed.
+    /// Parses the user's query.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if it has no word to search for.
@@ -105,7 +108,7 @@ impl Phrase {
     }
 }
 
-/// A run of the query between spaces, or what stands in quotes.
+/// A run of the query between spaces, or text in quotes.
 struct Piece<'a> {
     text: &'a str,
     quoted: bool,
@@ -155,7 +158,7 @@ fn terms(text: &str) -> Vec<Placed> {
     terms
 }
 
-/// One phrase from all words in quotes.
+/// One phrase from all quoted words.
 fn quoted_units(text: &str) -> Vec<SearchUnit> {
     let parts: Vec<String> = terms(text)
         .into_iter()
@@ -165,7 +168,8 @@ fn quoted_units(text: &str) -> Vec<SearchUnit> {
     whole_phrase(parts).into_iter().collect()
 }
 
-/// A phrase of terms as they stand in a text. A last character that stands alone may be followed by others there.
+/// A phrase of terms as they occur in a text. If its last character stands alone, others may follow
+/// it there.
 fn whole_phrase(mut terms: Vec<String>) -> Option<SearchUnit> {
     let open_end = terms.last().is_some_and(|last| last.chars().all(is_spaceless));
     if open_end && terms.len() > 1 && terms[terms.len() - 2].chars().all(is_spaceless) {
@@ -233,7 +237,7 @@ fn open(unit: &mut SearchUnit, beginning: &str) {
     phrases.extend(stems.into_iter().map(|stem| Phrase::new(vec![stem])));
 }
 
-/// A run of a script without spaces: a short one is a word, of a long one each pair is wanted for itself.
+/// A run of a script without spaces: a short one is a word, in a long one each pair is a unit.
 fn spaceless_units(group: &[Placed]) -> Vec<SearchUnit> {
     if group.len() <= SPACELESS_WORD {
         return whole_phrase(group.iter().map(|term| term.0.clone()).collect())
@@ -253,7 +257,8 @@ mod tests {
 
     use super::*;
 
-    /// Units as text: phrases in bars, alternatives joined by `|`, prefixes with `*`, excluded units after `-`.
+    /// Units as text: phrases in bars, alternatives joined by `|`, prefixes with `*`, excluded
+    /// units after `-`.
     fn shown(query: &str) -> String {
         let expression = Expression::parse(query).unwrap();
         let unit = |unit: &SearchUnit| {

@@ -11,7 +11,8 @@ use base::object::{ObjectId, ObjectType, TxId};
 pub struct SearchFilter {
     /// Object types; empty for all.
     pub kinds: Vec<ObjectType>,
-    /// A session as its ID names it, without `session:`: its chat, toolcalls, notes and system prompt. Files belong to none.
+    /// A session by its ID without `session:`: its chat, toolcalls, notes and system prompt. Files
+    /// belong to no session.
     pub session: Option<String>,
     /// Files whose path starts with this.
     pub path_prefix: Option<String>,
@@ -30,38 +31,41 @@ pub enum FoundIn {
     Item(u64),
 }
 
-/// One row of the index that was found.
+/// One matching row of the index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundText {
     /// The object.
     pub id: ObjectId,
     /// Its type.
     pub kind: ObjectType,
-    /// Newest version with these texts; for an item the transaction that added it; for a nickname the latest version.
+    /// Newest version with these texts; for an item, the transaction that added it; for a nickname,
+    /// the latest version.
     pub tx_id: TxId,
     /// Where.
     pub part: FoundIn,
-    /// Whether the object has it now, as far as is indexed.
+    /// Whether the object has it now, as far as indexed.
     pub is_latest: bool,
     /// Above 0; higher is better. Comparable within one search only.
     pub score: f64,
 }
 
-/// What a backend found.
+/// The result of a backend's search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FoundRows {
-    /// The best, best first.
+    /// The best rows, best first.
     pub best: Vec<FoundText>,
     /// Number of rows that were ranked.
     pub total: u64,
-    /// Whether all matching rows were ranked. False for a search with only very common words: then the newest rows
-    /// were.
+    /// Whether all matching rows were ranked. False for a search with only very common words: then
+    /// only the newest rows were.
     pub is_complete: bool,
 }
 
-/// A full-text index. It is derived data: it can always be made anew, and is filled by searches, not by commits.
+/// A full-text index. It is derived data that can always be rebuilt, and is filled by searches, not
+/// by commits.
 pub trait SearchIndex: Debug + Send + Sync {
-    /// Indexes everything that is not indexed yet, in short write transactions. Several processes may do so at once.
+    /// Indexes everything that is not indexed yet, in short write transactions. Several processes
+    /// may do so at once.
     ///
     /// # Errors
     /// If the store cannot be written; what was indexed before stays.
@@ -70,7 +74,8 @@ pub trait SearchIndex: Debug + Send + Sync {
     /// Number of versions that are not indexed yet.
     fn unindexed(&self) -> Result<u64>;
 
-    /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best first.
+    /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best
+    /// first.
     fn find(
         &self,
         expression: &Expression,

@@ -1,9 +1,10 @@
 //! Ranks rows by BM25, per unit of the search. Pure; the same on every backend.
 //!
-//! A unit found in a row adds `idf × tf`, as Robertson and Zaragoza ("The Probabilistic Relevance Framework: BM25 and
-//! Beyond", 2009) have it. The inverse frequency is that of Lucene, `ln(1 + (N - n + 0.5) / (n + 0.5))`, which stays positive
-//! for words in more than half of the rows. The sum is scaled by the cube root of the share of the units that the row
-//! has, so that one with all of them mostly comes before one that repeats a few; on `tests/store/locomo.rs` that finds 1 % more turns
+//! A unit found in a row adds `idf × tf`, following Robertson and Zaragoza ("The Probabilistic
+//! Relevance Framework: BM25 and Beyond", 2009). The inverse frequency is Lucene's,
+//! `ln(1 + (N - n + 0.5) / (n + 0.5))`, which stays positive for words in more than half of the
+//! rows. The sum is scaled by the cube root of the share of units found in the row, so that a row with all units
+//! mostly ranks above one that repeats a few; on `crates/store/tests/store/locomo.rs` that finds 1 % more turns
 //! than the plain sum, and as many sessions.
 
 use std::collections::HashMap;
@@ -14,14 +15,15 @@ use super::expression::MAX_UNITS;
 /// Weight of a term in a name, in a text, in the joined form of an identifier.
 pub(crate) const WEIGHTS: [f64; 3] = [2.0, 1.0, 1.0];
 
-/// Inverse frequency of what stands in `found` of `rows` rows.
+/// Inverse frequency of a term that occurs in `found` of `rows` rows.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
 pub fn inverse_frequency(rows: u64, found: u64) -> f64 {
     let (rows, found) = (rows.max(found) as f64, found as f64);
     (1.0 + (rows - found + 0.5) / (found + 0.5)).ln()
 }
 
-/// What a term that stands so often in a text of this length adds, where texts have `mean` terms: k1 is 1.2, b 0.75.
+/// The contribution of a term that occurs `times` times in a text of this length, where texts have
+/// `mean` terms: k1 is 1.2, b 0.75.
 pub fn term_frequency(times: f64, length: f64, mean: f64) -> f64 {
     2.2 * times / (times + 1.2 * (0.25 + 0.75 * length / mean))
 }
@@ -43,12 +45,13 @@ struct Row {
     score: f64,
     /// A bit for each unit that the row has.
     units: u64,
-    /// What the unit that is being added gives so far.
+    /// The score of the unit being added so far.
     unit_score: f64,
 }
 
 impl<R: Copy + Ord + Hash> Ranking<R> {
-    /// Adds a unit: the rows that have it, each with `idf × tf`. Where a row comes several times, the best counts.
+    /// Adds a unit: the rows that have it, each with `idf × tf`. If a row occurs several times, the
+    /// best counts.
     pub fn add(&mut self, unit: usize, found: impl IntoIterator<Item = (R, f64)>) {
         debug_assert!(unit < MAX_UNITS);
         for (row, score) in found {
@@ -73,7 +76,7 @@ impl<R: Copy + Ord + Hash> Ranking<R> {
         self.rows.len()
     }
 
-    /// The rows, best first; among equals the newest first. `units`: number of units searched for.
+    /// The rows, best first; ties newest first. `units`: number of units searched for.
     pub fn best(self, units: usize) -> Vec<(R, f64)> {
         let share = |row: &Row| {
             let units = u32::try_from(units).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! Searches a store: brings the index up to date, asks it, and quotes the lines found.
+//! Searches a store: updates the index, queries it, and quotes the matching lines.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use base::object::{AsOf, ObjectId, ObjectType, TxId};
 /// Default limit of hits.
 const DEFAULT_LIMIT: usize = 10;
 
-/// Segments of a chat that are looked at.
+/// Most segments of a chat that are examined.
 const MAX_SEGMENTS: usize = 4_096;
 
 /// A search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// What the user typed: words, `"phrases"`, `-excluded`, `prefix*`.
+    /// The user's query: words, `"phrases"`, `-excluded`, `prefix*`.
     pub text: String,
     /// What to search.
     pub filter: SearchFilter,
@@ -34,12 +34,12 @@ impl SearchQuery {
     }
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchResults {
     /// Best first.
     pub hits: Vec<SearchHit>,
-    /// Number of hits in all, as far as they were ranked.
+    /// Total number of hits, as far as ranked.
     pub total: u64,
     /// Whether `total` counts every match; false for a search with only very common words.
     pub is_complete: bool,
@@ -56,7 +56,8 @@ pub struct SearchHit {
     pub kind: ObjectType,
     /// Path of a file, tool of a toolcall.
     pub name: Option<String>,
-    /// Newest version with this text; for an item the transaction that added it; for a nickname the latest version.
+    /// Newest version with this text; for an item, the transaction that added it; for a nickname,
+    /// the latest version.
     pub tx_id: TxId,
     /// Where in the object.
     pub part: FoundIn,
@@ -64,23 +65,26 @@ pub struct SearchHit {
     pub is_latest: bool,
     /// Above 0; higher is better. Comparable within one search only.
     pub score: f64,
-    /// Place of the text that is quoted: `content`, `path`, `fields.args.command`, `message.content[0].text`.
+    /// Place of the quoted text: `content`, `path`, `fields.args.command`,
+    /// `message.content[0].text`.
     pub place: String,
-    /// The lines with most units of the search, at most three; empty if the text cannot be read any more.
+    /// The lines with most units of the search, at most three; empty if the text can no longer be
+    /// read.
     pub lines: Vec<SnippetLine>,
-    /// Of a chat's item, the shortest segment that holds it.
+    /// For a chat's item, the shortest segment that holds it.
     pub segment: Option<ObjectId>,
 }
 
 impl Store {
-    /// Searches everything that was committed before the call. Writes since the last search are indexed first. If the
-    /// store cannot be written, only what is indexed is searched, and `unindexed` counts the rest.
+    /// Searches everything that was committed before the call. Writes since the last search are
+    /// indexed first. If the store cannot be written, only indexed data is searched, and
+    /// `unindexed` counts the rest.
     ///
-    /// A chat segment has no text of its own: a search for segments finds the items of chats that stand in one.
+    /// A chat segment has no text of its own: a search for segments finds chat items inside them.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the text holds no word to search for or the limit is 0; `UNSUPPORTED` if the backend has no
-    /// index.
+    /// `INVALID_ARGUMENT` if the text holds no word to search for or the limit is 0; `UNSUPPORTED`
+    /// if the backend has no index.
     pub fn search(&self, query: &SearchQuery) -> Result<SearchResults> {
         if query.limit == 0 {
             return Err(Error::argument("limit", "must be at least 1"));
@@ -101,8 +105,8 @@ impl Store {
         Ok(SearchResults { hits, total, is_complete, unindexed })
     }
 
-    /// The rows of the index that a search finds, for those that rank them themselves, and why not all that is stored was searched.
-    /// Indexes what is new first, as [`Self::search`].
+    /// The index rows that match a search, for callers with their own ranking, and the reason if
+    /// not all stored data was searched. Indexes new data first, like [`Self::search`].
     pub fn find_text(
         &self,
         expression: &Expression,
@@ -118,7 +122,7 @@ impl Store {
         Ok((index.find(expression, filter, limit)?, lacking))
     }
 
-    /// The messages of a chat that are searched, among those at some positions: position, text.
+    /// The searchable messages of a chat at the given positions: position, text.
     pub fn searched_messages(
         &self,
         chat: &ObjectId,
@@ -133,13 +137,13 @@ impl Store {
         Ok(messages.collect())
     }
 
-    /// The shortest segment that holds a chat's item that was found.
+    /// The shortest segment that contains a chat item that was found.
     pub fn segment_of(&self, found: &FoundText) -> Result<Option<ObjectId>> {
         Segments::default().of(self, found)
     }
 
-    /// The rows that a search finds, each with the segment that holds it. Where segments are asked for and chats are not, items
-    /// outside of segments are left out, and more rows are looked at until there are enough.
+    /// The matching rows, each with its segment. If segments are searched and chats are not, items
+    /// outside segments are left out, and more rows are examined until there are enough.
     fn find_rows(
         &self,
         index: &dyn super::SearchIndex,
@@ -192,7 +196,7 @@ impl Store {
         let count = |lines: &[SnippetLine]| {
             lines.iter().map(|line| line.units).fold(0_u64, |all, units| all | units).count_ones()
         };
-        // The text with most of the search, of equals the first.
+        // The text that matches most of the search; the first of equals.
         let mut best: Option<(&String, Vec<SnippetLine>)> = None;
         for (place, lines) in quotes {
             if !lines.is_empty()
@@ -207,7 +211,7 @@ impl Store {
         Ok(SearchHit { id, kind, name, tx_id, part, is_latest, score, place, lines, segment })
     }
 
-    /// The name of an object and the texts that a row of the index stands for, read and verified anew.
+    /// The name of an object and the texts of an index row, read and verified anew.
     fn searched(&self, found: &FoundText) -> Result<(Option<String>, Searched)> {
         let at = AsOf::Tx(found.tx_id);
         let Some(version) = self.get(&found.id, at)? else {
@@ -245,12 +249,12 @@ impl Store {
     }
 }
 
-/// The segments of chats, read once for each chat that is found.
+/// The segments of chats, read once per chat.
 #[derive(Default)]
 struct Segments(HashMap<ObjectId, Vec<(u64, u64, ObjectId)>>);
 
 impl Segments {
-    /// The shortest segment that holds a chat's item.
+    /// The shortest segment that contains a chat's item.
     fn of(&mut self, store: &Store, found: &FoundText) -> Result<Option<ObjectId>> {
         let (FoundIn::Item(at), ObjectType::Chat) = (found.part, found.kind) else {
             return Ok(None);
@@ -271,7 +275,7 @@ impl Segments {
         let mut holds: Vec<_> = holds.collect();
         holds.sort_by_key(|(first, last, _)| last - first);
         for (_, _, id) in holds {
-            // One that is older than the item holds what stood in its place.
+            // A segment version older than the item would hold what was in the item's place before.
             let latest = store.get(id, AsOf::Latest)?;
             if latest.is_some_and(|v| v.tx_id >= found.tx_id && v.redacted.is_none()) {
                 return Ok(Some(id.clone()));

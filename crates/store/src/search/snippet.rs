@@ -1,4 +1,4 @@
-//! The lines of a text that show why it was found. Pure; must not know a store.
+//! Picks the lines of a text that show why it was found. Pure; must not know a store.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,16 +10,16 @@ use super::terms::{TermKind, each_term, is_word_character};
 /// Most lines of a snippet.
 const MAX_LINES: usize = 3;
 
-/// Most bytes of a line that are shown; the rest is left out at both ends.
+/// Most bytes shown of a line; the rest is cut off at both ends.
 const MAX_LINE_BYTES: usize = 200;
 
 /// Bytes shown before the first match of a longer line.
 const BEFORE_BYTES: usize = 40;
 
-/// Most places of one word that are examined.
+/// Most occurrences of one word that are examined.
 const MAX_PLACES: usize = 1_000;
 
-/// The units of a line of which nothing is known.
+/// The units of a line about which nothing is known.
 const ANY: u64 = u64::MAX;
 
 /// A line of a text, or the part of it around a match.
@@ -36,7 +36,7 @@ pub struct SnippetLine {
 }
 
 impl SnippetLine {
-    /// The first line of a text that says something, without matches.
+    /// The first line of a text with content, without matches.
     pub fn plain(text: &str) -> Self {
         let lines = text.lines().zip(1..);
         let (text, line) =
@@ -54,7 +54,7 @@ struct Match {
 
 /// The best lines of `text` for a search, at most three, in their order; empty without a match.
 ///
-/// A line is better the more units it has that better lines lack; among equals the first wins.
+/// A line is better the more units it has that better lines lack; the first of equals wins.
 pub fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
     let found = best_of(text, likely_lines(text, expression), expression);
     let best = if found.is_empty() { best_of(text, all_lines(text), expression) } else { found };
@@ -68,8 +68,8 @@ pub fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
     shown
 }
 
-/// The best of some lines, in their order. Splitting a text into terms costs far more than looking for a few letters: so a line is read
-/// only once none that is left may be better.
+/// The best of some lines, in their order. Splitting a text into terms costs far more than
+/// searching for a few letters, so lines are read only until no unread line can be better.
 fn best_of(text: &str, mut lines: Vec<Line>, expression: &Expression) -> Vec<Line> {
     for line in lines.iter_mut().filter(|line| line.units == ANY) {
         line.read(text, expression);
@@ -112,7 +112,7 @@ struct Line {
     at: Range<usize>,
     /// The matches that start in it, ordered by start; `None` until it is read.
     matches: Option<Vec<Match>>,
-    /// A bit for each unit that is found in it; until it is read, for each that may be.
+    /// A bit for each unit found in it; until it is read, for each unit that may be in it.
     units: u64,
 }
 
@@ -122,7 +122,7 @@ impl Line {
         Self { at, matches: None, units }
     }
 
-    /// Finds the matches that start in the line. A phrase may go on in the lines behind it.
+    /// Finds the matches that start in the line. A phrase may continue in the following lines.
     fn read(&mut self, text: &str, expression: &Expression) {
         let phrases = expression.wanted.iter().flat_map(|unit| &unit.phrases);
         let longest = phrases.map(|phrase| phrase.terms.len()).max().unwrap_or(1);
@@ -156,7 +156,8 @@ impl Line {
     }
 }
 
-/// The part of a line that is shown: all of a short one, else a window that begins a little before the first match.
+/// The part of a line to show: all of a short line, otherwise a window that begins a little before
+/// the first match.
 fn window(text: &str, line: &Range<usize>, first: usize) -> Range<usize> {
     if line.len() <= MAX_LINE_BYTES {
         return line.clone();
@@ -181,7 +182,8 @@ impl AsRef<str> for Seen {
     }
 }
 
-/// The lines that hold the beginning of a wanted term, or a letter that folding may change, with the units that may start there.
+/// The lines that hold the beginning of a wanted term, or a letter that folding may change, with
+/// the units that may start there.
 fn likely_lines(text: &str, expression: &Expression) -> Vec<Line> {
     let lower = text.to_ascii_lowercase();
     let mut places: Vec<(usize, u64)> = Vec::new();
@@ -190,7 +192,7 @@ fn likely_lines(text: &str, expression: &Expression) -> Vec<Line> {
             if !first.is_ascii() {
                 continue;
             }
-            // The last letter may be the stem's alone, as in `busi` of `busy`.
+            // The last letter may belong only to the stem, as in `busi` of `busy`.
             let beginning = &first[..if first.len() > 2 { first.len() - 1 } else { first.len() }];
             let found = lower.match_indices(beginning).map(|(at, _)| at);
             let found = found.filter(|at| begins_term(text.as_bytes(), *at)).take(MAX_PLACES);
@@ -214,7 +216,7 @@ fn likely_lines(text: &str, expression: &Expression) -> Vec<Line> {
     lines
 }
 
-/// Every line of a text, of which nothing is known.
+/// Every line of a text, about which nothing is known yet.
 fn all_lines(text: &str) -> Vec<Line> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -224,14 +226,15 @@ fn all_lines(text: &str) -> Vec<Line> {
     lines.collect()
 }
 
-/// The bytes of the line that a byte stands in, without its ending.
+/// The bytes of the line that contains a byte, without its ending.
 fn line_at(text: &str, at: usize) -> Range<usize> {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
     start..if text[start..end].ends_with('\r') { end - 1 } else { end }
 }
 
-/// Whether a term may begin at a byte: not behind a small letter or a digit, unless it has a capital or is a digit (`terms::parts`).
+/// Whether a term may begin at a byte: not behind a lower-case letter or a digit, unless it is a
+/// capital or a digit (`terms::parts`).
 fn begins_term(text: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
     !before.is_ascii_alphanumeric() || !text[at].is_ascii_lowercase()
@@ -260,7 +263,7 @@ fn add_matches(text: &str, part: Range<usize>, expression: &Expression, found: &
     });
 }
 
-/// Adds what ends with the last of the terms seen.
+/// Adds the units that end with the last of the terms seen.
 fn push_found(units: &[SearchUnit], seen: &[Seen], end: usize, found: &mut Vec<Match>) {
     let last = seen.len() - 1;
     for (unit, SearchUnit { phrases }) in units.iter().enumerate() {

@@ -1,12 +1,15 @@
-//! Splits text into search terms, and folds spellings that should find each other. Pure; must not know a query or a
-//! store.
+//! Splits text into search terms, and folds spellings that should find each other. Pure; must not
+//! know a query or a store.
 //!
-//! - Letters are folded (compatibility forms by NFKC, case, diacritics), and English words are stemmed (Snowball).
-//! - An identifier gives its parts in order (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), so that it is found
-//!   by each part and, as a phrase, as a whole in any style; one in camel case gives its joined form too.
-//! - Scripts that put no spaces between words (Han, kana, Thai, …; Hangul too) give overlapping pairs of characters, and the
-//!   last character alone: so every single character starts a term.
-//! - Data gives no terms: base64, long runs of hexadecimal digits, texts full of control characters.
+//! - Letters are folded (compatibility forms by NFKC, case, diacritics), and English words are
+//!   stemmed (Snowball).
+//! - An identifier gives its parts in order (`transformContext`, `tool_call_id`,
+//!   `sqlite.rs`), so it is found by each part and, as a phrase, as a whole in any style;
+//!   a camel-case one also gives its joined form.
+//! - Scripts without spaces between words (Han, kana, Thai, …; Hangul too) give overlapping pairs
+//!   of characters, and the last character alone, so every single character starts a term.
+//! - Data gives no terms: base64, long runs of hexadecimal digits, texts full of control
+//!   characters.
 
 use std::ops::{ControlFlow, Range};
 
@@ -16,29 +19,30 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::blob::{blob_end, is_blob, looks_binary, switches};
 
-/// Longest term, in characters; the rest of a longer one is cut off, in texts and queries alike.
+/// Longest term, in characters; longer ones are cut off, in texts and queries alike.
 const MAX_TERM_CHARS: usize = 64;
 
-/// Most terms of one text; what follows is not searched. About 8 MB of English.
+/// Most terms of one text; the rest is not searched. About 8 MB of English.
 const MAX_TERMS: usize = 1_000_000;
 
-/// Shortest run of base64's alphabet that is tested for being data.
+/// Shortest run of base64 characters that is tested for being data.
 const BLOB_BYTES: usize = 64;
 
 /// Shortest mixed run of letters and digits that counts as an ID and is not split.
 const OPAQUE_BYTES: usize = 16;
 
-/// What a term stands for.
+/// The meaning of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TermKind {
     /// A word, or a part of an identifier.
     Part,
-    /// All parts of an identifier in camel case; comes after them and has no place among the parts.
+    /// All parts of a camel-case identifier; comes after them and has no place among the parts.
     Joined,
 }
 
-/// Calls `take` with the terms of a text in order, each with the bytes of the text that it comes from, until it breaks or
-/// a million terms were given. A term holds no ASCII but lower-case letters and digits.
+/// Calls `take` with the terms of a text in order, each with the bytes of the text that it comes
+/// from, until it breaks or a million terms were given. The ASCII characters in a term are
+/// lower-case letters and digits only.
 pub fn each_term(text: &str, take: impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>) {
     each_term_of(text, MAX_TERMS, take);
 }
@@ -78,12 +82,12 @@ pub(crate) fn is_word_character(character: char) -> bool {
     Class::of(character) != Class::Between
 }
 
-/// A word as terms are compared, but with its ending: what a prefix is made of.
+/// A word folded for comparison but not stemmed: the basis of a prefix.
 pub(crate) fn folded(word: &str) -> String {
     fold(cut(word))
 }
 
-/// The stem of a folded word, if it is one that has a stem.
+/// The stem of a folded word, if it has one.
 pub(super) fn stem(word: &str) -> String {
     stemmed(&Stemmer::create(Algorithm::English), word.to_owned())
 }
@@ -119,7 +123,7 @@ impl Scanner<'_> {
         take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut at = 0;
-        // Up to here the text is known to be no blob.
+        // Up to here the text is known not to be a blob.
         let mut looked_at = 0;
         while let Some((start, class)) = self.next_word(at) {
             if class == Class::Letter && start >= looked_at {
@@ -195,7 +199,7 @@ impl Scanner<'_> {
         let folded: Vec<char> = fold(text).chars().collect();
         let mut places: Vec<usize> = text.char_indices().map(|(at, _)| run.start + at).collect();
         places.push(run.end);
-        // Where folding joined characters, their places are lost and the whole run stands for each.
+        // If folding joined characters, their places are lost, and each term covers the whole run.
         let exact = places.len() == folded.len() + 1;
         let place = |first: usize, last: usize| {
             if exact { places[first]..places[last + 1] } else { run.clone() }
@@ -213,8 +217,9 @@ impl Scanner<'_> {
     }
 }
 
-/// Where the parts of a word are: at a change from small to capital letters (`transformContext`), before the last of
-/// several capitals (`HTTPServer`), and before a number behind letters (`server2`).
+/// The ranges of a word's parts: split at a change from lower case to capitals
+/// (`transformContext`), before the last of several capitals (`HTTPServer`), and before a number
+/// behind letters (`server2`).
 fn parts(word: &str) -> Vec<Range<usize>> {
     let is_opaque = word.len() >= OPAQUE_BYTES && switches(word.as_bytes()) * 3 > word.len();
     let mut starts = vec![0];
@@ -263,7 +268,8 @@ fn fold(text: &str) -> String {
     bare.replace('ß', "ss").chars().filter(is_kept).collect()
 }
 
-/// Marks above and below letters that people leave out when they type: of Latin, Greek, Cyrillic, Hebrew, Arabic.
+/// Marks above and below letters that people leave out when they type: of Latin, Greek, Cyrillic,
+/// Hebrew, Arabic.
 fn is_diacritic(character: char) -> bool {
     matches!(u32::from(character),
         0x0300..=0x036F | 0x0483..=0x0487 | 0x0591..=0x05BD | 0x064B..=0x065F | 0x0670 | 0x1AB0..=0x1AFF

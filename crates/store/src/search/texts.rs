@@ -13,7 +13,7 @@ use base::object::{Envelope, Hash, ObjectType, Source, item};
 /// Bytes of terms after which further texts of the same row are skipped.
 const MAX_ROW_BYTES: usize = 16 << 20;
 
-/// Payload fields without text, or with text that another field has too.
+/// Payload fields without text, or whose text another field has too.
 const NO_TEXT_FIELDS: [&str; 10] = [
     "args_display",
     "file_type",
@@ -30,13 +30,14 @@ const NO_TEXT_FIELDS: [&str; 10] = [
 /// One text of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Text {
-    /// Where it stands: `path`, `content`, `fields.args.command`, `message.content[0].text`.
+    /// Its place: `path`, `content`, `fields.args.command`, `message.content[0].text`.
     pub(crate) place: String,
     /// The text itself.
     pub(crate) text: String,
 }
 
-/// Terms of a row, separated by spaces: those of names, of texts, and each joined form of an identifier once.
+/// Terms of a row, separated by spaces: those of names, of texts, and each joined form of an
+/// identifier once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Columns(pub(crate) [String; 3]);
 
@@ -48,7 +49,8 @@ impl Columns {
     }
 }
 
-/// The session that an object belongs to, from its own or its chat's ID; `None` for objects that sessions share.
+/// The session that an object belongs to, from its own or its chat's ID; `None` for objects that
+/// sessions share.
 pub(crate) fn session_of<'a>(
     envelope: &'a Envelope,
     fields: &'a Map<String, Value>,
@@ -71,12 +73,12 @@ pub(crate) fn session_of<'a>(
 pub(crate) struct Searched {
     /// The path of a file, the tool of a toolcall, a nickname.
     pub(crate) name: Vec<Text>,
-    /// The rest, the content first.
+    /// The other texts, the content first.
     pub(crate) texts: Vec<Text>,
 }
 
 impl Searched {
-    /// Of a version: its name, its contents, the strings in its fields.
+    /// The texts of a version: its name, its contents, the strings in its fields.
     ///
     /// `contents`: its content as `content`, additional ones by their names.
     pub(crate) fn version(
@@ -102,8 +104,8 @@ impl Searched {
         searched
     }
 
-    /// Of an item: a chat's message, without the arguments and results of tool calls, which are objects of their own;
-    /// a session's notes.
+    /// The texts of an item: a chat's message, without the arguments and results of tool calls,
+    /// which are objects of their own; or a session's notes.
     pub(crate) fn item(kind: ObjectType, text: &str) -> Self {
         let mut searched = Self::default();
         let Ok(value) = serde_json::from_str::<Value>(text) else { return searched };
@@ -113,7 +115,7 @@ impl Searched {
         searched
     }
 
-    /// Of a nickname.
+    /// The text of a nickname.
     pub(crate) fn nickname(nickname: &str) -> Self {
         let name = vec![Text { place: "nickname".to_owned(), text: nickname.to_owned() }];
         Self { name, texts: Vec::new() }

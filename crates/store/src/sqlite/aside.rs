@@ -1,4 +1,5 @@
-//! Moves a store's files out of the way, unchanged, so that a new store can start. Must not decide whether to.
+//! Moves a store's files aside, unchanged, so that a new store can start. Must not decide whether
+//! to.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -7,15 +8,16 @@ use std::path::{Path, PathBuf};
 use super::mark;
 use base::error::{Error, Result};
 
-/// Files of SQLite and the mark beside the store's. They are moved first: SQLite would discard an old log beside a
-/// new file.
+/// SQLite's files and the mark, beside the store's. They are moved first: SQLite would discard an
+/// old log beside a new file.
 pub(super) const BESIDE: [&str; 4] = ["-shm", "-wal", "-journal", "-ack"];
 
-/// Moves the store at `path` to `NAME.corrupt-N`, with the files that belong to it, and returns the new path. N is
-/// the first free number.
+/// Moves the store at `path` and its accompanying files to `NAME.corrupt-N`, and returns the new
+/// path. N is the first free number.
 ///
 /// # Errors
-/// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE` if it cannot be moved.
+/// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE`
+/// if it cannot be moved.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
     let unavailable = |problem: &str, source: Option<io::Error>| Error::StoreUnavailable {
         path: path.to_owned(),

@@ -1,5 +1,6 @@
-//! Drops unused data from the file, so that no byte of it is left, and measures the file. Runs only on explicit
-//! commands. Sources: sqlite.org/lang_vacuum.html, pragma.html (`secure_delete`, `wal_checkpoint`), dbstat.html.
+//! Drops unused data from the file, so that no byte of it remains, and measures the file. Runs only
+//! on explicit commands. Sources: sqlite.org/lang_vacuum.html, pragma.html (`secure_delete`,
+//! `wal_checkpoint`), dbstat.html.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ const UNUSED: &str = "hash NOT IN (SELECT content FROM version WHERE content IS 
      AND lower(hex(hash)) NOT IN
      (SELECT a.value FROM version AS v, json_each(v.additional) AS a WHERE v.additional IS NOT NULL)";
 
-/// Attempts to truncate the log while somebody reads; each waits about 0.2 s itself.
+/// Attempts to truncate the log while somebody reads; each attempt itself waits about 0.2 s.
 const LOG_TRIES: usize = 10;
 
 /// Measures what [`collect`] would drop.

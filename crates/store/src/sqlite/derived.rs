@@ -1,8 +1,9 @@
-//! What the two derived indexes, of texts and of relations, have in common: the watermark up to which an index holds
-//! the stored versions, filling it in batches, and making it anew. Must not know what an index keeps.
+//! What the two derived indexes, of texts and of relations, share: the watermark up to which an
+//! index covers the stored versions, filling in batches, and rebuilding. Must not know what an
+//! index keeps.
 //!
-//! Texts are read and taken apart without a lock. A short write transaction then adds what came of them, unless another
-//! process has done so meanwhile.
+//! Texts are read and split without a lock. A short write transaction then adds the result, unless
+//! another process has done so meanwhile.
 
 use rusqlite::{
     Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params,
@@ -19,7 +20,7 @@ use base::object::{Hash, ObjectId};
 /// Versions after which a batch ends.
 const BATCH_VERSIONS: usize = 1_000;
 
-/// What an index keeps of one version.
+/// The data that an index keeps for one version.
 pub(super) trait Entry: Sized {
     /// The table whose only row holds the index's watermark, in the columns `tx_id` and `version`.
     const PROGRESS: &str;
@@ -39,12 +40,12 @@ pub(super) trait Entry: Sized {
     /// Removes everything that the index holds of an object.
     fn remove(transaction: &Connection, object: i64) -> Step<()>;
 
-    /// Whether anything beside versions waits to be taken in.
+    /// Whether anything other than versions waits to be indexed.
     fn awaits_more(_connection: &Connection) -> Step<bool> {
         Ok(false)
     }
 
-    /// Takes in what does not come from versions, of one object or of all.
+    /// Indexes data that does not come from versions, for one object or all.
     fn add_more(_transaction: &Connection, _object: Option<i64>) -> Step<()> {
         Ok(())
     }
@@ -55,14 +56,14 @@ pub(super) trait Entry: Sized {
     }
 }
 
-/// The last version that an index holds; versions are taken in the order of `(tx_id, version)`.
+/// The last version that an index holds; versions are indexed in the order of `(tx_id, version)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Watermark {
     tx_id: i64,
     version: i64,
 }
 
-/// What one transaction adds to an index.
+/// The additions of one transaction to an index.
 pub(super) struct Batch<E> {
     before: Watermark,
     after: Watermark,
@@ -72,7 +73,7 @@ pub(super) struct Batch<E> {
 }
 
 impl SqliteBackend {
-    /// Adds all that an index lacks, one short write transaction after another.
+    /// Adds everything that an index lacks, in short write transactions.
     pub(super) fn fill<E: Entry>(&self) -> Result<()> {
         while let Some(batch) = self.read(|connection| prepare::<E>(connection, &self.store_id))? {
             self.write(|connection| failure::while_busy(|| apply(connection, &batch)))?;
@@ -81,7 +82,7 @@ impl SqliteBackend {
     }
 }
 
-/// Derives the entries that come next; `None` if the index lacks nothing.
+/// Derives the next entries; `None` if the index is complete.
 fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Batch<E>>> {
     // One snapshot: versions and their items belong together.
     let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
@@ -112,7 +113,7 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
 }
 
-/// Adds a batch, unless another process has done so.
+/// Adds a batch, unless another process has already done so.
 fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if watermark::<E>(&transaction)? != batch.before {
@@ -138,7 +139,7 @@ pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
     Ok(statement.query_row(parameters, |row| row.get::<_, i64>(0))?.unsigned_abs())
 }
 
-/// Derives the entries of some objects anew, from the versions that are stored now.
+/// Derives the entries of some objects again, from the versions stored now.
 pub(super) fn reindex<E: Entry>(
     transaction: &Connection,
     store_id: &str,
@@ -168,8 +169,8 @@ pub(super) fn reindex<E: Entry>(
     E::tidy(transaction)
 }
 
-/// Reads a content. One that is damaged counts as missing: `doctor` reports it, and the versions after it are still
-/// indexed.
+/// Reads a content. A damaged one counts as missing: `doctor` reports it, and the versions after it
+/// are still indexed.
 pub(super) fn readable(connection: &Connection, hash: &Hash) -> Step<Option<String>> {
     match read::content(connection, hash) {
         Err(Failure::Damaged(_)) => Ok(None),
@@ -179,7 +180,7 @@ pub(super) fn readable(connection: &Connection, hash: &Hash) -> Step<Option<Stri
 
 /// The items that a version added to its list.
 pub(super) struct AddedItems {
-    /// Position of the first of them; the number of items where there are none.
+    /// Position of the first of them; the number of items if there are none.
     pub keep: i64,
     /// Positions and texts, in order, without damaged ones.
     pub texts: Vec<(u64, String)>,

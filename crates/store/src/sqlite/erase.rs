@@ -1,11 +1,11 @@
-//! Deleting so that nothing of what was deleted stays in the file. Must not decide what goes.
+//! Deletes data so that no trace of it remains in the file. Must not decide what goes.
 
 use rusqlite::Connection;
 
 use super::failure::{self, Step};
 
-/// Runs `work` with every page that it frees overwritten by zeros (`secure_delete` of sqlite.org/pragma.html). The log may
-/// still hold the old pages until it is emptied.
+/// Runs `work` and overwrites every page that it frees with zeros (`secure_delete` of
+/// sqlite.org/pragma.html). The log may still hold the old pages until it is emptied.
 pub(super) fn overwriting<T>(
     connection: &mut Connection,
     mut work: impl FnMut(&mut Connection) -> Step<T>,

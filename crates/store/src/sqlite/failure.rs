@@ -1,4 +1,4 @@
-//! What SQLite's errors mean for the store, and how long a busy file is waited for. No SQL.
+//! Maps SQLite's errors to the store's, and sets how long to wait for a busy file. No SQL.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
@@ -20,7 +20,7 @@ pub(super) type Step<T> = Result<T, Failure>;
 pub(super) enum Failure {
     /// SQLite refused.
     Sqlite(rusqlite::Error),
-    /// What was read cannot be what was written.
+    /// The data read cannot be what was written.
     Damaged(BoxError),
     /// Already an error of the crate.
     Final(Error),
@@ -57,14 +57,14 @@ impl Failure {
             if error.sqlite_error_code() == Some(ErrorCode::CannotOpen))
     }
 
-    /// Whether SQLite wanted to write where it cannot.
+    /// Whether SQLite tried to write to something read-only.
     pub(super) fn is_read_only(&self) -> bool {
         matches!(self, Self::Sqlite(error)
             if error.sqlite_error_code() == Some(ErrorCode::ReadOnly))
     }
 
-    /// Recognises a quota or a limit on the size of files. SQLite only recognises a full disk and reports these as
-    /// I/O errors.
+    /// Recognises a quota or a limit on file sizes. SQLite only recognises a full disk and reports
+    /// these as I/O errors.
     pub(super) fn with_cause(self, connection: &Connection, path: &Path) -> Self {
         let is_io = matches!(&self, Self::Sqlite(error)
             if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure));
@@ -117,21 +117,23 @@ fn system_error(connection: &Connection) -> io::Error {
     io::Error::from_raw_os_error(unsafe { ffi::sqlite3_system_errno(connection.handle()) })
 }
 
-/// How long one call waits for a busy file in all.
+/// Total time that one call waits for a busy file.
 const LIMIT: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// When the present call of this thread began, and how long it may wait.
+    /// When this thread's current call began, and how long it may wait.
     static CALL: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) };
 }
 
-/// The busy handler of every connection: waits inside a lock request of SQLite's. Ends at once outside [`while_busy`].
+/// The busy handler of every connection: waits inside SQLite's lock requests. Ends at once outside
+/// [`while_busy`].
 pub(super) fn wait_for_lock(_waits: i32) -> bool {
     pause()
 }
 
-/// Repeats a step while the file is busy, for [`LIMIT`]. SQLite gives up at once where waiting inside could deadlock
-/// (changing the journal mode, recovery after a crash, a journal in the way); from here it can be tried anew.
+/// Repeats a step while the file is busy, for [`LIMIT`]. SQLite gives up at once where waiting
+/// inside could deadlock (changing the journal mode, recovery after a crash, a journal in the way);
+/// the step can be retried from here.
 pub(super) fn while_busy<T>(step: impl FnMut() -> Step<T>) -> Step<T> {
     while_busy_for(LIMIT, step)
 }
@@ -149,12 +151,14 @@ fn while_busy_for<T>(limit: Duration, mut step: impl FnMut() -> Step<T>) -> Step
     }
 }
 
-/// Sleeps for a time that shrinks with how long the call has waited; `false` once that is too long.
+/// Sleeps for a time that shrinks the longer the call has waited; `false` once the wait is too
+/// long.
 ///
-/// The longer a call has waited the more often it tries, so the file goes to those who have waited longest: a queue without
-/// a place where a stopped process could stand in the way. With 8 processes that never rest (`tests/store/many_writers.rs`,
-/// alternating runs) 95 % of commits took under 7 to 9 ms; with pauses of 0.2 to 1 ms at random 8 to 24 ms, of 0.1 ms
-/// always 6 to 17 ms. Pauses that grow starve whoever has waited longest.
+/// The longer a call has waited the more often it tries, so the file goes to those who have waited
+/// longest: a queue, but without a place where a stopped process could block the others. With 8
+/// processes that never rest (`crates/store/tests/store/many_writers.rs`, alternating runs) 95 % of commits took
+/// under 7 to 9 ms; with random pauses of 0.2 to 1 ms, 8 to 24 ms; with constant pauses of 0.1 ms,
+/// 6 to 17 ms. Growing pauses starve whoever has waited longest.
 fn pause() -> bool {
     let Some((since, limit)) = CALL.get() else { return false };
     if looks::check().is_err() {
@@ -170,7 +174,8 @@ fn pause() -> bool {
     true
 }
 
-/// A file that is busy for longer is held by one process and not by many in turn, so waiting can be slower.
+/// A file that is busy for longer is held by one process and not by many in turn, so polling can
+/// slow down.
 const SOON: Duration = Duration::from_millis(100);
 const LONG_WAIT: Duration = Duration::from_micros(200);
 

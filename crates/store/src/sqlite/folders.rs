@@ -1,4 +1,4 @@
-//! The folders that a person had indexed, in `meta`. Must not know what is in them.
+//! The folders that a person asked to index, in `meta`. Must not know what is in them.
 
 use rusqlite::{Connection, Row, TransactionBehavior, named_params};
 
@@ -6,7 +6,7 @@ use super::failure::{Failure, Step};
 use super::read;
 use crate::IndexedFolder;
 
-/// Records a folder, in a transaction of its own, unless one is recorded that holds it.
+/// Records a folder in its own transaction, unless a recorded folder contains it.
 pub(super) fn add(connection: &mut Connection, folder: &IndexedFolder) -> Step<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if all(&transaction)?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
@@ -20,7 +20,7 @@ pub(super) fn add(connection: &mut Connection, folder: &IndexedFolder) -> Step<(
     Ok(transaction.commit()?)
 }
 
-/// All folders, in the order of their filesystems and paths.
+/// All folders, by filesystem and path.
 pub(super) fn all(connection: &Connection) -> Step<Vec<IndexedFolder>> {
     let sql = "SELECT value FROM meta WHERE key >= 'folder:' AND key < 'folder;' ORDER BY key";
     let read =

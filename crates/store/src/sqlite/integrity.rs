@@ -1,4 +1,5 @@
-//! Checks that only SQLite can do: pages, indexes, constraints, references between rows, times. Reads only.
+//! Checks that only SQLite can do: pages, indexes, constraints, references between rows, times.
+//! Reads only.
 
 use rusqlite::{Connection, Row};
 
@@ -7,7 +8,7 @@ use super::failure::Step;
 /// Most problems listed of each kind; a damaged file has thousands.
 const LISTED: i64 = 100;
 
-/// One text per problem; empty if the file is whole.
+/// One text per problem; empty if the file is intact.
 pub(super) fn check(connection: &Connection) -> Step<Vec<String>> {
     let pages = format!("PRAGMA integrity_check({LISTED})");
     let mut problems = texts(connection, &pages, |row| row.get(0))?;

@@ -1,5 +1,5 @@
-//! Acknowledged transactions that the file no longer holds: finds them by the acknowledged mark and records them in
-//! `meta`; later transactions skip their numbers. Must not repair anything.
+//! Finds acknowledged transactions that the file no longer holds, by the acknowledged mark, and
+//! records them in `meta`; later transactions skip their numbers. Must not repair anything.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 
@@ -11,8 +11,9 @@ use crate::Lost;
 use base::clock::system_time;
 use base::object::{Timestamp, TxId};
 
-/// Compares a store that was just opened with its mark and records what is missing. Numbers go on above the mark, since a
-/// `tx_id` is part of portable identities and must never stand for two transactions.
+/// Compares a newly opened store with its mark and records missing transactions. Numbering
+/// continues above the mark, since a `tx_id` is part of portable identities and must never stand
+/// for two transactions.
 pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> Step<Option<Lost>> {
     if store.is_new {
         return note_replaced(writer, &store.store_id, mark);
@@ -34,7 +35,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
     Ok(Some(lost))
 }
 
-/// The recorded losses, and what is missing now but not recorded yet.
+/// The recorded losses, and current ones that are not recorded yet.
 pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) -> Step<Vec<Lost>> {
     let sql = "SELECT value FROM meta WHERE key >= 'lost:' AND key < 'lost;' ORDER BY key";
     let mut statement = connection.prepare_cached(sql)?;
@@ -50,7 +51,8 @@ pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) 
     Ok(all)
 }
 
-/// Transactions between the newest in the file and the mark. The mark is read first: it never runs ahead of the file.
+/// Transactions between the newest in the file and the mark. The mark is read first, because it
+/// never runs ahead of the file.
 fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
     let Some(acknowledged) = mark.newest(store_id) else { return Ok(None) };
     let newest = newest(connection)?;
@@ -62,8 +64,9 @@ fn missing(connection: &Connection, store_id: &str, mark: &Mark) -> Step<Option<
     }))
 }
 
-/// A new store where a mark tells of another: that one's file is gone, or its log before anything was moved into the file. It may tell
-/// of the new one already, if another process has opened it since it was made.
+/// Handles a new store whose mark belongs to another: that store's file is gone, or its log was
+/// lost before anything was moved into the file. The mark may already belong to the new store, if
+/// another process has opened it since it was created.
 fn note_replaced(writer: &mut Connection, store_id: &str, mark: &Mark) -> Step<Option<Lost>> {
     let Some(replaced) = mark.newest_of_others(store_id) else { return Ok(None) };
     let lost = Lost {

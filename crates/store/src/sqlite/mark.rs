@@ -1,10 +1,12 @@
-//! The acknowledged mark: the newest acknowledged transaction, in a small file beside the store's and outside its log. SQLite
-//! ends a damaged log at the last whole frame and says nothing; the mark tells that there was more. No SQL.
+//! The acknowledged mark: the newest acknowledged transaction, in a small file beside the store's
+//! and outside its log. SQLite silently ends a damaged log at the last whole frame; the mark shows
+//! that there was more. No SQL.
 //!
-//! The file holds [`SLOTS`] records; transaction n goes to slot n modulo that number, and the mark is the greatest of them.
-//! So writers need no lock: a slow one cannot take back what a faster one wrote beside it. It is written after the commit
-//! and never flushed: after a power cut it may be too low, never too high. Each open store holds a shared lock on the file,
-//! by which [`lock_alone`] finds out whether a store is in use.
+//! The file holds [`SLOTS`] records; transaction n goes to slot n modulo that number, and the mark
+//! is the greatest of them. So writers need no lock: a slow one cannot overwrite a newer mark. It
+//! is written after the commit and never flushed: after a power cut it may be too low, never too
+//! high. Each open store holds a shared lock on the file, by which [`lock_alone`] finds out whether
+//! a store is in use.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -19,12 +21,13 @@ use files::private;
 
 const SLOTS: usize = 64;
 
-/// Store ID (40 bytes, zeros behind it), transaction (8, little endian), first bytes of the SHA-256 of both (16).
+/// Store ID (40 bytes, zero-padded), transaction (8, little endian), first bytes of the SHA-256 of
+/// both (16).
 const RECORD_BYTES: usize = 64;
 const ID_BYTES: usize = 40;
 const SUM_AT: usize = ID_BYTES + 8;
 
-/// The file beside the store's, held open and locked by those who use the store.
+/// The file beside the store's, held open and locked by users of the store.
 #[derive(Debug)]
 pub(super) struct Mark {
     file: File,
@@ -38,8 +41,8 @@ pub(super) struct Record {
 }
 
 impl Mark {
-    /// Opens the mark of the store at `store`; creates it, for its user only, if it is missing. `None` if that fails:
-    /// a store works without one.
+    /// Opens the mark of the store at `store`; creates it, for its user only, if it is missing.
+    /// `None` if that fails: a store works without one.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` while the store is being set aside.
@@ -90,7 +93,8 @@ impl Mark {
             .max_by_key(|record| record.tx_id)
     }
 
-    /// Records that a transaction was acknowledged. Failures are ignored: the transaction itself is safe.
+    /// Records that a transaction was acknowledged. Failures are ignored: the transaction itself is
+    /// safe.
     pub(super) fn raise(&self, store_id: &str, tx_id: TxId) {
         let slot = tx_id.0.unsigned_abs() % SLOTS as u64;
         let at = slot * RECORD_BYTES as u64;
@@ -118,15 +122,15 @@ impl Mark {
     }
 }
 
-/// The mark's file for a store's.
+/// The path of a store's mark.
 pub(super) fn path_of(store: &Path) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push("-ack");
     name.into()
 }
 
-/// Locks the store at `store` against everyone else; the lock ends when the file is dropped. `None` while a store is open
-/// there, in this process or another.
+/// Locks the store at `store` against everyone else; the lock ends when the file is dropped. `None`
+/// while a store is open there, in this process or another.
 pub(super) fn lock_alone(store: &Path) -> io::Result<Option<File>> {
     let file = open_file(&path_of(store), true)?;
     match file.try_lock() {
@@ -154,7 +158,7 @@ fn read(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
     Some(Record { store_id, tx_id: TxId(i64::from_le_bytes(tx_id.try_into().ok()?)) })
 }
 
-/// `None` for an ID that is too long, which none of this program's is.
+/// `None` for an ID that is too long; this program makes none like that.
 fn write(store_id: &str, tx_id: TxId) -> Option<[u8; RECORD_BYTES]> {
     let mut bytes = [0; RECORD_BYTES];
     bytes[..ID_BYTES].get_mut(..store_id.len())?.copy_from_slice(store_id.as_bytes());
@@ -181,7 +185,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Open files cannot be moved away here.
+/// Whether a file is at `path`; an open file cannot be moved away on this system.
 #[cfg(not(unix))]
 fn is_at(_file: &File, path: &Path) -> bool {
     fs::exists(path).unwrap_or(false)

@@ -1,4 +1,5 @@
-//! What is noted beside what is stored, in `meta`: names with a text, and what commands removed. Must not know what it means.
+//! Notes beside the stored data, in `meta`: named texts, and what commands removed. Must not know
+//! what they mean.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
@@ -6,7 +7,7 @@ use super::failure::{Failure, Step};
 use super::{read, write};
 use crate::Replaced;
 
-/// A number that sorts as a text.
+/// A number as text that sorts correctly.
 const NUMBER: &str = "printf('%020d', :number)";
 
 pub(super) fn note(connection: &Connection, name: &str) -> Step<Option<String>> {
@@ -29,7 +30,7 @@ pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>)
     Ok(())
 }
 
-/// Records what a command removed, in its transaction.
+/// Records what a command removed, in the command's own transaction.
 pub(super) fn add_replaced(connection: &Connection, replaced: &Replaced) -> Step<()> {
     let number = replaced_after(connection, 0)?.last().map_or(1, |(number, _)| number + 1);
     let sql = format!("INSERT INTO meta (key, value) VALUES ('replaced:' || {NUMBER}, :value)");
@@ -38,7 +39,7 @@ pub(super) fn add_replaced(connection: &Connection, replaced: &Replaced) -> Step
     Ok(())
 }
 
-/// What commands removed, from the oldest on, with numbers above `after`.
+/// What commands removed, oldest first, with numbers above `after`.
 pub(super) fn replaced_after(connection: &Connection, after: i64) -> Step<Vec<(i64, Replaced)>> {
     let sql = format!(
         "SELECT CAST(substr(key, 10) AS INTEGER), value FROM meta

@@ -1,4 +1,5 @@
-//! Opens the store's file: creates it for its user only, refuses one that is not, makes connections and sets them up. Must not read objects.
+//! Opens the store's file: creates it for its user only, refuses one that others can access, and
+//! sets up connections. Must not read objects.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -20,7 +21,7 @@ use files::{Mounts, private};
 /// Statements kept prepared per connection; there are about 25 in all.
 const STATEMENTS: usize = 32;
 
-/// A write-ahead log that grew beyond this is cut when it starts over.
+/// A write-ahead log that grew beyond this is truncated when it starts over.
 const WAL_LIMIT_BYTES: i64 = 64 << 20;
 
 /// A file that was opened for writing.
@@ -34,14 +35,14 @@ pub(super) struct Opened {
     pub lost: Option<Lost>,
 }
 
-/// Creates the file and its folders, accessible to their user only, if they are missing. Returns where the file is: its folder by
-/// its canonical path, so that there is no link in the way that was not checked.
+/// Creates the file and its folders, accessible to their user only, if they are missing. Returns
+/// the file's location with its folder's canonical path, so that no unchecked link is on the way.
 ///
 /// # Errors
 /// `NOT_PRIVATE`, `STORE_UNAVAILABLE`, `STORE_CORRUPT`, `NO_SPACE`.
 pub(super) fn create(path: &Path) -> Result<PathBuf> {
-    // Where SQLite has the locks of the process, closing any descriptor of a file drops them all (see `locks`). So no thread may open
-    // the file while another has just made it.
+    // Where SQLite uses process locks, closing any descriptor of a file drops them all (see
+    // `locks`). So no thread may open the file while another has just created it.
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     let fail = |error: std::io::Error| match error.kind() {
@@ -56,7 +57,8 @@ pub(super) fn create(path: &Path) -> Result<PathBuf> {
         Ok(metadata) if metadata.is_dir() => Err(unavailable(path, "it is a directory", None)),
         Ok(metadata) => {
             check_private(&real)?;
-            // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write over it.
+            // SQLite takes a file of one byte for an empty one (`unixFileSize`) and would write
+            // over it.
             if metadata.len() == 1 {
                 let source = "file is not a database".into();
                 return Err(Error::NotAStore { path: path.to_owned(), source });
@@ -74,7 +76,7 @@ pub(super) fn create(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Refuses a store that is not its user's alone, or whose folder or files beside it are not.
+/// Refuses a store that others can access, including its folder or files beside it.
 fn check_private(real: &Path) -> Result<()> {
     if let Some(folder) = real.parent() {
         private::check_folder(folder)?;
@@ -83,7 +85,8 @@ fn check_private(real: &Path) -> Result<()> {
     BESIDE.iter().try_for_each(|suffix| private::check_file(&with_suffix(real, suffix)))
 }
 
-/// Windows: the path as it is. Its canonical form is one that not every program takes, and links are not followed silently there.
+/// Windows: the path as it is. Not every program accepts its canonical form, and links are not
+/// followed silently there.
 fn in_canonical_folder(path: &Path) -> std::io::Result<PathBuf> {
     match (path.parent(), path.file_name()) {
         _ if cfg!(windows) => Ok(path.to_owned()),
@@ -100,10 +103,11 @@ fn unavailable(path: &Path, problem: &str, source: Option<std::io::Error>) -> Er
     }
 }
 
-/// Opens the connection that writes, checks the file and brings its schema up to date. The path is that of [`create`].
+/// Opens the writing connection, checks the file and brings its schema up to date. The path is that
+/// of [`create`].
 pub(super) fn writer(path: &Path) -> Result<Opened> {
-    // Open the mark first, so that the store is not set aside meanwhile. A missing one is created once the file is
-    // known to be ours.
+    // Open the mark first, so that the store is not set aside meanwhile. A missing one is created
+    // once the file is known to be ours.
     let mut mark = Mark::open_existing(path)?;
     let mut open = || {
         let mut writer = connect(path)?;
@@ -118,8 +122,8 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         let migrated = schema::migrate(&mut writer, path)
             .map_err(|failure| failure.with_cause(&writer, path))?;
         if migrated.is_new {
-            // The tables and the ID stand in the file from the start, whatever becomes of its log. If it fails now, the log is
-            // moved later.
+            // The tables and the ID are in the file from the start, whatever becomes of its log. If
+            // this fails now, the log is moved later.
             let _ = writer.pragma_query(None, "wal_checkpoint", |_| Ok(()));
         }
         let note = |mark| lost::note(&mut writer, &migrated, mark);
@@ -136,7 +140,8 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
     Ok(Opened { writer, store_id, journal, mark, lost })
 }
 
-/// Makes an empty database in memory, with the tables of a store; returns its only connection and the store's ID.
+/// Creates an empty in-memory database with the tables of a store; returns its only connection and
+/// the store's ID.
 pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
     let open = || {
         let mut connection = connect(path)?;
@@ -155,7 +160,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
         query::register(&reader)?;
-        // Opens the log, which cannot be found any more once the file was deleted.
+        // Opens the log, which cannot be found once the file is deleted.
         reader.pragma_query_value(None, "user_version", |_| Ok(()))?;
         Ok(reader)
     };
@@ -170,7 +175,8 @@ pub(super) struct Viewed {
     pub mark: Option<Mark>,
 }
 
-/// Opens connections that leave the file and its log as they are. Nothing is made, brought up to date or moved.
+/// Opens connections that leave the file and its log as they are. Nothing is created, migrated or
+/// moved.
 pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     let missing = |error| unavailable(path, "it cannot be found", Some(error));
     let real = in_canonical_folder(path).map_err(missing)?;
@@ -206,7 +212,7 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     Ok(Viewed { readers, watcher, store_id, mark: Mark::open_read_only(path) })
 }
 
-/// Whether there is a log that holds something.
+/// Whether there is a non-empty log.
 fn has_log(path: &Path) -> bool {
     fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
@@ -216,12 +222,13 @@ fn has_log(path: &Path) -> bool {
 enum How {
     Write,
     Read,
-    /// Only for a file that no process can write: without locks, and without the log's shared memory beside it.
+    /// Only for a file that no process can write: without locks, and without the log's shared
+    /// memory beside it.
     ReadAlone,
 }
 
 fn connect(path: &Path) -> Step<Connection> {
-    // Opened for writing by readers too: in WAL mode they take part in the shared memory.
+    // Readers open for writing too: in WAL mode they take part in the shared memory.
     connect_with(path, How::Write)
 }
 
@@ -240,8 +247,9 @@ fn connect_with(path: &Path, how: How) -> Step<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(failure::wait_for_lock))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Without this, SQLite prepares most statements anew at every use, in case the new values suggest another plan; that took
-    // most of the time of a `get`. See sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG.
+    // Without this, SQLite prepares most statements anew at every use, in case the new values
+    // suggest another plan; that took most of the time of a `get`. See
+    // sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
@@ -254,7 +262,8 @@ fn immutable_uri(path: &Path) -> String {
 }
 
 fn set_journal(connection: &Connection, path: &Path) -> Step<JournalMode> {
-    // The folder, not the file: where SQLite has the locks of the process, closing the file would drop them.
+    // Checks the folder, not the file: where SQLite uses process locks, closing the file would drop
+    // them.
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let is_remote = folder.is_some_and(|folder| Mounts::read().is_remote(&folder));
     let wanted = if is_remote { "DELETE" } else { "WAL" };
@@ -269,8 +278,8 @@ fn set_journal(connection: &Connection, path: &Path) -> Step<JournalMode> {
     })
 }
 
-/// Whether no file can be created beside the store's, found by trying. SQLite only reports that it could not open
-/// one.
+/// Whether no file can be created beside the store's, found by trying. SQLite only reports that it
+/// could not open one.
 fn folder_is_read_only(path: &Path) -> bool {
     let probe: PathBuf = path.with_file_name(format!(".palimpsest-{}", Uuid::now_v7()));
     match private::create_new(&probe) {

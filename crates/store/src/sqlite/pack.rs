@@ -1,9 +1,11 @@
-//! Packs: short texts, written one after another and compressed together. Must not know what the texts are.
+//! Packs: short texts, written one after another and compressed together. Must not know what the
+//! texts are.
 //!
-//! An event or message of some hundred bytes hardly compresses alone, but well with its neighbours, which have the
-//! same keys, IDs, hashes and lines. So each transaction adds its short texts to the newest pack until that is full,
-//! and a row holds their place. A place never changes. (A recorded session of 440 calls: 1,280 kB as texts of their
-//! own, 290 kB in packs.)
+//! An event or message of a few hundred bytes hardly compresses alone, but well with its
+//! neighbours, which have the same keys, IDs, hashes and lines. So each transaction adds its short
+//! texts to the newest pack until that is full, and a row stores its text's place in the pack. A
+//! place never changes. (A recorded session of 440 calls: 1,280 kB as separate texts, 290 kB in
+//! packs.)
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,38 +15,39 @@ use zstd::zstd_safe;
 
 use super::failure::{Failure, Step};
 
-/// Longer texts are stored alone: a growing pack is rewritten each time, and always decoded as a whole.
+/// Longer texts are stored alone: a growing pack is rewritten each time, and always decoded as a
+/// whole.
 pub(super) const PACKED_BELOW_BYTES: usize = 8 << 10;
 
-/// A pack of this size is full. One of this size is decompressed in some 40 µs, of 64 KiB in 27 µs, of 128 KiB in 55
-/// µs. Smaller ones take more disk: with 64 KiB, 36 recorded sessions took 62 % of their hosts' files where 128 KiB
-/// took 59 %.
+/// A pack of this size is full. Decompressing one takes about 40 µs; 64 KiB takes 27 µs and 128 KiB
+/// 55 µs. Smaller ones take more disk: 36 recorded sessions took 62 % of their hosts' files with 64
+/// KiB, and 59 % with 128 KiB.
 const FULL_BYTES: usize = 96 << 10;
 
-/// No pack is as large: SQLite keeps no longer text.
+/// No pack is as large: SQLite stores no longer text.
 const MAX_BYTES: usize = 1 << 31;
 
 /// Places of one pack.
 const PLACES: i64 = 1 << 12;
 const PLACES_OF_ONE: usize = 1 << 12;
 
-/// zstd's levels for a pack that grows, written again by each transaction, and for one that is full.
+/// zstd's levels for a growing pack, which each transaction rewrites, and for a full one.
 const GROWING_LEVEL: i32 = 1;
 const FULL_LEVEL: i32 = 9;
-/// The same for packs in memory, which take no disk: hardly compressed.
+/// The same for in-memory packs, which take no disk: almost no compression.
 const MEMORY_LEVEL: i32 = -50;
 
-/// Place of a text: row of the pack × 4,096 + number of the text in it.
+/// A text's place: row of the pack × 4,096 + number of the text in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Place(i64);
 
 impl Place {
-    /// Takes the number that a row holds.
+    /// Converts the number in a row to a place.
     pub(super) fn from_stored(number: i64) -> Self {
         Self(number)
     }
 
-    /// The number that a row holds.
+    /// The number to store in a row.
     pub(super) fn number(self) -> i64 {
         self.0
     }
@@ -64,7 +67,8 @@ impl Place {
     }
 }
 
-/// The texts of a pack: number of texts, where each ends (both u32, little endian), the texts; all in one zstd frame.
+/// The texts of a pack: number of texts, where each ends (both u32, little endian), the texts; all
+/// in one zstd frame.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Pack {
     ends: Vec<u32>,
@@ -98,7 +102,7 @@ impl Pack {
         (0..self.ends.len()).map(move |slot| Place::of(row, slot))
     }
 
-    /// The same pack, empty where `keeps` says no.
+    /// The same pack, with the texts emptied for which `keeps` is false.
     pub(super) fn keep(&self, row: i64, keeps: impl Fn(Place) -> bool) -> Self {
         let mut kept = Self::default();
         for place in self.places(row) {
@@ -107,7 +111,7 @@ impl Pack {
         kept
     }
 
-    /// The frame as it is kept.
+    /// The frame to store.
     fn encode(&self, in_memory: bool) -> Step<Vec<u8>> {
         let mut bytes = Vec::with_capacity(4 + 4 * self.ends.len() + self.text.len());
         let count = u32::try_from(self.ends.len()).map_err(Failure::damaged)?;
@@ -135,7 +139,7 @@ impl Pack {
     /// Adds a text; returns its number.
     fn push(&mut self, text: &str) -> usize {
         self.text.push_str(text);
-        // Texts are shorter than 2 GB, as all that SQLite keeps, and a full pack gets no more.
+        // Texts are shorter than 2 GB, like everything in SQLite, and a full pack gets no more.
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
         self.ends.len() - 1
     }
@@ -145,7 +149,8 @@ impl Pack {
     }
 }
 
-/// Adds the texts of one transaction of SQLite's to packs. Nothing is written before [`Self::finish`] but full packs.
+/// Adds the texts of one SQLite transaction to packs. Before [`Self::finish`], only full packs are
+/// written.
 pub(super) struct Packer<'c> {
     connection: &'c Connection,
     growing: RefCell<Option<(i64, Pack)>>,
@@ -208,12 +213,12 @@ fn is_in_memory(connection: &Connection) -> bool {
     connection.path().is_none_or(str::is_empty)
 }
 
-/// Packs that a thread remembers.
+/// Number of packs that a thread caches.
 const RECENT: usize = 4;
 
 thread_local! {
-    /// The packs that this thread read or wrote last, newest first, by their frames: so one that another process changed is
-    /// not taken for what it was.
+    /// The packs that this thread last read or wrote, newest first, by their frames, so that a pack
+    /// changed by another process is never mistaken for its former state.
     static RECENTLY: RefCell<Vec<(Vec<u8>, Rc<Pack>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -222,7 +227,7 @@ pub(super) fn text(frame: &[u8], place: Place) -> Step<Option<String>> {
     Ok(decode(frame)?.get(place).map(str::to_owned))
 }
 
-/// Decodes a frame, unless this thread did lately.
+/// Decodes a frame, unless this thread decoded it recently.
 fn decode(frame: &[u8]) -> Step<Rc<Pack>> {
     let known = RECENTLY.with_borrow(|recent| {
         recent.iter().find(|(known, _)| known == frame).map(|(_, pack)| Rc::clone(pack))
@@ -242,7 +247,8 @@ fn remember(frame: Vec<u8>, pack: Rc<Pack>) {
     });
 }
 
-/// Reads texts from packs; remembers the last pack, for texts that are read together were mostly written together.
+/// Reads texts from packs; caches the last pack, because texts that are read together were mostly
+/// written together.
 pub(super) struct Packs<'c> {
     connection: &'c Connection,
     last: RefCell<Option<(i64, Rc<Pack>)>>,

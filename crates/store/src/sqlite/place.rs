@@ -1,6 +1,6 @@
-//! Whether the file of an open store is still where it was opened, and still that store. SQLite goes on writing to a file that was
-//! deleted, and does not notice that another program wrote over one while its pages are in memory: all of it is gone once the program
-//! ends.
+//! Whether an open store's file is still where it was opened, and still the same store. SQLite
+//! keeps writing to a deleted file, and does not notice when another program overwrites a file
+//! whose pages are in memory: either way, all writes are lost once the program ends.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,21 @@ use super::failure::Failure;
 use super::{lock, open, schema};
 use base::error::{Error, Result};
 
-/// How a database begins. See sqlite.org/fileformat.html, 1.3.
+/// The first bytes of a database. See sqlite.org/fileformat.html, 1.3.
 #[cfg(target_os = "linux")]
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Where a file is, and which one it is.
+/// A file's path and identity.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
     file: (u64, u64),
-    /// Size and time of change, as of the last look. Other processes change them when they move the log into the file.
+    /// Size and modification time at the last look. Other processes change them when they move the
+    /// log into the file.
     seen: Mutex<Option<(u64, SystemTime)>>,
 }
 
-/// A file as the system tells it.
+/// A file as the system reports it.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     file: (u64, u64),
@@ -32,13 +33,13 @@ struct Found {
 }
 
 impl Place {
-    /// The file at a path; `None` where files have no numbers.
+    /// The file at a path; `None` if the system does not number files.
     pub(super) fn of(path: PathBuf) -> Option<Self> {
         let Found { file, seen } = found(&path).ok().flatten()?;
         Some(Self { path, file, seen: Mutex::new(seen) })
     }
 
-    /// Refuses to go on if this is no longer the store with this ID.
+    /// Fails if this is no longer the store with this ID.
     ///
     /// # Errors
     /// `STORE_GONE`, `STORE_CORRUPT`. Errors name `shown`, the path of the store as it was given.
@@ -47,7 +48,7 @@ impl Place {
         let found = match found(&self.path) {
             Ok(Some(found)) => found,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(gone(false)),
-            // It cannot be seen; then SQLite says more.
+            // The file cannot be examined; SQLite's own error then says more.
             Ok(None) | Err(_) => return Ok(()),
         };
         if found.file != self.file {
@@ -60,15 +61,15 @@ impl Place {
         Ok(())
     }
 
-    /// To be called after a write of this process.
+    /// Call after each write of this process.
     pub(super) fn written(&self) {
         *lock(&self.seen) = found(&self.path).ok().flatten().and_then(|found| found.seen);
     }
 
-    /// Looks into the file past what SQLite has in memory.
+    /// Reads the file itself, bypassing SQLite's cached pages.
     fn check_bytes(&self, store_id: &str) -> Result<(), Failure> {
         let damaged = |problem: &str| Failure::Damaged(problem.into());
-        // Elsewhere closing the file would drop SQLite's locks.
+        // On other systems, closing the file would drop SQLite's locks.
         #[cfg(target_os = "linux")]
         {
             let mut head = [0; MAGIC.len()];

@@ -1,6 +1,6 @@
-//! Metadata queries in SQL. The statement finds versions and joins conditions. `store::query` decides whether a value
-//! fits, through functions registered with every reading connection. Values are bound, never written into a
-//! statement.
+//! Metadata queries in SQL. The statement finds versions and joins conditions. `store::query`
+//! decides whether a value fits, through functions registered with every reading connection. Values
+//! are bound, never written into a statement.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value as SqlValue, ValueRef};
@@ -18,17 +18,17 @@ use crate::{Comparison, Condition, Literal, Query, Test, Version};
 use base::error::Error;
 use base::object::{FieldPath, FieldStep};
 
-/// Whether one of the values at a place fits: `fits(value, steps, test)`.
+/// Whether any of the values at a place fits: `fits(value, steps, test)`.
 const FITS: &str = "palimpsest_fits";
 
 /// Bytes that order the first value at a place, or NULL: `order_key(value, steps)`.
 const ORDER_KEY: &str = "palimpsest_order_key";
 
-/// Fields as JSON, from those of a row and the pack that they may be in: `fields(fields, pack)`.
+/// Fields as JSON, from a row's fields and the pack that they may be in: `fields(fields, pack)`.
 const FIELDS: &str = "palimpsest_fields";
 
-/// A property of `version AS v`: the payload field of that name, else what is derived from the text, as the relation of the
-/// kind `Properties` (10).
+/// A property of `version AS v`: the payload field of that name, or the value derived from the
+/// text, from the relation of the kind `Properties` (10).
 macro_rules! property {
     ($name:literal) => {
         concat!(
@@ -109,7 +109,7 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
 
 pub(super) fn has_field(connection: &Connection, path: &FieldPath) -> Step<bool> {
     let mut sql = Sql { text: String::new(), parameters: Vec::new() };
-    // Newest first, where a field that is in use is found soon.
+    // Newest first: a field in current use is then found soon.
     sql.push(
         "SELECT EXISTS (SELECT 1 FROM version AS v JOIN object AS o ON o.object = v.object
               JOIN tx AS t ON t.tx_id = v.tx_id WHERE ",
@@ -155,7 +155,7 @@ impl Sql {
         self.parameters.push((name, value.into()));
     }
 
-    /// Never NULL, so that `NOT` turns it round.
+    /// Never NULL, so that `NOT` inverts it.
     fn condition(&mut self, condition: &Condition) -> Step<()> {
         match condition {
             Condition::All(all) => self.joined(all, " AND ", "TRUE"),
@@ -258,7 +258,7 @@ impl Sql {
                     && value != SqlValue::from("toolcall".to_owned());
                 self.bind(value);
                 if leaves_out_toolcalls {
-                    // Said so that the index that leaves out toolcalls may be used.
+                    // Explicit, so that SQLite may use the index without toolcalls.
                     self.push(" AND o.type <> 'toolcall'");
                 }
             }
@@ -279,7 +279,7 @@ impl Sql {
     }
 }
 
-/// Where the values of a field are: a column, and the steps inside where that is JSON.
+/// Where the values of a field are: a column, and the steps inside it if it holds JSON.
 fn column(field: &QueryField) -> (&'static str, Option<&[FieldStep]>) {
     match field {
         QueryField::Id => ("o.id", None),
@@ -338,7 +338,7 @@ fn parsed<T: DeserializeOwned + Send + Sync + 'static>(
     })
 }
 
-/// The error for a value that was not written like this.
+/// The error for a value that was not written in this form.
 fn damaged() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
 }

@@ -79,8 +79,9 @@ pub(super) fn content(connection: &Connection, hash: &Hash) -> Step<Option<Strin
     found.next()?.map(|row| rows::text(row, 0, &Packs::new(connection))).transpose()
 }
 
-/// A number that is another one after each commit of another connection, see
-/// <https://sqlite.org/pragma.html#pragma_data_version>. Numbers of two connections have nothing to do with each other.
+/// A number that changes after each commit of another connection, see
+/// <https://sqlite.org/pragma.html#pragma_data_version>. Numbers of different connections are
+/// unrelated.
 pub(super) fn data_version(connection: &Connection) -> Step<u64> {
     let version: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
     Ok(u64::try_from(version).unwrap_or_default())
@@ -108,8 +109,9 @@ pub(super) fn items(
     let rows = collect(connection, &sql, parameters, read)?;
     let mut running = RunningHash::default().hash().clone();
     if let Some(first) = rows.first().filter(|first| first.running_hash.is_none()) {
-        // Those before it back to the nearest that has a running hash of its own, as they stood when it was written: they
-        // stand as long as it does, and another writer may have ended all of them meanwhile.
+        // Includes the items back to the nearest with its own running hash, as they were when this
+        // one was written: they last as long as this one, and another writer may have ended all of
+        // them meanwhile.
         let sql = format!(
             "SELECT {} FROM object AS o JOIN item AS i ON i.object = o.object
              WHERE o.id = :id AND i.position < :start
@@ -165,7 +167,7 @@ pub(super) fn placed_items(
     Ok(placed)
 }
 
-/// Items with their running hashes, `running` being that of the item before them.
+/// Items with their running hashes; `running` is the hash of the item before them.
 fn continued(rows: Vec<ItemRow>, mut running: Hash) -> Vec<Item> {
     let mut items = Vec::with_capacity(rows.len());
     for row in rows {
@@ -176,7 +178,7 @@ fn continued(rows: Vec<ItemRow>, mut running: Hash) -> Vec<Item> {
     items
 }
 
-/// Rows up to the first that has a running hash of its own.
+/// Rows up to the first one with its own running hash.
 fn until_hash(
     connection: &Connection,
     sql: &str,
@@ -203,7 +205,7 @@ pub(super) fn changes(
     after: TxId,
     limit: usize,
 ) -> Step<Vec<Version>> {
-    // Up to the transaction in which the limit is reached, or to the last.
+    // Up to the transaction that reaches the limit, or to the last.
     let sql = format!(
         "SELECT {VERSION_COLUMNS} FROM version AS v
          JOIN object AS o ON o.object = v.object JOIN tx AS t ON t.tx_id = v.tx_id
@@ -217,7 +219,8 @@ pub(super) fn changes(
     collect(connection, &sql, parameters, |row| rows::version(row, store_id, &packs))
 }
 
-/// Number of the transactions after one that wrote a version here first, and the time of the oldest.
+/// Number of transactions after a given one that wrote a version here first, and the time of the
+/// oldest.
 pub(super) fn written_after(
     connection: &Connection,
     after: TxId,
@@ -241,8 +244,8 @@ pub(super) fn find_origin(
     id: &ObjectId,
     origin: &Origin,
 ) -> Step<Vec<Version>> {
-    // Two lookups in indexes: those that were written here name no origin. For the order, SQLite would rather walk all versions of
-    // the object.
+    // Two lookups in indexes: those that were written here name no origin. For the order, SQLite
+    // would rather walk all versions of the object.
     let sql = format!(
         "SELECT {VERSION_COLUMNS} FROM version AS v INDEXED BY version_origin JOIN object AS o ON o.object = v.object
          JOIN tx AS t ON t.tx_id = v.tx_id
@@ -353,7 +356,8 @@ pub(super) fn content_hashes(
     collect(connection, sql, parameters, |row| rows::hash(row, 0))
 }
 
-/// A point in the store's history as an expression for the last transaction visible at it, with the value of `:at`.
+/// A point in the store's history as an expression for the last transaction visible there, with the
+/// value of `:at`.
 pub(super) struct Point {
     pub(super) condition: &'static str,
     pub(super) value: i64,
@@ -386,7 +390,8 @@ pub(super) fn collect<T>(
     Ok(all)
 }
 
-/// The least text above everything that starts with `prefix`, in the order of UTF-8 bytes; `None` if there is none.
+/// The least text greater than everything that starts with `prefix`, by UTF-8 bytes; `None` if
+/// there is none.
 pub(super) fn end_of_prefix(prefix: &str) -> Option<String> {
     let kept = prefix.trim_end_matches(char::MAX);
     let last = kept.chars().next_back()?;

@@ -1,7 +1,9 @@
-//! The JSON of a relation as a row keeps it. A session has one or two relations to each message, and all but the key and a number
-//! is the same in each: such parts are kept as one byte. Must not know what a relation means.
+//! The JSON of a relation as a row keeps it. A session has one or two relations per message, which
+//! differ only in the key and a number: the repeated parts are kept as one byte. Must not know what
+//! a relation means.
 //!
-//! JSON has no control characters, so these bytes are free. Rows of earlier builds hold the JSON itself, and read as they are.
+//! JSON has no control characters, so these bytes are free. Rows of earlier builds hold plain JSON
+//! and are still readable.
 
 use std::borrow::Cow;
 
@@ -11,8 +13,8 @@ use crate::RelationKind;
 /// Stands for the relation's key, as JSON writes it.
 const KEY: u8 = 1;
 
-/// What a byte stands for: the first is 2. A part is looked for before those after it. Never change one that is here: rows
-/// hold its number.
+/// The text that each byte stands for, starting with 2. Earlier parts are tried first. Never change
+/// an existing one: rows hold its number.
 const PARTS: [&str; 13] = [
     r#"{"written":{"call":{"id":""#,
     r#"{"written":{"object":{"id":""#,
@@ -29,7 +31,7 @@ const PARTS: [&str; 13] = [
     r#"","path":""#,
 ];
 
-/// The JSON in short. Of kinds that queries look into, it stays as it is.
+/// Shortens the JSON. For kinds that queries look into, it stays as it is.
 pub(super) fn shortened(kind: RelationKind, key: &str, json: String) -> Step<String> {
     if !matches!(kind, RelationKind::Dynamic | RelationKind::Static | RelationKind::Call) {
         return Ok(json);
@@ -44,7 +46,7 @@ pub(super) fn shortened(kind: RelationKind, key: &str, json: String) -> Step<Str
     Ok(short)
 }
 
-/// The JSON that a row holds in short or whole.
+/// The full JSON of a row, shortened or not.
 pub(super) fn whole<'a>(key: &str, stored: &'a str) -> Step<Cow<'a, str>> {
     if !stored.bytes().any(|byte| byte < b' ') {
         return Ok(Cow::Borrowed(stored));

@@ -1,5 +1,5 @@
-//! Writes the index of relations: the entries for each version. Must not answer questions, see `relations`; `derived`
-//! fills and renews the index.
+//! Writes the index of relations: the entries for each version. Must not answer questions, see
+//! `relations`; `derived` fills and renews the index.
 
 use rusqlite::{Connection, Row, named_params};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{Relation, RelationPlace, Version, Written};
 /// `relation.part` of relations in a version's fields and content.
 const VERSION: i64 = -1;
 
-/// The part of a relation that is kept as JSON: all but its kind.
+/// The part of a relation that is stored as JSON: everything but its kind.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Data {
     pub(super) written: Written,
@@ -31,7 +31,7 @@ pub(super) struct Relations {
     keep: Option<i64>,
 }
 
-/// A relation as it is kept.
+/// A relation as stored.
 #[derive(PartialEq, Eq)]
 struct Stored {
     kind: u8,

@@ -1,4 +1,5 @@
-//! Reads the index of relations and answers questions. Must not derive relations: see `relation_index`.
+//! Reads the index of relations and answers questions. Must not derive relations: see
+//! `relation_index`.
 
 use rusqlite::{Connection, Row, named_params};
 

@@ -1,4 +1,5 @@
-//! Replaces versions and items by ones without the removed text. Runs only on a person's command.
+//! Replaces versions and items with copies that lack the removed text. Runs only on a person's
+//! command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +16,8 @@ use crate::{Item, Replaced, Replacement, rules};
 use base::error::Error;
 use base::object::{Hash, ObjectId, TxId};
 
-/// Replaces all or nothing, and renews the derived indexes. The old data is overwritten in the file's pages, but not
-/// yet in the log.
+/// Replaces all or nothing, and updates the derived indexes. The old data is overwritten in the
+/// file's pages, but not yet in the log.
 pub(super) fn replace(
     connection: &mut Connection,
     store_id: &str,
@@ -85,7 +86,7 @@ fn version(
         return Ok(0);
     };
     for (hash, text) in content.iter().chain(additional.values()) {
-        // What is whole again must not bring back what was forgotten.
+        // A restored version must not bring back forgotten text.
         if redacted.is_none() && write::is_banned(connection, hash)? {
             return Err(Error::Forgotten { id: id.clone() }.into());
         }

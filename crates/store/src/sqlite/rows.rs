@@ -1,4 +1,5 @@
-//! Converts between rows and the contract's types: versions, items, hashes, compressed text. No SQL.
+//! Converts between rows and the contract's types: versions, items, hashes, compressed text. No
+//! SQL.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Result as SqlResult, Row};
@@ -16,8 +17,8 @@ const ZSTD_LEVEL: i32 = 3;
 /// Shorter fields stay in their row, where reading them costs nothing.
 const FIELDS_FROM_BYTES: usize = 64;
 
-/// Text as it is kept: in a pack (INTEGER), or where it is long, on its own: a BLOB holding a zstd frame, or TEXT as it is
-/// where that is smaller.
+/// Text as stored: in a pack (INTEGER), or, if it is long, alone: a BLOB holding a zstd frame, or
+/// plain TEXT if that is smaller.
 pub(super) enum Stored<'a> {
     Packed(Place),
     Plain(&'a str),
@@ -25,7 +26,7 @@ pub(super) enum Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// On its own.
+    /// Text stored alone.
     pub(super) fn alone(text: &'a str) -> Self {
         // Compression into memory should not fail; if it does, keep the text uncompressed.
         match zstd::bulk::compress(text.as_bytes(), ZSTD_LEVEL) {
@@ -56,7 +57,7 @@ pub(super) fn text(row: &Row<'_>, column: usize, packs: &Packs<'_>) -> Step<Stri
     String::from_utf8(bytes).map_err(Failure::damaged)
 }
 
-/// Fields as they are kept: JSON, or the place of it in a pack, in digits.
+/// Fields as stored: JSON, or in digits its place in a pack.
 pub(super) fn stored_fields(json: String, packer: &Packer<'_>) -> Step<String> {
     if json.len() < FIELDS_FROM_BYTES {
         return Ok(json);
@@ -64,7 +65,7 @@ pub(super) fn stored_fields(json: String, packer: &Packer<'_>) -> Step<String> {
     Ok(packer.add(&json)?.number().to_string())
 }
 
-/// The place of fields that are kept in a pack; `None` for those that are in their row.
+/// The place of fields that are in a pack; `None` if they are in their row.
 pub(super) fn fields_place(stored: &str) -> Option<Place> {
     stored.parse().ok().map(Place::from_stored)
 }
@@ -78,8 +79,8 @@ impl FromSql for HashBytes {
     }
 }
 
-/// A hash as a parameter. `rules::check_shape` has seen to its form; what it lets through anyway is kept as text and found
-/// by nobody.
+/// A hash as a parameter. `rules::check_shape` has checked its form; anything that it lets through
+/// anyway is stored as text and never found.
 pub(super) fn hash_value(hash: &Hash) -> Value {
     match hash.to_bytes() {
         Some(bytes) => Value::Blob(bytes.to_vec()),
@@ -120,7 +121,7 @@ pub(super) fn version(row: &Row<'_>, store_id: &str, packs: &Packs<'_>) -> Step<
     })
 }
 
-/// An item as it is kept: without its running hash where that continues the one of the item before.
+/// An item as stored: without its running hash if that continues the previous item's.
 pub(super) struct ItemRow {
     pub text: String,
     pub running_hash: Option<Hash>,
@@ -146,7 +147,7 @@ impl ItemRow {
         })
     }
 
-    /// The item, `before` being the running hash of the one before.
+    /// The item; `before` is the running hash of the previous one.
     pub(super) fn item(self, before: &Hash) -> Item {
         let continued = || RunningHash::from_stored(before.clone()).push(&self.text);
         let running_hash = self.running_hash.unwrap_or_else(continued);

@@ -1,4 +1,5 @@
-//! The tables of the store's file, and the migration of older files. Must not read or write objects.
+//! The tables of the store's file, and the migration of older files. Must not read or write
+//! objects.
 
 use std::path::Path;
 
@@ -11,15 +12,18 @@ use base::error::Error;
 /// `application_id` in the file's header: "PLMP". Tells a store from other programs' databases.
 const APPLICATION_ID: i32 = 0x504C_4D50;
 
-/// One step per schema version, oldest first; `user_version` counts the steps that a file has behind it. Steps that were
-/// released are never changed.
+/// One step per schema version, oldest first; `user_version` counts the steps already applied to a
+/// file. Released steps never change.
 const STEPS: [&str; 3] = [V1, V2, V3];
 
 /// Notes on version 1:
-/// - Hashes are 32 bytes. Text in `content` and `item` is TEXT as it is, or a BLOB holding one zstd frame.
-/// - An item is visible from transaction `from_tx` on and, where `until_tx` is set, before that. Appending to a list of n
-///   items writes the new rows only; a list as of any transaction is one range of `item_place`.
-/// - `item` and `content` have row IDs because rows of `WITHOUT ROWID` tables leave their page at a quarter of its size.
+/// - Hashes are 32 bytes. Text in `content` and `item` is TEXT as it is, or a BLOB holding one zstd
+///   frame.
+/// - An item is visible from transaction `from_tx` on and, where `until_tx` is set, before that.
+///   Appending to a list of n items writes the new rows only; a list as of any transaction is one
+///   range of `item_place`.
+/// - `item` and `content` have row IDs because rows of `WITHOUT ROWID` tables leave their page at a
+///   quarter of its size.
 /// - `tx.system_time` never decreases with `tx_id`, so a point in time stands for one transaction.
 const V1: &str = "
 CREATE TABLE meta (
@@ -79,32 +83,38 @@ CREATE TABLE nickname (
 ";
 
 /// Notes on version 2:
-/// - `origin_*`: where an imported version was first written; null for those first written here, unless put again.
-///   `version_origin` costs nothing in a store without imports.
-/// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of `Redaction`.
-/// - `item.redacted`: SHA-256 of the item's text where something was taken out of it since its running hash was made.
-/// - `forgotten`: 1 where a person had the object forgotten; it gets no further version.
+/// - `origin_*`: where an imported version was first written; null for those first written here,
+///   unless put again. `version_origin` costs nothing in a store without imports.
+/// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of
+///   `Redaction`.
+/// - `item.redacted`: SHA-256 of the item's text if something was removed from it since its
+///   running hash was made.
+/// - `forgotten`: 1 if a person chose to forget the object; it gets no further version.
 /// - `tombstone`: SHA-256 of contents that were forgotten and are not stored again.
-/// - `pack`: short texts compressed together, see `pack.rs`. An INTEGER in `item.text` and `content.text`, and digits in
-///   `version.fields`, are the place of a text in a pack.
-/// - `item` and `content` have no row IDs any more: with texts in packs most rows are short, and their key is stored once.
-/// - `item.running_hash` is null where it continues that of the item before in the list; `version.items_hash` is empty where
-///   it is that of the last item.
+/// - `pack`: short texts compressed together, see `pack.rs`. An INTEGER in `item.text` and
+///   `content.text`, and digits in `version.fields`, are the place of a text in a pack.
+/// - `item` and `content` have no row IDs any more: with texts in packs most rows are short, and
+///   their key is stored once.
+/// - `item.running_hash` is null if it continues the previous item's in the list;
+///   `version.items_hash` is empty if it equals the last item's.
 /// - `object_type` leaves out toolcalls, which are most objects: these are listed by ID.
 ///
-/// The search index; all of it is made from the rest and can be made anew:
-/// - `search_index` holds the terms that `store::search` makes of a text, not the text; so FTS5's own tokenizer has only to
-///   split at spaces. A row of it is a row of `search_row`.
-/// - `search_row.part`: -2 for a version (with this `tx_id`, the newest that has these terms), -1 for a nickname, else the
-///   position of an item (there from `tx_id` on). `latest`: whether it is what the object has now. `digest`: 64 bits of the
-///   hash of the terms, so that an object's versions with equal terms share a row; null for items.
-/// - `search_progress` has one row: all is indexed up to `version` of transaction `tx_id`, nicknames up to `named_tx`.
+/// The search index, which is derived from the rest and can be rebuilt:
+/// - `search_index` holds the terms that `store::search` makes of a text, not the text; so FTS5's
+///   own tokenizer only has to split at spaces. Its rows correspond to those of `search_row`.
+/// - `search_row.part`: -2 for a version (with this `tx_id`, the newest that has these terms), -1
+///   for a nickname, else the position of an item (there from `tx_id` on). `latest`: whether the
+///   object has it now. `digest`: 64 bits of the hash of the terms, so that an object's
+///   versions with equal terms share a row; null for items.
+/// - `search_progress` has one row: the index covers all up to `version` of transaction `tx_id`,
+///   nicknames up to `named_tx`.
 ///
-/// The relations; all of it is made from the rest and can be made anew:
-/// - `relation.part`: -1 for a version's fields and content, else the position of an item; `place`: order within the part. It
-///   stands from transaction `from_tx` on and, where `until_tx` is set, before that. Versions with equal relations share rows.
-/// - `relation.kind`: number of a `RelationKind`; `data`: JSON of the rest, in short, see `relation_data.rs`. `relation_key`: what
-///   relations are found by.
+/// The relations, which are derived from the rest and can be rebuilt:
+/// - `relation.part`: -1 for a version's fields and content, else the position of an item; `place`:
+///   order within the part. It stands from transaction `from_tx` on and, where `until_tx` is set,
+///   before that. Versions with equal relations share rows.
+/// - `relation.kind`: number of a `RelationKind`; `data`: JSON of the rest, in short, see
+///   `relation_data.rs`. `relation_key`: what relations are found by.
 /// - `relation_progress` has one row: all is taken in up to `version` of transaction `tx_id`.
 const V2: &str = "
 ALTER TABLE version ADD COLUMN origin_store TEXT;
@@ -201,7 +211,8 @@ CREATE TABLE relation_progress (
 INSERT INTO relation_progress VALUES (0, 0);
 ";
 
-/// Notes on version 3: a version of an object of many versions finds the rows that it takes over without looking at all of them.
+/// Notes on version 3: a version of an object of many versions finds the rows that it takes over
+/// without looking at all of them.
 const V3: &str = "
 DROP INDEX search_row_object;
 CREATE INDEX search_row_object ON search_row (object, part, digest);
@@ -224,7 +235,7 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     let is_empty = || -> Step<bool> {
         let sql = "SELECT count(*) FROM sqlite_schema";
         match connection.query_row(sql, [], |row| row.get::<_, i64>(0)) {
-            // What is damaged here is another program's.
+            // The damaged file belongs to another program.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
                 Ok(false)
             }
@@ -245,20 +256,21 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
 }
 
-/// What a file is after its schema was brought up to date.
+/// A file after migration.
 #[derive(Debug)]
 pub(super) struct Migrated {
     pub store_id: String,
-    /// Whether the store was made just now.
+    /// Whether the store was just created.
     pub is_new: bool,
 }
 
 /// Brings the schema up to date.
 ///
-/// Writes in any case, if only the header as it is, and so finds out whether the file can be written at all.
+/// Always writes, even if only the unchanged header, and so finds out whether the file is writable
+/// at all.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<Migrated> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Again, now that no other process can change it.
+    // Check again, now that no other process can change it.
     check_snapshot(&transaction, path)?;
     let done: i64 = pragma(&transaction, "user_version")?;
     for (version, step) in (1..).zip(STEPS) {
@@ -285,10 +297,10 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<Migrated
     Ok(Migrated { store_id, is_new: done == 0 })
 }
 
-/// The ID of a store that is to stay as it is, which [`check`] let through.
+/// The ID of a store that must not be changed, after [`check`] accepted it.
 ///
 /// # Errors
-/// `STORE_UNAVAILABLE` for an empty file and one whose schema has to be brought up to date first.
+/// `STORE_UNAVAILABLE` for an empty file and one whose schema needs a migration first.
 pub(super) fn identity(connection: &Connection, path: &Path) -> Step<String> {
     let version: i64 = pragma(connection, "user_version")?;
     if version == known() {

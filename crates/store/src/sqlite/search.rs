@@ -1,10 +1,11 @@
 //! Searches the index. Must not change it.
 //!
-//! FTS5's `bm25()` of one phrase is its own inverse frequency times the part that a row's counts and length make; here that
-//! part is taken and weighed as `store::search` says. It costs 0.6 µs a row, counting rows 0.03 µs. So the rarest units are
-//! looked up first, all their rows; once 5,000 rows are ranked, a more common unit only adds to rows that were found
-//! already. Where even the rarest stands in more rows than that, the newest 5,000 are ranked: a word that common says
-//! little about any row.
+//! FTS5's `bm25()` of a single phrase is its own inverse frequency times a part that depends on the
+//! row's counts and length; that part is extracted and weighed as `store::search` defines. It costs
+//! 0.6 µs a row, counting rows 0.03 µs. So the rarest units are looked up first, with all their
+//! rows; once 5,000 rows are ranked, a more common unit only adds to rows already found. If even
+//! the rarest unit occurs in more rows than that, the newest 5,000 are ranked: a word that common
+//! says little about any row.
 
 use rusqlite::{Connection, Row, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
@@ -16,7 +17,7 @@ use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex
 use base::error::Result;
 use base::object::{ObjectId, ObjectType, TxId};
 
-/// Rows that are ranked.
+/// Most rows that are ranked.
 const MAX_RANKED: usize = 5_000;
 
 impl SearchIndex for SqliteBackend {
@@ -93,7 +94,8 @@ fn find(
     Ok(FoundRows { best, total, is_complete })
 }
 
-/// A wanted unit: its place in the search, its phrases as FTS5 takes them with the number of rows of each, and of all.
+/// A wanted unit: its place in the search, its phrases in FTS5's form with the number of rows of
+/// each, and the total.
 struct WantedUnit {
     place: usize,
     phrases: Vec<(String, u64)>,
@@ -109,7 +111,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The units that stand anywhere, rarest first.
+    /// The units that occur anywhere, rarest first.
     fn units(&self, expression: &Expression) -> Step<Vec<WantedUnit>> {
         let mut units = Vec::new();
         for (place, unit) in expression.wanted.iter().enumerate() {
@@ -135,7 +137,8 @@ impl Search<'_> {
         Ok(units)
     }
 
-    /// The newest rows with a phrase that pass the filter, at most as many as are ranked, each with what it adds.
+    /// The newest rows with a phrase that pass the filter, at most as many as are ranked, each with
+    /// its contribution.
     fn scores(&self, (phrase, found): &(String, u64)) -> Step<Vec<(i64, f64)>> {
         let [name, text, joined] = WEIGHTS;
         let sql = format!(
@@ -144,7 +147,7 @@ impl Search<'_> {
             self.filter.join, self.filter.condition,
         );
         let parameters = self.filter.parameters(self.without_excluded(phrase));
-        // What FTS5 has weighed the phrase with (sqlite.org/fts5.html, "The bm25() function").
+        // The weight that FTS5 gave the phrase (sqlite.org/fts5.html, "The bm25() function").
         let weighed = fts5_inverse_frequency(self.rows, *found);
         let factor = inverse_frequency(self.rows, *found) / weighed;
         let score = |row: &Row<'_>| Ok((row.get(0)?, -row.get::<_, f64>(1)? * factor));
@@ -153,7 +156,7 @@ impl Search<'_> {
         Ok(scores.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Rows from `oldest` on with a phrase and something that was looked up before.
+    /// Rows from `oldest` on that hold a phrase and match an earlier lookup.
     fn rows_with(
         &self,
         known: Option<&str>,
@@ -199,7 +202,7 @@ impl Search<'_> {
     }
 }
 
-/// A filter as SQL. What it does not ask for is not joined.
+/// A filter as SQL. Only tables that it needs are joined.
 struct Filter {
     join: &'static str,
     condition: String,
@@ -211,7 +214,7 @@ impl Filter {
         let mut condition = String::new();
         let mut values = Vec::new();
         if !filter.all_versions {
-            // Rows that are left are few: this is cheaper than looking at each row that is found.
+            // Few rows remain, so this is cheaper than checking each row found.
             condition.push_str(
                 " AND NOT EXISTS (SELECT 1 FROM search_row AS l INDEXED BY search_row_left
                  WHERE l.row = f.rowid AND l.latest = 0)",
@@ -250,7 +253,7 @@ impl Filter {
     }
 }
 
-/// A phrase in FTS5's language. Terms hold nothing that has a meaning there, and stand in quotes.
+/// A phrase in FTS5's language. Terms hold nothing that has a meaning there, and are quoted.
 fn quoted(phrase: &Phrase) -> String {
     format!("\"{}\"{}", phrase.terms.join(" "), if phrase.is_prefix { " *" } else { "" })
 }

@@ -1,5 +1,5 @@
-//! Writes the search index: the terms of each version. Must not search, see `search`; `derived` fills and renews the
-//! index.
+//! Writes the search index: the terms of each version. Must not search, see `search`; `derived`
+//! fills and renews the index.
 
 use std::collections::BTreeMap;
 
@@ -95,8 +95,8 @@ impl Entry for Terms {
     }
 }
 
-/// Merges the whole index into one segment, which drops the terms of removed rows. Step by step, so that others can write in
-/// between.
+/// Merges the whole index into one segment, which drops the terms of removed rows. Works in steps,
+/// so that others can write in between.
 pub(super) fn merge(connection: &Connection) -> Step<()> {
     let mut pages = -MERGE_PAGES;
     loop {
@@ -207,12 +207,12 @@ impl Index<'_> {
         Ok(statement.query_row(named_params! { ":key": key }, |row| row.get(0))?)
     }
 
-    /// Makes the rows of nicknames those that there are; of one object, or of all.
+    /// Brings the rows of nicknames up to date, for one object or all.
     fn update_nicknames(&self, object: Option<i64>) -> Step<()> {
         let mut statement = self.transaction.prepare_cached(
             "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object",
         )?;
-        // Nicknames of one object that differ in signs only share a row.
+        // Nicknames of one object that differ only in signs share a row.
         let mut wanted: BTreeMap<(i64, i64), Columns> = statement
             .query_map(named_params! { ":object": object }, |row| {
                 Ok((row.get::<_, i64>(1)?, Searched::nickname(&row.get::<_, String>(0)?).columns()))

@@ -1,4 +1,4 @@
-//! A full disk, and readers beside the writer: what needs the backend's own connections.
+//! A full disk, and readers beside the writer: tests that need the backend's own connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The write path: one transaction of operations. Rows are added; an item's end is the one thing that is ever set later.
+//! The write path: one transaction of operations. Rows are only added; the one value that is set
+//! later is an item's end.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,13 +16,13 @@ use base::error::Error;
 use base::object::{AsOf, Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
 use files::looks;
 
-/// Applies all transactions or none, as one of SQLite's.
+/// Applies all transactions or none, as one SQLite transaction.
 pub(super) fn commit_all(
     connection: &mut Connection,
     transactions: &[&[Op]],
     now: Timestamp,
 ) -> Step<Vec<Receipt>> {
-    // Compressing takes longer than the rest: done before other writers are locked out.
+    // Compression takes longer than the rest, so it is done before other writers are locked out.
     let mut texts = Vec::with_capacity(transactions.len());
     for ops in transactions {
         rules::check_shape(ops)?;
@@ -71,11 +72,11 @@ fn apply(
     Ok(Receipt { tx_id, system_time, outcomes })
 }
 
-/// The long texts of a transaction in the form in which they are kept; the short ones go into packs.
+/// The long texts of a transaction in their stored form; short ones go into packs.
 struct Texts<'a> {
     /// Contents that the store did not hold just before.
     contents: HashMap<&'a Hash, Stored<'a>>,
-    /// Items by object and number among those that are added.
+    /// Items by object and number among the added ones.
     items: HashMap<(&'a ObjectId, usize), Stored<'a>>,
 }
 
@@ -196,7 +197,8 @@ impl Writer<'_> {
     fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
         match self.texts.contents.get(hash) {
             Some(prepared) => insert_content(self.transaction, hash, prepared),
-            // It is short, or another process removed it (`gc`) after this transaction was prepared.
+            // It is short, or another process removed it (`gc`) after this transaction was
+            // prepared.
             None => add_content(self.transaction, self.packer, hash, text),
         }
     }
@@ -236,8 +238,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Ends the items from `keep` on and adds those that follow. Returns the number of items and what is kept as their
-    /// running hash.
+    /// Ends the items from `keep` on and adds the new ones. Returns the number of items and the
+    /// stored form of their running hash.
     fn splice(
         &self,
         object: ObjectRow,
@@ -262,7 +264,7 @@ impl Writer<'_> {
                 Some(_) => None,
                 None => Some(Stored::Packed(self.packer.add(&item.text)?)),
             };
-            // The last one's is kept: the next splice continues it.
+            // The last item's hash is stored: the next splice continues it.
             let continues =
                 before.is_some_and(|mut hash| hash.push(&item.text) == item.running_hash);
             let kept = !continues || number + 1 == splice.add.len();
@@ -278,7 +280,7 @@ impl Writer<'_> {
         }
         let count = splice.keep + splice.add.len() as u64;
         let hash = match (splice.add.last(), count) {
-            // Empty: that of the last item.
+            // Empty means that of the last item.
             (Some(_), _) => Value::Blob(Vec::new()),
             (None, 0) => hash_value(RunningHash::default().hash()),
             (None, _) => {
@@ -297,7 +299,8 @@ impl Writer<'_> {
         Ok((count, hash))
     }
 
-    /// Running hash of the first `count` present items; `None` where the last of them has none of its own.
+    /// Running hash of the first `count` present items; `None` if the last of them does not store
+    /// one.
     fn running_hash(&self, object: ObjectRow, count: u64) -> Step<Option<Hash>> {
         let Some(last) = count.checked_sub(1) else {
             return Ok(Some(RunningHash::default().hash().clone()));
@@ -353,7 +356,7 @@ pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>>
     Ok(statement.query_row([], read).optional()?)
 }
 
-/// Adds a content that may be there already.
+/// Adds a content that may already exist.
 pub(super) fn add_content(
     connection: &Connection,
     packer: &Packer<'_>,
@@ -366,7 +369,7 @@ pub(super) fn add_content(
     insert_content(connection, hash, &stored(packer, text)?)
 }
 
-/// A text as it is kept: in a pack, or on its own where it is long.
+/// A text as stored: in a pack, or alone if it is long.
 pub(super) fn stored<'t>(packer: &Packer<'_>, text: &'t str) -> Step<Stored<'t>> {
     if text.len() < PACKED_BELOW_BYTES {
         return Ok(Stored::Packed(packer.add(text)?));

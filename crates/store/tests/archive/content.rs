@@ -1,4 +1,5 @@
-//! What goes through an archive unchanged, what is left out and said to be, and what is refused as a whole.
+//! What passes through an archive unchanged, what is left out and reported, and what is refused as
+//! a whole.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,5 @@
-//! The example of `docs/archive-format.md` is an archive, and the document names all that there is.
+//! The example in `docs/archive-format.md` is a valid archive, and the document names every part of
+//! the format.
 
 use std::sync::atomic::Ordering;
 

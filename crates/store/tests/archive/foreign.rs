@@ -1,4 +1,4 @@
-//! Archives of somebody else: what they cannot hide, replace or bring in.
+//! Archives from somebody else: what they cannot hide, replace or bring in.
 
 use std::path::Path;
 use std::sync::Arc;

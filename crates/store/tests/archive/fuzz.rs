@@ -1,4 +1,4 @@
-//! Damaged archives: the reader never panics, and what it takes in verifies.
+//! Damaged archives: the reader never panics, and what it accepts verifies.
 
 use std::sync::LazyLock;
 

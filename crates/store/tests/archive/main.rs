@@ -1,4 +1,4 @@
-//! Archives: out of a store and into another, whole or in part, merged, redacted, damaged.
+//! Archives: out of one store and into another, whole or in part, merged, redacted, damaged.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 

@@ -1,4 +1,5 @@
-//! Two stores that go on apart and take in each other's archives: both end with the same versions and the same latest ones.
+//! Two stores diverge and import each other's archives: both end with the same versions and the
+//! same latest ones.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,8 @@ use crate::world::World;
 enum Step {
     File(usize, u8),
     Toolcall(usize, u8),
-    /// Events of the store's own session and, maybe, a change of its chat: one that both write to parts.
+    /// Events of the store's own session and, maybe, a change of its chat: one that both write to
+    /// parts.
     Session {
         events: u8,
         chat: Option<(u64, u8)>,

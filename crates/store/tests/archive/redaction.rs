@@ -1,4 +1,5 @@
-//! What `--redact` finds, what it leaves alone, and that what is left is still an archive that can be checked.
+//! What `--redact` finds, what it leaves alone, and that the result is still an archive that can be
+//! checked.
 
 use base::object::{AsOf, Hash, ObjectId, RedactionReason, Reference};
 use redact::{redact_json, redact_text};
@@ -8,8 +9,8 @@ use store::{ArchiveScope, ExportOptions, Store};
 use crate::world::World;
 use testing::processor_time::spent_on;
 
-/// A run of letters and digits as chance makes it, the same each time. Secrets are put together here, so that no search for
-/// secrets finds any in this file.
+/// A run of letters and digits as chance makes it, the same each time. Secrets are put together
+/// here, so that no search for secrets finds any in this file.
 fn chance(length: usize) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let mut state = 7_u64;
@@ -227,7 +228,8 @@ fn recorded_sessions_have_almost_no_false_secrets() {
     {
         eprintln!("{lines} messages of recorded sessions: {found:?}");
     }
-    // Looked at: one key that an error message repeats, and tokens in answers of services; two assignments were not.
+    // Looked at: one key that an error message repeats, and tokens in answers of services; two
+    // assignments were not.
     assert!(found.values().sum::<u64>() * 100 < lines, "{found:?} in {lines} messages");
 }
 

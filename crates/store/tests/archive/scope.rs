@@ -1,4 +1,4 @@
-//! Archives of a part of a store.
+//! Archives of part of a store.
 
 use std::collections::BTreeSet;
 

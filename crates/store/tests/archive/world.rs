@@ -87,8 +87,8 @@ impl World {
         transaction.commit().unwrap();
     }
 
-    /// A session and, if that is given, its chat change together: this many items stay, these follow. A session that has no chat
-    /// gets one.
+    /// A session and, if that is given, its chat change together: this many items stay, these
+    /// follow. A session that has no chat gets one.
     pub(crate) fn session(&self, key: &str, events: &[String], chat: Option<(u64, Vec<String>)>) {
         let mut transaction = self.store.begin();
         let (session, chat_id) = (ObjectId::session(key), ObjectId::chat(key));

@@ -1,4 +1,5 @@
-//! The part of the contract of `store::Backend` that changes what is stored: one body per rule, run on every backend.
+//! The part of the `store::Backend` contract that changes stored data: one body per rule, run on
+//! every backend.
 
 use std::collections::BTreeMap;
 

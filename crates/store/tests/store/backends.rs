@@ -1,4 +1,4 @@
-//! The backends that keep a store of our own, for the rules that hold on every backend.
+//! The local backends, for the rules that hold on every backend.
 
 use std::sync::Arc;
 

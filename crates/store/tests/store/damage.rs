@@ -1,5 +1,5 @@
-//! Acknowledged writes that something outside the program damaged or removed: noticed when the store is opened or named by
-//! the doctor, never taken for whole.
+//! Acknowledged writes that something outside the program damaged or removed: noticed when the
+//! store is opened or named by the doctor, never mistaken for intact.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,8 @@ fn call(number: i64) -> ObjectId {
     ObjectId::new(format!("call_{number}"))
 }
 
-/// The files of a store as a kill leaves them: with acknowledged transactions 1 to [`WRITES`], all in the log.
+/// The files of a store as a kill leaves them: with acknowledged transactions 1 to [`WRITES`], all
+/// in the log.
 fn killed() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
@@ -61,7 +62,8 @@ fn whole_until(store: &Store) -> i64 {
     (1..=WRITES).take_while(is_whole).count().try_into().unwrap()
 }
 
-/// Opens a store that lost something, and checks that it says what, counts on above, and does not forget it.
+/// Opens a store that lost something, and checks that it says what, counts on above, and does not
+/// forget it.
 fn check_loss(path: &Path) -> Lost {
     let store = open(path);
     let kept = whole_until(&store);

@@ -1,4 +1,5 @@
-//! Size on disk: a chat twice as long costs twice as much. `tests/live/transcripts.rs` measures recorded sessions.
+//! Size on disk: a chat twice as long costs twice as much. `crates/live/tests/live/transcripts.rs` measures
+//! recorded sessions.
 
 #![expect(clippy::print_stderr, reason = "measurements are printed")]
 
@@ -23,7 +24,8 @@ fn a_chat_twice_as_long_takes_twice_the_disk() {
     assert!(twice * 10 >= once * 18 && twice * 10 <= once * 22, "{once} and {twice} bytes");
 }
 
-/// A session of this many steps, each with a tool call and a result of its own, and a question every ten steps.
+/// A session of this many steps, each with a tool call and a result of its own, and a question
+/// every ten steps.
 fn script(steps: u64) -> Vec<String> {
     let mut messages = Vec::new();
     for step in 0..steps {

@@ -1,4 +1,5 @@
-//! The doctor on stores that are whole, and on every kind of damage: each is named, with the object that it concerns.
+//! The doctor on intact stores, and on every kind of damage: each is named, with the affected
+//! object.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,8 @@ fn text(number: i64) -> String {
     lines.concat()
 }
 
-/// A store with something of everything: 12 versions of a file, calls that refer to them, a chat that grew and was cut, a
-/// nickname, an additional content.
+/// A store with something of everything: 12 versions of a file, calls that refer to them, a chat
+/// that grew and was cut, a nickname, an additional content.
 fn fill(store: &Store) {
     let (mut chat, mut length) = (Expected::Absent, 0_u64);
     for number in 0..12 {

@@ -1,4 +1,5 @@
-//! Documents as users extend them, and odd input: unknown fields, references written down, strange IDs, huge texts.
+//! Documents as users extend them, and odd input: unknown fields, references written down, strange
+//! IDs, huge texts.
 
 use std::sync::Arc;
 

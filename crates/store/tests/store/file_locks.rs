@@ -1,6 +1,7 @@
-//! The locks on a store's files: what else runs in the process and reads them must not drop them.
+//! The locks on a store's files: other code in the process that reads them must not drop them.
 //!
-//! Only the other processes of these tests have SQLite's own locks, as older programs do: here a store was opened before.
+//! Only the other processes of these tests have SQLite's own locks, as older programs do: here a
+//! store was opened before.
 
 use std::fs;
 use std::io::Write;

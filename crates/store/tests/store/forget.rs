@@ -1,4 +1,5 @@
-//! `forget` and `gc` on a store's file: after them no byte of the text is left, and nothing else is lost.
+//! `forget` and `gc` on a store's file: after them no byte of the text is left, and nothing else is
+//! lost.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -90,8 +91,8 @@ fn with_secret(store: &Store) -> ObjectId {
     id
 }
 
-/// Where a text is found in the files of a store: as it is in any byte of them, in a zstd frame at any place, and in each
-/// value of each table.
+/// Where a text is found in the files of a store: as it is in any byte of them, in a zstd frame at
+/// any place, and in each value of each table.
 fn traces(path: &Path, text: &str) -> Vec<String> {
     let mut traces = Vec::new();
     for ending in ["", "-wal", "-shm", "-journal"] {
@@ -137,8 +138,8 @@ fn traces(path: &Path, text: &str) -> Vec<String> {
     traces
 }
 
-/// Terms of the search index that are words of the text; terms that stand in the index's blocks one behind the other, each
-/// without what it shares with the one before, are read by SQLite itself.
+/// Terms of the search index that are words of the text; terms that stand in the index's blocks one
+/// behind the other, each without what it shares with the one before, are read by SQLite itself.
 fn term_traces(file: &Connection, text: &str) -> Vec<String> {
     let vocabulary = "CREATE VIRTUAL TABLE temp.vocabulary
                       USING fts5vocab(main, 'search_index', 'instance')";
@@ -183,7 +184,8 @@ fn nothing_of_a_forgotten_text_is_left_in_the_files() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);
-    // The control: the same search finds it in the table, in frames, in the log and among the terms.
+    // The control: the same search finds it in the table, in frames, in the log and among the
+    // terms.
     assert_eq!(store.search(&SearchQuery::new("PURPLE-MONKEY")).unwrap().hits.len(), 2);
     let before = traces(&path, SECRET);
     assert!(before.iter().any(|trace| trace.starts_with("term ")), "{before:?}");

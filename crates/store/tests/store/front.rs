@@ -1,4 +1,5 @@
-//! The typed front: transactions, verified reads, version selectors, references; on memory and SQLite.
+//! The typed front: transactions, verified reads, version selectors, references; on memory and
+//! SQLite.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

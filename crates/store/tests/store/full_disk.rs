@@ -1,6 +1,6 @@
-//! A disk that is full at every moment at which it can be: the write fails with `NO_SPACE`, everything acknowledged can be
-//! read, and writing works again once there is space. Once on a file system of a few pages, where one can be made, and once
-//! with a limit on the size of files, which everyone may set.
+//! The disk fills up at every possible moment: the write fails with `NO_SPACE`, everything
+//! acknowledged can be read, and writing works again once there is space. Tested on a file system
+//! of a few pages, where one can be made, and with a limit on file sizes, which everyone may set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,8 +94,8 @@ fn leave_free(folder: &Path, pages: usize) -> PathBuf {
     ballast
 }
 
-/// Makes a store with `free` pages left for it, or with these left once it holds something: writes until the disk is full,
-/// reads, moves the log, opens anew, and goes on once there is space.
+/// Makes a store with `free` pages left for it, or with these left once it holds something: writes
+/// until the disk is full, reads, moves the log, opens anew, and goes on once there is space.
 fn small_disk(folder: &Path, free: usize) {
     let folder = folder.join(format!("disk-{free}"));
     fs::create_dir(&folder).unwrap();

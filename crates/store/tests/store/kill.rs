@@ -1,5 +1,5 @@
-//! A writing process is killed at random moments, over and over: everything that it acknowledged is there and whole, what it
-//! did not acknowledge is there as a whole or not at all.
+//! A writing process is killed at random moments, over and over: everything that it acknowledged is
+//! there and intact, and an unacknowledged write is there as a whole or not at all.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -40,7 +40,8 @@ impl Numbers {
     }
 }
 
-/// What the store holds after the first `steps` transactions of the writer; each follows from its number alone.
+/// What the store holds after the first `steps` transactions of the writer; each follows from its
+/// number alone.
 #[derive(Debug, Default, Clone)]
 struct Model {
     items: Vec<String>,
@@ -171,7 +172,8 @@ fn run_and_kill(path: &Path, checkpoints: bool, from: From, time: Duration) -> O
     }
     let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Whatever stands in the pipe when the writer dies was acknowledged; a line that was cut was not.
+    // Whatever stands in the pipe when the writer dies was acknowledged; a line that was cut was
+    // not.
     let (said, acknowledged) = mpsc::channel();
     let reading = std::thread::spawn(move || {
         let acknowledged = lines.map_while(std::result::Result::ok).filter_map(|line| {

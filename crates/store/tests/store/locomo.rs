@@ -1,5 +1,6 @@
-//! How well a search finds what a question is about: LoCoMo (`tests/common/conversations.rs`), each conversation a store of its own, whose
-//! objects are its sessions, then its turns: date, `speaker: text`, caption of the image. The question's text alone is the search.
+//! How well a search answers questions: LoCoMo (`tests/common/conversations.rs`), each conversation
+//! in its own store, whose objects are its sessions, then its turns: date, `speaker: text`, caption
+//! of the image. The search is the question's text alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use store::{Expected, Expression, SearchFilter, SearchIndex, SqliteBackend, Stor
 
 use testing::conversations::{Conversation, RANKS, Recalls, conversations};
 
-/// Recall of sessions and turns at 5 and 10, some points under what was measured: 86.8, 94.2; 57.5, 65.6 %.
+/// Recall of sessions and turns at 5 and 10, some points under what was measured: 86.8, 94.2; 57.5,
+/// 65.6 %.
 const FLOORS: [(&str, [f64; 2]); 2] = [("sessions", [84.0, 92.0]), ("turns", [55.0, 63.0])];
 
 #[test]

@@ -1,5 +1,5 @@
-//! A store whose file is taken away while it is open: the next write says so, and nothing of it is acknowledged. What was read
-//! before can still be read where the file was only deleted.
+//! A store whose file is taken away while it is open: the next write reports it and acknowledges
+//! nothing. If the file was only deleted, earlier data can still be read.
 
 use std::fs;
 use std::path::Path;

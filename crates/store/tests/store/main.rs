@@ -1,5 +1,6 @@
-//! The store: the contract of its backends, queries, search, and its file under other processes, kills, full disks and
-//! damage. Tests here must not need a session, but for the recorded ones that fill a store.
+//! The store: the contract of its backends, queries, search, and its file under other processes,
+//! kills, full disks and damage. Tests here must not need a session, except the recorded sessions
+//! that fill a store.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 

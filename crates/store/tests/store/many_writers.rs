@@ -1,5 +1,6 @@
-//! Eight processes that write one store without a rest: no lost update, no error but `CONFLICT`. Nobody starves: who waits for longer
-//! than the store lets a call wait gets another error. Latencies are printed, not judged: they are the machine's.
+//! Eight processes write one store without pause: no lost update, no error but `CONFLICT`. Nobody
+//! starves: a writer that waits longer than the store's limit for a call gets another error.
+//! Latencies are printed, not judged, because they depend on the machine.
 
 #![expect(clippy::disallowed_methods, reason = "this test times what it does")]
 
@@ -83,7 +84,8 @@ fn acts_as_a_writer_when_asked() {
     report(&mut times, conflicts, &added);
 }
 
-/// Adds 1 to a counter unless another process did so in between; the time is that of put and commit.
+/// Adds 1 to a counter unless another process did so in between; the time is that of put and
+/// commit.
 fn count_up(store: &Store, counter: &str) -> (bool, Duration) {
     let envelope = Envelope::unsourced(ObjectId::new(counter), ObjectType::Toolcall).unwrap();
     let latest = store.get(&envelope.id, AsOf::Latest).unwrap();

@@ -1,4 +1,5 @@
-//! SQLite, in memory and in a file, against a model that keeps a whole copy of the store per transaction.
+//! SQLite, in memory and in a file, against a model that keeps a whole copy of the store per
+//! transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -143,7 +144,8 @@ impl Model {
         }
     }
 
-    /// Applies transactions, all or none. Those after the first are made when those before them are done.
+    /// Applies transactions, all or none. Those after the first are made when those before them are
+    /// done.
     fn commit_all(
         &mut self,
         transactions: &[Vec<Change>],

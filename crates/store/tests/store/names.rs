@@ -1,4 +1,5 @@
-//! What programs and people do with a store: write one version, find objects by name, compare versions, count.
+//! What programs and people do with a store: write one version, find objects by name, compare
+//! versions, count.
 
 use std::collections::BTreeMap;
 

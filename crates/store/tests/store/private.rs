@@ -1,4 +1,5 @@
-//! A store belongs to its user alone: files of others, links and open permissions are refused, and a link is never followed.
+//! A store belongs to its user alone: other users' files, links and open permissions are refused,
+//! and a link is never followed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};

@@ -1,4 +1,4 @@
-//! What queries of a file do not touch.
+//! What queries do not touch in a file.
 
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, Timestamp};
 use store::{Backend, Expected, Query, SqliteBackend};

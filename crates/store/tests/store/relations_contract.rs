@@ -214,7 +214,8 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<store::Item>) {
 /// A relation as the model has it: its kind and key, the version that has it, and since when.
 type Plain = (RelationKind, String, TxId, TxId);
 
-/// The model: the relations of an object at a time, told from what the steps write and the backend reads back.
+/// The model: the relations of an object at a time, told from what the steps write and the backend
+/// reads back.
 fn plainly(backend: &dyn Backend, id: &ObjectId, at: AsOf) -> Vec<Plain> {
     let Some(version) = backend.get(id, at).unwrap() else { return Vec::new() };
     let standing = written(backend, &version);
@@ -235,7 +236,8 @@ fn plainly(backend: &dyn Backend, id: &ObjectId, at: AsOf) -> Vec<Plain> {
     found.chain(items).collect()
 }
 
-/// The relations that a version of the steps has: that a note is there, its links, the references of a toolcall.
+/// The relations that a version of the steps has: that a note is there, its links, the references
+/// of a toolcall.
 fn written(backend: &dyn Backend, version: &Version) -> Vec<(RelationKind, String)> {
     let text = version.content.as_ref().map(|hash| backend.content(hash).unwrap().unwrap());
     match (version.envelope.kind, text) {

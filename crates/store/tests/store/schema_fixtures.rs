@@ -1,5 +1,5 @@
-//! Files of every released schema open, migrate and read as they were written. The fixtures were made by the program of
-//! their time; they are copied before they are opened and never changed.
+//! Files of every released schema open, migrate and read back as written. Each fixture was made by
+//! the program of its time; it is copied before it is opened and never changed.
 
 use std::path::Path;
 

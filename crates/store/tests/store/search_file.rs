@@ -1,4 +1,5 @@
-//! The index in the store's file: several processes that fill it, crashes while it is filled, what removal leaves behind.
+//! The index in the store's file: several processes filling it, crashes while filling, what removal
+//! leaves behind.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

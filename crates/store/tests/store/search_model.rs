@@ -1,4 +1,5 @@
-//! An index that is filled bit by bit, between random writes, against one that is made at once: both find the same.
+//! An index filled bit by bit, between random writes, against one built at once: both find the
+//! same.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The SQLite store as a file: who may read it, damaged and foreign files, other processes, crashes.
+//! The SQLite store as a file: who may read it, damaged and foreign files, other processes,
+//! crashes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

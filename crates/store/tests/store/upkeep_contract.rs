@@ -1,5 +1,5 @@
-//! What a store of our own does beyond the contract of all backends: it goes by the clock of its writer, and several
-//! transactions are one step.
+//! What a local store does beyond the contract of all backends: it uses its writer's clock, and
+//! several transactions are one step.
 
 use crate::backends::on_each_backend;
 use crate::ops::{file, op, put};

@@ -1,8 +1,10 @@
-//! A client for XTDB's own HTTP server, version 1. Calls block the caller; the network's work happens on one thread of the client's
-//! own, which starts with the first call. Must not know what the documents mean.
+//! A client for XTDB's own HTTP server, version 1. Calls block the caller; network I/O runs on a
+//! single thread of the client, which starts with the first call. Must not know what the documents
+//! mean.
 //!
-//! Every answer is bounded in time and size, and what is kept of it by the [`Room`] of who asks. What only reads is repeated where that may help; a transaction never, unless the server
-//! cannot have seen it.
+//! Every answer is bounded in time and size, and the part that is kept by the caller's [`Room`].
+//! Reads are retried where that may help; a transaction never, unless the server cannot have seen
+//! it.
 
 mod answers;
 mod body;
@@ -42,15 +44,15 @@ use super::edn;
 use base::error::{Error, Result};
 use base::object::{Room, Timestamp};
 
-/// Read as of then, a document is seen from its transaction on. As of now it is not seen by a node that has an earlier now than the
-/// one that gave the transaction its time.
+/// A read as of then sees a document from its transaction on. A read as of now would miss it on a
+/// node whose clock is behind that of the node that gave the transaction its time.
 const END_OF_TIME: &str = "9999-12-31T23:59:59Z";
 
 /// A client for one server.
 pub(crate) struct Client {
     http: Http,
     runtime: Mutex<Option<Arc<Runtime>>>,
-    /// The newest transaction that it wrote or saw; −1 for none.
+    /// The newest transaction that this client wrote or saw; −1 for none.
     seen: AtomicI64,
 }
 
@@ -64,7 +66,7 @@ impl Client {
     /// Sends nothing.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for an address that is none of a server.
+    /// `INVALID_ARGUMENT` for an invalid server address.
     pub(crate) fn new(options: ClientOptions) -> Result<Self> {
         Ok(Self { http: Http::new(options)?, runtime: Mutex::new(None), seen: AtomicI64::new(-1) })
     }
@@ -74,7 +76,7 @@ impl Client {
         &self.http.limits.url
     }
 
-    /// What the server says of itself: also the way to find out what answers there.
+    /// The server's status; also the way to find out what answers there.
     pub(crate) fn status(&self) -> Result<Status> {
         self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
             let found = self.runtime()?.wait(found::look(&self.http, &error));
@@ -82,12 +84,13 @@ impl Client {
         })
     }
 
-    /// The time of the server's clock, which is what a read of the latest state is as of.
+    /// The server's clock, which is the time of a read of the latest state.
     pub(crate) fn time(&self) -> Result<Timestamp> {
         self.ask(&Request::get("db", Notation::Edn), answers::time)
     }
 
-    /// Sends a transaction, once. It is logged when this returns, but neither indexed nor committed: see [`Self::committed`].
+    /// Sends a transaction, once. It is logged when this returns, but neither indexed nor
+    /// committed: see [`Self::committed`].
     pub(crate) fn submit(&self, ops: &[TxOp<'_>]) -> Result<i64, SubmitError> {
         let body = operations::body(ops).map_err(SubmitError::Refused)?;
         let mut request = Request::get("submit-tx", Notation::Json);
@@ -101,19 +104,20 @@ impl Client {
             }
         })?;
         answers::submitted(self.url(), &reply).map_err(|failure| match reply.status {
-            // A proxy that could not pass it on may have passed it on.
+            // A proxy that reports failure may have passed the transaction on.
             200..=299 | 408 | 429 | 500.. => SubmitError::Unknown(failure.error),
             _ => SubmitError::Refused(failure.error),
         })
     }
 
-    /// Whether a transaction that is in the log was committed. Waits until it is indexed.
+    /// Whether a logged transaction was committed. Waits until it is indexed.
     pub(crate) fn committed(&self, tx: i64) -> Result<bool> {
         let request = Request::get("tx-committed", Notation::Json).with("tx-id", tx.to_string());
         self.ask(&self.awaiting(request, tx), answers::committed)
     }
 
-    /// The committed transactions from one on, in order, among them those up to `last` at least. Waits until that is indexed.
+    /// The committed transactions from `first` on, in order, at least those up to `last`. Waits
+    /// until `last` is indexed.
     pub(crate) fn log_times(&self, first: i64, last: i64) -> Result<Vec<Tx>> {
         let mut request = Request::get("tx-log", Notation::Edn).streamed();
         if first > 0 {
@@ -122,7 +126,7 @@ impl Client {
         self.ask_long(&self.awaiting(request, last), &Room::for_answers(), answers::transactions)
     }
 
-    /// Waits until a transaction is indexed; the newest that is indexed then.
+    /// Waits until a transaction is indexed; returns the newest indexed one.
     pub(crate) fn await_tx(&self, tx: i64) -> Result<Tx> {
         let mut request = Request::get("await-tx", Notation::Edn)
             .with("tx-id", tx.to_string())
@@ -141,12 +145,13 @@ impl Client {
         self.ask(&Request::get("latest-submitted-tx", Notation::Json), answers::latest_id)
     }
 
-    /// Has later reads of the latest state wait for a transaction, also where another node answers them.
+    /// Makes later reads of the latest state wait for a transaction, even if another node answers
+    /// them.
     pub(crate) fn saw(&self, tx: i64) {
         self.seen.fetch_max(tx, Ordering::AcqRel);
     }
 
-    /// The newest transaction that it wrote or saw; −1 for none.
+    /// The newest transaction that this client wrote or saw; −1 for none.
     pub(crate) fn newest_seen(&self) -> i64 {
         self.seen.load(Ordering::Acquire)
     }
@@ -157,15 +162,16 @@ impl Client {
         self.ask_long(&self.as_of(request, at), room, answers::entity)
     }
 
-    /// Which transaction gave an entity its state; `None` if it never was, or was evicted.
+    /// The transaction that gave an entity its state; `None` if it never existed, or was evicted.
     pub(crate) fn entity_tx(&self, id: &str, at: At) -> Result<Option<EntityTx>> {
         let request = Request::get("entity-tx", Notation::Edn).with("eid", id);
         self.ask(&self.as_of(request, at), answers::entity_tx)
     }
 
-    /// All versions of an entity, the oldest first; none if it never was, or was evicted.
+    /// All versions of an entity, oldest first; none if it never existed, or was evicted.
     ///
-    /// Times to the millisecond stand in EDN alone, and documents as they were put in JSON alone: both are asked for.
+    /// Only EDN has times to the millisecond, and only JSON has documents as they were put, so both
+    /// are requested.
     pub(crate) fn history(&self, id: &str, room: &Room) -> Result<Vec<Row>> {
         let request = |accept| {
             Request::get("entity", accept)
@@ -176,7 +182,8 @@ impl Client {
                 .with("with-corrections", "true")
                 .with("valid-time", END_OF_TIME)
         };
-        // An eviction between the two questions takes the documents away; the second time the history is gone, too.
+        // An eviction between the two requests removes the documents; on the second try the history
+        // is gone, too.
         for _ in 0..2 {
             let versions = self.up_to_date(request(Notation::Edn));
             let versions = self.ask_long(&versions, room, answers::versions)?;
@@ -202,7 +209,7 @@ impl Client {
         Err(failure::unreadable(self.url(), "lacks documents of a history"))
     }
 
-    /// What a query finds. `query` is an EDN map; `args` are the values of its `:in`.
+    /// The results of a query. `query` is an EDN map; `args` are the values of its `:in`.
     pub(crate) fn query(
         &self,
         query: &str,
@@ -226,8 +233,8 @@ impl Client {
         self.ask_long(&self.as_of(request, at), room, answers::tuples)
     }
 
-    /// Hands the committed transactions after one to `take`, the oldest first, while they come in. `take` may end it early. It may
-    /// ask the server other things meanwhile.
+    /// Passes the committed transactions after one to `take`, oldest first, as they arrive. `take`
+    /// may stop early, and may ask the server other things meanwhile.
     pub(crate) fn log(
         &self,
         after: Option<i64>,
@@ -236,7 +243,8 @@ impl Client {
         log::read(&*self.runtime()?, &self.http, after, take)
     }
 
-    /// About how many versions of documents have each attribute. The server counts a moment after it has indexed.
+    /// The approximate number of document versions with each attribute. The server counts a moment
+    /// after it has indexed.
     pub(crate) fn attribute_stats(&self) -> Result<BTreeMap<String, u64>> {
         self.ask(&Request::get("attribute-stats", Notation::Json), answers::attribute_stats)
     }
@@ -245,7 +253,7 @@ impl Client {
         self.explained(request, self.ask_plainly(request, read))
     }
 
-    /// Asks for what may be long.
+    /// Asks for something that may be long.
     fn ask_long<T>(
         &self,
         request: &Request,
@@ -257,10 +265,10 @@ impl Client {
         self.explained(request, self.http.ask(&*self.runtime()?, request, read))
     }
 
-    /// What has come of a request.
+    /// Explains a failed request.
     fn explained<T>(&self, request: &Request, result: Result<T>) -> Result<T> {
         match result {
-            // It names an exception of no class of its own then.
+            // The exception then has no class of its own.
             Err(Error::XtdbFailed { status: status @ 500.., .. })
                 if request.awaits && self.has_failed_for_good() =>
             {
@@ -298,7 +306,7 @@ impl Client {
         }
     }
 
-    /// Waits for what this client has seen.
+    /// Has the server wait for everything that this client has seen.
     fn up_to_date(&self, request: Request) -> Request {
         match self.newest_seen() {
             seen if seen >= 0 => self.awaiting(request, seen),
@@ -306,7 +314,7 @@ impl Client {
         }
     }
 
-    /// Without a time-out the server would wait for ever.
+    /// Has the server wait for a transaction, with a time-out: otherwise it would wait for ever.
     fn awaiting(&self, request: Request, tx: i64) -> Request {
         let mut request = request
             .with("await-tx-id", tx.to_string())

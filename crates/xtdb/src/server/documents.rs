@@ -1,4 +1,5 @@
-//! How objects look in XTDB: one document for an object, whose versions are XTDB's own, and documents of ours beside it. Pure.
+//! How objects look in XTDB: one document per object, whose versions are XTDB's own, and our
+//! auxiliary documents. Pure.
 //!
 //! | `xt/id` | attributes |
 //! | --- | --- |
@@ -10,7 +11,7 @@
 //! | `palimpsest/writer/STORE` | `step`, `nonce`: how far a store has written |
 //! | `palimpsest/store` | `store_id`, `format`: the database is ours |
 //!
-//! An attribute that is a list would be indexed once per element and version, so nothing that grows is one.
+//! XTDB would index a list attribute once per element and version, so nothing that grows is a list.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ use base::object::{
 };
 use store::{Item, Put, Version, rules};
 
-/// What the IDs of our own documents begin with; no object's may.
+/// Prefix of our own documents' IDs; no object's ID may have it.
 pub(super) const OWN: &str = "palimpsest/";
 
 /// `state` of a content whose text is there, and of one that was forgotten and is not stored again.
@@ -40,13 +41,13 @@ pub(super) const STORE: &str = "palimpsest/store";
 /// The form of these documents. It changes only if an older program would misread them.
 pub(super) const FORMAT: u64 = 1;
 
-/// Longest text of a field that can be asked for, in bytes: XTDB keeps longer ones twice.
+/// Longest text of a queryable field, in bytes: XTDB keeps longer ones twice.
 const MAX_ASKED_BYTES: usize = 200;
 
-/// Longest name of a field that can be asked for.
+/// Longest name of a queryable field.
 const MAX_ASKED_NAME: usize = 64;
 
-/// Most items of an object: each is a document of its own, and is asked for and erased by its position.
+/// Most items of an object: each is its own document, and is read and erased by its position.
 const MAX_ITEMS: u64 = 1 << 20;
 
 pub(super) fn content_id(hash: &Hash) -> String {
@@ -84,7 +85,7 @@ pub(super) fn object(put: &Put, items: (u64, Option<&Hash>)) -> Result<Document>
     if !put.additional.is_empty() {
         let contents = put.additional.iter();
         let contents = contents.map(|(name, (hash, _))| (name.clone(), content_id(hash).into()));
-        // A text, because the names are anything, and names of attributes are not.
+        // Stored as text, because these names may be anything, unlike attribute names.
         set("additional", text_of(&contents.collect::<Map<String, Value>>())?.into());
     }
     if let (count, Some(hash)) = items {
@@ -122,7 +123,7 @@ fn envelope(envelope: &Envelope) -> Result<Document> {
     Ok(document)
 }
 
-/// Whether a field is an attribute of its own, beside `payload`.
+/// Whether a field is an attribute of its own, in addition to `payload`.
 fn is_asked(name: &str, value: &Value) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -137,12 +138,12 @@ fn is_asked(name: &str, value: &Value) -> bool {
         }
 }
 
-/// The attribute by which a field of the payload can be asked for.
+/// The attribute by which a payload field can be queried.
 pub(super) fn asked(name: &str, value: &Value) -> Option<String> {
     is_asked(name, value).then(|| format!("payload/{name}"))
 }
 
-/// What stays of an object that was forgotten.
+/// The document that remains of a forgotten object.
 pub(super) fn tombstone(version: &Version) -> Result<Document> {
     let found_hash = Payload::default().content_hash(None)?;
     let redacted = Redaction { reason: RedactionReason::Forgotten, found_hash };
@@ -159,7 +160,7 @@ pub(super) fn tombstone(version: &Version) -> Result<Document> {
     Ok(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// What stays of a content that was forgotten.
+/// The document that remains of a forgotten content.
 pub(super) fn forgotten_content(hash: &Hash) -> Document {
     own(content_id(hash), "content", [("state", FORGOTTEN.into())])
 }
@@ -168,7 +169,7 @@ pub(super) fn is_forgotten_content(document: &Document) -> bool {
     document.get("state").is_some_and(|state| state == FORGOTTEN)
 }
 
-/// Whether a document is what stays of a forgotten object.
+/// Whether a document is the remains of a forgotten object.
 pub(super) fn is_forgotten(document: &Document) -> bool {
     document.get("forgotten") == Some(&Value::Bool(true))
 }
@@ -177,7 +178,7 @@ pub(super) fn content(hash: &Hash, text: &str) -> Document {
     own(content_id(hash), "content", [("state", KEPT.into()), ("text", text.into())])
 }
 
-/// The content that a document is; `None` for every other document.
+/// The content in a document; `None` for every other document.
 pub(super) fn read_content(document: &Document) -> Option<(Hash, String)> {
     let id = id_of(document).strip_prefix(OWN)?.strip_prefix("content/")?;
     let hash = Some(Hash::from_stored(id)).filter(|hash| hash.to_bytes().is_some())?;
@@ -225,7 +226,8 @@ fn own<const N: usize>(id: String, kind: &str, fields: [(&str, Value); N]) -> Do
     document
 }
 
-/// Whether a document is an object of ours, by its attributes: what others keep in the database is not.
+/// Whether a document is one of our objects, by its attributes: other people's documents in the
+/// database are not.
 pub(super) fn is_object(document: &Document) -> bool {
     document.get("identity_hash").is_some_and(Value::is_string)
         && document.get("payload").is_some_and(Value::is_string)
@@ -236,7 +238,7 @@ pub(super) fn id_of(document: &Document) -> &str {
     document.get("xt/id").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The version that a document is. `store_id`: that of the database.
+/// The version in a document. `store_id`: that of the database.
 ///
 /// # Errors
 /// `XTDB_DOCUMENT` if it is not one.
@@ -263,7 +265,7 @@ pub(super) fn version(document: &Document, tx: Tx, store_id: &str, room: &Room) 
     })
 }
 
-/// What the rules of a commit ask of the latest version.
+/// The properties of the latest version that the rules of a commit need.
 pub(super) fn latest(document: &Document, tx_id: TxId) -> Result<rules::Latest> {
     let read = Reader { document };
     Ok(rules::Latest {
@@ -276,19 +278,19 @@ pub(super) fn latest(document: &Document, tx_id: TxId) -> Result<rules::Latest> 
     })
 }
 
-/// The step of a writer after the one that a document says.
+/// A writer's step after the one in a document.
 pub(super) fn next_step(writer: &Document) -> Result<u64> {
     let read = Reader { document: writer };
     let next = read.require::<u64>("step")?.checked_add(1);
     next.ok_or_else(|| read.broken("has the last `step` that there is".to_owned()))
 }
 
-/// The running hash of the items that a document's object has.
+/// The running hash of the items of a document's object.
 pub(super) fn items_hash(document: &Document) -> Result<Option<Hash>> {
     Reader { document }.optional("items_hash")
 }
 
-/// The position and the item that a document is.
+/// The position and the item in a document.
 pub(super) fn read_item(document: &Document) -> Result<(u64, Item)> {
     let read = Reader { document };
     let item = Item {
@@ -304,7 +306,7 @@ pub(super) fn field<T: DeserializeOwned>(document: &Document, name: &str) -> Res
     Reader { document }.require(name)
 }
 
-/// A field of one of our documents that it may lack.
+/// An optional field of one of our documents.
 pub(super) fn optional<T: DeserializeOwned>(document: &Document, name: &str) -> Result<Option<T>> {
     Reader { document }.optional(name)
 }
@@ -361,7 +363,7 @@ impl Reader<'_> {
         let forgotten = self.optional("forgotten")? == Some(true);
         let envelope = match source {
             Some(source) => Envelope::sourced(kind, source)?,
-            // A forgotten object has lost its source, and with it what its hash is over.
+            // A forgotten object has lost its source, which its hash covers.
             None if forgotten => Envelope {
                 id: id.clone(),
                 kind,

@@ -1,9 +1,10 @@
-//! EDN, as far as XTDB prints it and takes it: the values, a reader for answers, a writer for what queries are asked with. Must not
-//! know what an answer means.
+//! The part of EDN that XTDB prints and accepts: the values, a reader for answers, a writer for
+//! queries. Must not know what an answer means.
 //!
-//! A reader of our own, since the crates that there are read a whole text at once, or forgive what is not EDN: XTDB prints the keys of
-//! JSON objects as keywords whatever is in them (`{:with space 1}`), which has to be refused, not read as something else. For the same
-//! reason documents are never read as EDN, but as JSON.
+//! This reader is our own because the existing crates either read a whole text at once or accept
+//! invalid EDN: XTDB prints the keys of JSON objects as keywords whatever they contain (`{:with
+//! space 1}`), which must be refused, not misread. For the same reason documents are never read as
+//! EDN, but as JSON.
 
 mod read;
 #[cfg(test)]
@@ -16,7 +17,7 @@ pub(super) use self::read::{Problem, Reader, read_all};
 pub(super) use self::write::{NotEdn, write_value};
 use base::object::Timestamp;
 
-/// One value. Numbers that do not fit are kept as they were printed.
+/// One value. Numbers that do not fit are kept as printed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Edn {
     Nil,
@@ -54,7 +55,7 @@ impl Edn {
     }
 }
 
-/// What kind of value it is, for messages.
+/// The kind of value, for messages.
 impl fmt::Display for Edn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

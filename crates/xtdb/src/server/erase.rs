@@ -1,4 +1,4 @@
-//! Erases what a person had forgotten, with its history. Nothing else does.
+//! Erases what a person chose to forget, including its history. Nothing else erases.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,11 @@ use store::Version;
 const ERASED_AT_ONCE: usize = 2_000;
 
 impl XtdbBackend {
-    /// Erases objects, and leaves a tombstone of each: no version of them is stored again, and other stores follow. Erases
-    /// contents likewise. An object that is not there stays away, but for a file, which another store may still bring.
+    /// Erases objects, and leaves a tombstone for each: no version of them is stored again, and
+    /// other stores follow. Erases contents likewise. An object that is not there stays away,
+    /// except a file, which another store may still bring.
     ///
-    /// `objects`: the latest version of each, of which only ID, type and hashes are left here.
+    /// `objects`: the latest version of each, of which only ID, type and hashes remain here.
     pub(crate) fn forget(&self, objects: &[Version], contents: &[Hash]) -> Result<()> {
         let mut evicted = Vec::new();
         let mut left = Vec::new();
@@ -48,7 +49,7 @@ impl XtdbBackend {
         self.change(&left.into_iter().map(Change::Put).collect::<Vec<_>>())
     }
 
-    /// Erases objects that are stored anew, with other text.
+    /// Erases objects that are stored again with other text.
     pub(crate) fn erase(&self, ids: &BTreeSet<ObjectId>) -> Result<()> {
         let mut evicted = Vec::new();
         for id in ids {

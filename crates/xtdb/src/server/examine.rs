@@ -1,11 +1,12 @@
-//! What a person wants to know of a server before anything is shared with it. Must not write, nor ask what the database holds.
+//! What a person wants to know about a server before sharing anything with it. Must not write, or
+//! ask what the database holds.
 
 use super::client::{Client, ClientOptions, Token};
 use base::clock::system_time;
 use base::error::Result;
 use config::XtdbOptions;
 
-/// What an XTDB server says of itself.
+/// An XTDB server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XtdbServer {
     /// Its address.
@@ -14,21 +15,22 @@ pub struct XtdbServer {
     pub version: String,
     /// Version of its index.
     pub index_version: i64,
-    /// What its index is kept in.
+    /// The store behind its index.
     pub kv_store: String,
-    /// Whether it indexes nothing any more, until it is started again.
+    /// Whether it has stopped indexing until it is restarted.
     pub ingester_failed: bool,
-    /// By how many milliseconds its clock is ahead of ours; negative: behind. Off by half of what asking took, at most.
+    /// Milliseconds by which its clock is ahead of ours; negative: behind. Off by at most half of
+    /// the request's duration.
     pub clock_ahead_ms: i64,
-    /// How long asking took, in milliseconds.
+    /// The request's duration, in milliseconds.
     pub answered_in_ms: i64,
 }
 
-/// Asks a server what it is, and for the time.
+/// Asks a server for its description and time.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for an address that is none of a server, and for a file that holds no token; `NOT_PRIVATE`, `FILE` for the token's
-/// file; `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FOREIGN`, `XTDB_FAILED`.
+/// `INVALID_ARGUMENT` for an invalid server address, and for a file without a token; `NOT_PRIVATE`,
+/// `FILE` for the token's file; `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FOREIGN`, `XTDB_FAILED`.
 pub fn examine(options: &XtdbOptions) -> Result<XtdbServer> {
     let mut client = ClientOptions::new(&options.url);
     client.token = options.token_file.as_deref().map(Token::read).transpose()?;

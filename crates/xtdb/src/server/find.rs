@@ -1,4 +1,5 @@
-//! Finds objects: by type, prefix, nickname and metadata, in Datalog. Must not read contents or items, or write.
+//! Finds objects: by type, prefix, nickname and metadata, in Datalog. Must not read contents or
+//! items, or write.
 
 use std::collections::HashSet;
 
@@ -11,11 +12,11 @@ use base::object::{FieldPath, Nickname, ObjectId, ObjectType, Room, TxId};
 use store::query::{FieldPaths, QueryCandidate, QueryField};
 use store::{Comparison, Condition, Literal, Query, Test, Version};
 
-/// Versions read at once where all have to be looked at.
+/// Versions read at once if all must be examined.
 const VERSIONS_AT_ONCE: usize = 500;
 
 impl XtdbBackend {
-    /// The IDs that a query of one column finds, in order.
+    /// The IDs that a one-column query finds, in order.
     fn ids(&self, query: &str, args: &[Value], at: At) -> Result<Vec<ObjectId>> {
         let rows = self.client.query(query, args, at, &Room::for_answers())?;
         let texts = rows.into_iter().filter_map(|row| match row.into_iter().next() {
@@ -70,17 +71,18 @@ impl XtdbBackend {
         Ok(names)
     }
 
-    /// The marks of those of the versions that are here, see [`super::mark`].
+    /// The marks of those versions that are here, see [`super::mark`].
     pub(crate) fn known(&self, versions: &[Version]) -> Result<HashSet<String>> {
         self.present(&versions.iter().map(super::mark).collect::<Vec<_>>())
     }
 
-    /// The objects that a person had forgotten.
+    /// The objects that a person chose to forget.
     pub(super) fn forgotten(&self, at: At) -> Result<Vec<ObjectId>> {
         self.ids("{:find [e] :where [[e :forgotten true] [e :identity_hash]]}", &[], at)
     }
 
-    /// Datalog narrows it down by what it can compare as we do, the rest is looked at here.
+    /// Datalog narrows the result by comparisons that mean the same there; the rest is evaluated
+    /// here.
     pub(super) fn answer(&self, query: &Query) -> Result<Vec<Version>> {
         query.check()?;
         let Some(at) = self.at(query.at)? else { return Ok(Vec::new()) };
@@ -143,7 +145,7 @@ impl XtdbBackend {
     }
 }
 
-/// A Datalog query for objects that may fulfil a condition: never fewer than do.
+/// A Datalog query for objects that may fulfil a condition: it never misses one.
 #[derive(Default)]
 struct Clauses {
     clauses: Vec<String>,
@@ -151,7 +153,8 @@ struct Clauses {
 }
 
 impl Clauses {
-    /// Adds what a condition demands of every object; only equality with a text or a boolean, which mean the same there.
+    /// Adds the demands of a condition on every object; only equality with a text or a boolean,
+    /// which mean the same there.
     fn narrow(&mut self, condition: &Condition) -> Result<()> {
         match condition {
             Condition::All(all) => all.iter().try_for_each(|condition| self.narrow(condition)),

@@ -1,4 +1,4 @@
-//! Reads the transaction log in parts. Must not write, nor remember how far anybody has come.
+//! Reads the transaction log in parts. Must not write, or remember how far any reader has got.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -13,8 +13,9 @@ use store::Version;
 const PART_BYTES: usize = 32 << 20;
 
 impl XtdbBackend {
-    /// The versions of transactions after one, whole transactions until there are `limit`; and the documents among them that are
-    /// none of ours, with what is wrong with them. `after` is also where the next call goes on.
+    /// The versions of transactions after one, whole transactions until there are `limit`; and the
+    /// documents among them that are not ours, with their problems. `after` is also where the next
+    /// call continues.
     pub(super) fn logged(&self, after: TxId, limit: usize) -> Result<Logged> {
         let mut first = Logged::after(after);
         self.logged_in_parts(after, limit, &mut |logged| {
@@ -24,8 +25,9 @@ impl XtdbBackend {
         Ok(first)
     }
 
-    /// Hands the log after a transaction to `take` in such parts, none of them empty. `take` may end it. The server is asked once: it
-    /// makes all of its answer before it begins with it.
+    /// Passes the log after a transaction to `take` in such parts, none of them empty. `take` may
+    /// stop. The server is asked only once, because it prepares its whole answer before sending any
+    /// of it.
     pub(super) fn logged_in_parts(
         &self,
         after: TxId,
@@ -56,14 +58,14 @@ impl XtdbBackend {
 #[derive(Debug)]
 pub(crate) struct Logged {
     pub(crate) versions: Vec<Version>,
-    /// Objects of which only a tombstone is left.
+    /// Objects of which only a tombstone remains.
     pub(crate) forgotten: Vec<ObjectId>,
-    /// One error for each document that looks like ours and is not.
+    /// One error for each document that only looks like ours.
     pub(crate) broken: Vec<Error>,
     /// Contents that came with the versions.
     pub(crate) texts: HashMap<Hash, String>,
     bytes: usize,
-    /// The last transaction that was read.
+    /// The last transaction read.
     pub(crate) until: TxId,
 }
 

@@ -1,4 +1,5 @@
-//! Plans what a transaction changes in XTDB, and what that depends on. Reads the database; must not write to it.
+//! Plans what a transaction changes in XTDB, and what the change depends on. Reads the database;
+//! must not write to it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +9,7 @@ use base::error::{Error, Result};
 use base::object::{Hash, Nickname, ObjectId, Origin, Room, RunningHash, TxId};
 use store::{Expected, Op, Outcome, Put, rules};
 
-/// One change of the database, or what the others depend on.
+/// One change of the database, or a condition for the others.
 #[derive(Debug)]
 pub(super) enum Change {
     Put(Document),
@@ -28,27 +29,28 @@ impl Change {
     }
 }
 
-/// A transaction: what it changes, nothing if it leaves all as it is, and what becomes of its operations.
+/// A planned transaction: its changes, if any, and the outcome of its operations.
 #[derive(Debug, Default)]
 pub(super) struct Planned {
     pub changes: Vec<Change>,
     pub outcomes: Vec<Outcome>,
-    /// Marks of versions of other stores that it brings.
+    /// Marks of other stores' versions that it brings.
     pub marks: Vec<String>,
 }
 
-/// The number of a planned transaction until it has one: −1 for the first, −2 for the second.
+/// The placeholder number of a planned transaction until it has one: −1 for the first, −2 for the
+/// second.
 pub(super) fn place(planned: usize) -> TxId {
     TxId(-1 - i64::try_from(planned).unwrap_or(i64::MAX - 1))
 }
 
-/// The number of a transaction that was planned, see [`place`].
+/// The number of a planned transaction, see [`place`].
 pub(super) fn number(tx_id: TxId, written: &[TxId]) -> TxId {
     let at = usize::try_from(-1 - tx_id.0).ok();
     at.and_then(|at| written.get(at).copied()).unwrap_or(tx_id)
 }
 
-/// An object as it will stand after what was planned.
+/// The state of an object after everything planned so far.
 #[derive(Debug, Clone)]
 struct Standing {
     document: Document,
@@ -61,7 +63,7 @@ impl Standing {
     }
 }
 
-/// Plans transactions one after another, each on what the others leave.
+/// Plans transactions one after another, each on the result of the previous ones.
 pub(super) struct Planner<'b> {
     backend: &'b XtdbBackend,
     planned: usize,
@@ -69,13 +71,13 @@ pub(super) struct Planner<'b> {
     nicknames: HashMap<String, Option<Document>>,
     /// Running hashes of planned items, by object and position.
     items: HashMap<(ObjectId, u64), Hash>,
-    /// Contents that are there, or will be.
+    /// Contents that exist or will exist.
     contents: HashSet<Hash>,
     /// Contents that were forgotten.
     forgotten: HashSet<Hash>,
-    /// Marks of versions of other stores that are there.
+    /// Marks of other stores' versions that exist.
     marks: HashSet<String>,
-    /// Marks that will be.
+    /// Marks that will exist.
     brought: HashSet<String>,
 }
 
@@ -94,7 +96,7 @@ impl<'b> Planner<'b> {
         }
     }
 
-    /// Forgets what it read, before it plans again.
+    /// Drops cached state before planning again.
     pub(super) fn begin_anew(&mut self) {
         self.planned = 0;
         self.objects.clear();
@@ -102,7 +104,7 @@ impl<'b> Planner<'b> {
         self.items.clear();
     }
 
-    /// Goes on after all that was planned was committed, as transactions with these numbers.
+    /// Continues after everything planned was committed, as transactions with these numbers.
     pub(super) fn go_on(&mut self, written: &[TxId]) {
         self.planned = 0;
         for standing in self.objects.values_mut().flatten() {
@@ -110,7 +112,7 @@ impl<'b> Planner<'b> {
         }
     }
 
-    /// Reads what the plans of these transactions depend on, with few questions for all of them.
+    /// Reads what the plans of these transactions depend on, with few requests for all of them.
     ///
     /// # Errors
     /// Those of reading.
@@ -121,7 +123,7 @@ impl<'b> Planner<'b> {
         let mark = |put: &Put| Some(documents::origin_id(&put.envelope.id, put.origin.as_ref()?));
         self.marks = self.backend.present(&puts().filter_map(mark).collect::<Vec<_>>())?;
         self.brought.clear();
-        // Which transaction wrote an object is asked for only where it matters.
+        // Ask which transaction wrote an object only if it matters.
         let is_named = |id: &ObjectId| {
             let mut ops = transactions.iter().copied().flatten();
             ops.any(|op| matches!(op, Op::Name { id: Some(named), .. } if named == id))
@@ -233,7 +235,7 @@ impl<'b> Planner<'b> {
         Ok(Outcome::Written)
     }
 
-    /// Plans the change of the items; their number and running hash after it.
+    /// Plans the change of the items; returns their new number and running hash.
     fn splice(
         &mut self,
         put: &Put,
@@ -276,8 +278,8 @@ impl<'b> Planner<'b> {
         Ok(documents::read_item(&document.ok_or_else(gone)?)?.1.running_hash)
     }
 
-    /// Plans the mark by which a version of another store is found. Where two bring it at once, the second is refused, or it would
-    /// be there twice.
+    /// Plans the mark by which a version of another store is found. If two bring it at once, the
+    /// second is refused; otherwise it would be there twice.
     fn origin(
         &mut self,
         id: &ObjectId,

@@ -13,23 +13,23 @@ use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, Origin, Room, Timestamp, TxId};
 use store::{Item, PlacedItem, Version};
 
-/// Documents asked about in one query.
+/// Documents requested in one query.
 const ASKED_AT_ONCE: usize = 1_000;
 
-/// Items asked for in one query.
+/// Items requested in one query.
 const ITEMS_AT_ONCE: u64 = 500;
 
-/// Objects read side by side; not more than there are connections.
+/// Objects read in parallel; at most the number of connections.
 const READERS: usize = 4;
 
 impl XtdbBackend {
-    /// Number and time of the newest transaction; zeros where there is none of ours.
+    /// Number and time of the newest transaction; zeros if there is none of ours.
     pub(super) fn newest_tx(&self) -> Result<(TxId, Timestamp)> {
         let newest = self.client.latest_completed()?.filter(|tx| tx.id > self.first.id);
         Ok(newest.map_or((TxId(0), Timestamp(0)), |tx| (TxId(tx.id), tx.time)))
     }
 
-    /// The state that a point in our history stands for; `None` before the first transaction.
+    /// The database state at a point in our history; `None` before the first transaction.
     pub(super) fn at(&self, at: AsOf) -> Result<Option<At>> {
         match at {
             AsOf::Latest => Ok(Some(At::Latest)),
@@ -74,7 +74,7 @@ impl XtdbBackend {
         side_by_side(ids, |id| self.document(id, at, &room))
     }
 
-    /// The latest documents of several objects by their IDs, in one question.
+    /// The latest documents of several objects by their IDs, in one request.
     pub(super) fn latest_documents<'i>(
         &self,
         ids: impl Iterator<Item = &'i ObjectId>,
@@ -89,7 +89,7 @@ impl XtdbBackend {
         Ok(found)
     }
 
-    /// Which of these contents are there, and which were forgotten.
+    /// Which of these contents exist, and which were forgotten.
     pub(super) fn states_of(
         &self,
         contents: HashSet<&Hash>,
@@ -110,7 +110,7 @@ impl XtdbBackend {
         Ok((kept, forgotten))
     }
 
-    /// Which of these marks of versions of other stores are there.
+    /// Which of these marks of other stores' versions exist.
     pub(super) fn present(&self, marks: &[String]) -> Result<HashSet<String>> {
         let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
         let found = self.ask_about(query, marks)?;
@@ -118,7 +118,7 @@ impl XtdbBackend {
         Ok(found.into_iter().filter_map(text).collect())
     }
 
-    /// What a query finds about the documents that its one argument lists.
+    /// The results of a query about the documents listed in its one argument.
     fn ask_about(&self, query: &str, ids: &[String]) -> Result<Vec<Vec<Value>>> {
         let (mut found, room) = (Vec::new(), Room::for_answers());
         for ids in ids.chunks(ASKED_AT_ONCE) {
@@ -139,7 +139,7 @@ impl XtdbBackend {
         Ok(side_by_side(ids, |id| self.version(id, at, &room))?.into_iter().flatten().collect())
     }
 
-    /// The histories of those of these objects that are there.
+    /// The histories of those objects that exist.
     pub(super) fn histories_of(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<Version>>> {
         let query = "{:find [e] :in [[e ...]] :where [[e :identity_hash]]}";
         let found = self.ask_about(query, &texts(ids.iter()))?;
@@ -150,7 +150,7 @@ impl XtdbBackend {
         Ok(there.into_iter().zip(histories).collect())
     }
 
-    /// All versions of an object, the latest first, as long as there is room for them.
+    /// All versions of an object, latest first, as long as there is room for them.
     pub(super) fn history_in(&self, id: &ObjectId, room: &Room) -> Result<Vec<Version>> {
         if id.as_str().is_empty() {
             return Ok(Vec::new());
@@ -161,7 +161,7 @@ impl XtdbBackend {
                 versions.push(documents::version(&document, row.tx, &self.store_id, room)?);
             }
         }
-        // Whoever reads them here knows them, and may put them again.
+        // A reader has now seen these versions, and may put them again.
         let mut missed = self.missed();
         if !missed.is_empty() {
             for version in &versions {
@@ -197,7 +197,8 @@ impl XtdbBackend {
         Ok(found)
     }
 
-    /// Of several versions, those that are surely not here. A version of our own numbering is not looked up.
+    /// Which of several versions are certainly missing here. Versions numbered by this store are
+    /// not looked up.
     pub(super) fn lacks_origins(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {
         let mark = |(id, origin): &(&ObjectId, &Origin)| {
             (origin.store_id != self.store_id).then(|| documents::origin_id(id, origin))
@@ -215,7 +216,8 @@ impl XtdbBackend {
         Ok(lacks)
     }
 
-    /// Content hashes and origins of the latest versions of those of these objects that came from other stores.
+    /// Content hashes and origins of the latest versions of those objects that came from other
+    /// stores.
     pub(super) fn latest_origins(
         &self,
         ids: &[ObjectId],
@@ -230,7 +232,7 @@ impl XtdbBackend {
         Ok(origins)
     }
 
-    /// The version that a transaction wrote, if it wrote one of the object.
+    /// The version of an object that a transaction wrote, if any.
     fn version_at(&self, id: &ObjectId, tx_id: TxId, room: &Room) -> Result<Option<Version>> {
         let Some(at) = self.at(AsOf::Tx(tx_id))? else { return Ok(None) };
         Ok(self.version(id, at, room)?.filter(|version| version.tx_id == tx_id))
@@ -306,7 +308,7 @@ impl XtdbBackend {
                 }
             }
             if items.len() == from {
-                // Nothing ever stood there, nor behind it: whoever wrote the number of items wrote too large a one.
+                // Nothing was ever there or behind it: the recorded number of items is too large.
                 break;
             }
         }
@@ -314,7 +316,7 @@ impl XtdbBackend {
     }
 }
 
-/// Asks about several objects on several connections; the answers in their order.
+/// Requests data about several objects on several connections; the answers are in their order.
 fn side_by_side<T: Send>(
     ids: &[ObjectId],
     read: impl Fn(&ObjectId) -> Result<T> + Sync,

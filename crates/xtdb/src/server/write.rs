@@ -1,8 +1,10 @@
-//! Commits: transactions of ours as transactions of XTDB. Must not read versions for anybody else.
+//! Commits: our transactions as XTDB transactions. Must not read versions for anybody else.
 //!
-//! XTDB checks a transaction only when it indexes it, long after it said yes. So each of ours says what it depends on (`match`) and is
-//! looked up afterwards, many at once; where something had changed, it is planned again. Each also moves the document of its writer by one step from
-//! the step before: so they are committed in order or not at all, and one whose answer was lost is found again by its nonce.
+//! XTDB checks a transaction only when it indexes it, long after it accepted it. So each of our
+//! transactions states what it depends on (`match`) and is looked up afterwards, many at once; if
+//! something had changed, it is planned again. Each also advances its writer's document by one step
+//! from the previous step: so they are committed in order or not at all, and a transaction whose
+//! answer was lost is found again by its nonce.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -18,14 +20,15 @@ use base::error::{Error, Result};
 use base::object::{Room, Timestamp, TxId};
 use store::{Op, Outcome, Receipt, rules};
 
-/// How often a transaction is planned again because others changed what it depends on.
+/// How often a transaction is replanned because others changed what it depends on.
 const MAX_TRIES: u32 = 1_000;
 
-/// Longest pause before it is planned again; it doubles from one millisecond.
+/// Longest pause before replanning; it doubles from one millisecond.
 const MAX_PAUSE_MS: u64 = 200;
 
-/// Transactions that are sent before the first is looked up, at most: over PostgreSQL each look waits for a poll of 100 ms. Where others
-/// write to the same objects all are in vain after the first that met them, so that fewer are sent then.
+/// Most transactions sent before the first is looked up: over PostgreSQL each look waits for a poll
+/// of 100 ms. If others write to the same objects, all transactions after the first conflict are in
+/// vain, so fewer are sent then.
 pub(super) const SENT_AT_ONCE: usize = 64;
 
 impl XtdbBackend {
@@ -81,8 +84,8 @@ impl XtdbBackend {
         Ok(receipts)
     }
 
-    /// Sends transactions and looks them up. Returns the receipts of those that were committed: all, or those before the first that
-    /// depended on what had changed.
+    /// Sends transactions and looks them up. Returns the receipts of the committed ones: all, or
+    /// those before the first conflict.
     fn send(&self, writer: &mut Option<Document>, plans: Vec<Planned>) -> Result<Vec<Receipt>> {
         let mut sent = Vec::new();
         let mut failure = None;
@@ -122,13 +125,13 @@ impl XtdbBackend {
             receipts.push(Receipt { tx_id, system_time, outcomes: outcomes.collect() });
         }
         match failure {
-            // What was committed stays; the caller begins anew with the rest.
+            // Committed transactions stay; the caller starts again with the rest.
             Some(error) => Err(error),
             None => Ok(receipts),
         }
     }
 
-    /// Sends a transaction with the next step of the writer; its number.
+    /// Sends a transaction with the writer's next step; returns its number.
     pub(super) fn submit(&self, writer: &mut Option<Document>, changes: &[Change]) -> Result<i64> {
         let id = documents::writer_id(&self.writer_id);
         if writer.is_none() {
@@ -151,7 +154,8 @@ impl XtdbBackend {
         Ok(tx)
     }
 
-    /// The transaction that carried a nonce, if it is in the log; `None` also where that cannot be found out now.
+    /// The transaction that carried a nonce, if it is in the log; `None` also if that cannot be
+    /// found out now.
     fn find(&self, nonce: &str) -> Option<i64> {
         let newest = self.client.latest_submitted().ok()??;
         self.client.await_tx(newest).ok()?;
@@ -163,7 +167,8 @@ impl XtdbBackend {
         found.map(|row| row.tx.id)
     }
 
-    /// Those of our transactions that were committed, with their times. They are in order. Waits until all are indexed.
+    /// Which of our transactions were committed, with their times. They are in order. Waits until
+    /// all are indexed.
     pub(super) fn committed(&self, sent: &[i64]) -> Result<HashMap<i64, Timestamp>> {
         let (Some(first), Some(last)) = (sent.first(), sent.last()) else {
             return Ok(HashMap::new());
@@ -180,7 +185,7 @@ impl XtdbBackend {
     }
 }
 
-/// Puts the number of a transaction in the place of its position in the commit.
+/// Replaces a transaction's position in the commit by its number.
 fn resolved(outcome: Outcome, written: &[TxId]) -> Outcome {
     match outcome {
         Outcome::Unchanged(tx_id) => Outcome::Unchanged(number(tx_id, written)),

@@ -1,4 +1,5 @@
-//! Carries over what a person had forgotten: to the shared store, and from there. Must not decide what is forgotten.
+//! Carries over what a person chose to forget, to the shared store and from it. Must not decide
+//! what is forgotten.
 
 use super::state::State;
 use super::{Connected, Pushed, Sharing};
@@ -8,7 +9,8 @@ use store::archive::session_versions;
 use store::{ForgetOptions, OnProgress, Progress, Stage, Version};
 
 impl Sharing {
-    /// Removes there what was removed here since the last time. Documents of which lines were removed are sent anew.
+    /// Removes from the shared store what was removed here since the last time. Documents that lost
+    /// lines are sent again.
     pub(super) fn forget_there(
         &self,
         shared: &Connected,
@@ -40,7 +42,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// The versions of an object, the oldest first; of a session, all that it refers to.
+    /// The versions of an object, oldest first; of a session, everything that it refers to.
     fn whole(&self, id: &ObjectId) -> Result<Vec<Version>> {
         match session_versions(&self.local, id) {
             Err(Error::InvalidArgument { .. }) => {
@@ -52,7 +54,7 @@ impl Sharing {
         }
     }
 
-    /// Forgets here what others had forgotten; the number of objects.
+    /// Forgets here what others chose to forget; returns the number of objects.
     pub(super) fn forget_here(&self, ids: &[ObjectId]) -> Result<u64> {
         let mut count = 0;
         for id in ids {

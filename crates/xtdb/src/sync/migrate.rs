@@ -1,4 +1,4 @@
-//! Moves everything from one store to another, of whatever kind, and compares both by their hashes.
+//! Moves everything from one store of any kind to another, and compares both by their hashes.
 
 use super::VERSIONS_AT_ONCE;
 use base::error::{Error, Result};
@@ -6,28 +6,29 @@ use base::object::{ObjectId, ObjectType, Origin, TxId};
 use store::archive::Taking;
 use store::{ImportOptions, LeftOut, OnProgress, Progress, Stage, Store, Version};
 
-/// What was moved.
+/// The result of a migration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Migrated {
     /// Versions that the new store lacked.
     pub versions: u64,
-    /// Versions that it had.
+    /// Versions that the new store already had.
     pub present: u64,
     /// Nicknames given.
     pub nicknames: u64,
     /// Objects whose every version was compared.
     pub objects: u64,
-    /// Versions that are in both stores, with all that hashes cover.
+    /// Versions that are in both stores, with everything that hashes cover.
     pub verified: u64,
     /// What was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Copies all versions and nicknames of `from` that `to` lacks, and then reads every version of `from` in `to`: payloads and items are
-/// compared by their hashes. Progress counts versions. It may be interrupted and done again.
+/// Copies all versions and nicknames of `from` that `to` lacks, and then reads every version of
+/// `from` in `to`: payloads and items are compared by their hashes. Progress counts versions. It
+/// may be interrupted and repeated.
 ///
 /// # Errors
-/// Those of reading and writing; `HASH_MISMATCH` for a version that is not in `to` as it is in `from`.
+/// Those of reading and writing; `HASH_MISMATCH` for a version that differs in `to`.
 pub fn migrate(from: &Store, to: &Store, progress: OnProgress<'_>) -> Result<Migrated> {
     let (until, _) = from.newest()?;
     let mut migrated = Migrated::default();

@@ -6,11 +6,11 @@ use base::object::ObjectId;
 use store::archive::Taking;
 use store::{ImportOptions, Imported, Store, Version};
 
-/// What became of a page of versions.
+/// The outcome for a page of versions.
 #[derive(Default)]
 pub(super) struct Passed {
     pub(super) imported: Vec<Imported>,
-    /// Objects of which a version is not what it says, each with the error.
+    /// Objects with a damaged version, each with the error.
     pub(super) damaged: Vec<(ObjectId, Error)>,
 }
 
@@ -19,12 +19,13 @@ pub(super) struct Passed {
 pub(super) struct Way<'a> {
     pub(super) from: &'a Store,
     pub(super) to: &'a Store,
-    /// Whether text that looks like a secret is replaced, in everything but files.
+    /// Whether to replace text that looks like a secret, everywhere except in files.
     pub(super) redact: bool,
 }
 
 impl Sharing {
-    /// Passes versions together; where one of them is damaged, each alone, so that the others get through.
+    /// Passes versions together; if one of them is damaged, one by one, so that the others get
+    /// through.
     pub(super) fn pass_page(&self, way: Way<'_>, versions: Vec<Version>) -> Result<Passed> {
         let mut passed = Passed::default();
         if versions.is_empty() {
@@ -58,7 +59,7 @@ impl Sharing {
     }
 }
 
-/// Whether something stored is not what it says, which is so however often it is read.
+/// Whether stored data is damaged, which reading again does not change.
 fn is_damage(error: &Error) -> bool {
     matches!(
         error,

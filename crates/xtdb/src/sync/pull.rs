@@ -1,4 +1,5 @@
-//! Takes what others wrote into the shared store, in its order: their files, and sessions that are asked for.
+//! Takes what others wrote into the shared store, in its order: their files, and requested
+//! sessions.
 
 use super::passing::Way;
 use super::state::{Ahead, State};
@@ -10,22 +11,22 @@ use store::{
     ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
 };
 
-/// What was taken.
+/// The result of a pull.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pulled {
-    /// Versions that the own store lacked.
+    /// Versions that the local store lacked.
     pub versions: u64,
-    /// Versions that it had.
+    /// Versions that it already had.
     pub present: u64,
-    /// Objects that the own store had, and that have another latest version now.
+    /// Objects already in the local store whose latest version changed.
     pub changed: Vec<ChangedLatest>,
-    /// Sessions that went on here in another way.
+    /// Sessions that continued differently here.
     pub parted: Vec<PartedSession>,
     /// What was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
-    /// Objects that others had forgotten, and that are forgotten here now.
+    /// Objects that others chose to forget, and that are now forgotten here.
     pub forgotten: u64,
-    /// Documents of the shared store that are none of ours, in words.
+    /// Documents of the shared store that are not ours, in words.
     pub broken: Vec<String>,
 }
 
@@ -43,7 +44,8 @@ impl Sharing {
     /// Takes what others wrote since the last time. Progress counts versions.
     ///
     /// # Errors
-    /// Those of [`crate::XtdbBackend::connect`] and of writing to the own store. What was taken stays.
+    /// Those of [`crate::XtdbBackend::connect`] and of writing to the local store. Versions already
+    /// taken stay.
     pub fn pull(&self, progress: OnProgress<'_>) -> Result<Pulled> {
         self.noting(|shared| {
             let mut pulled = Pulled::default();
@@ -69,10 +71,12 @@ impl Sharing {
         })
     }
 
-    /// Takes a session that another store shares, by its ID or its host's: with its chat, and all that it refers to.
+    /// Takes a session that another store shares, by its ID or its host's, with its chat and
+    /// everything that it refers to.
     ///
     /// # Errors
-    /// `UNKNOWN_NAME` if the shared store has none of that name, `AMBIGUOUS_NAME` if several; as [`Self::pull`].
+    /// `UNKNOWN_NAME` if the shared store has none of that name, `AMBIGUOUS_NAME` if several; as
+    /// [`Self::pull`].
     pub fn pull_session(&self, name: &str) -> Result<Pulled> {
         self.noting(|shared| {
             let id = session_of_name(shared, name)?;
@@ -136,7 +140,7 @@ impl Sharing {
         Way { from: &shared.store, to: &self.local, redact: false }
     }
 
-    /// Keeps how far it came, beside what another process may have sent meanwhile.
+    /// Saves the progress, beside what another process may have sent meanwhile.
     fn save(&self, shared: &Connected, state: State) -> Result<()> {
         let known = State::read(&self.local, shared.store.id())?;
         let pulled = TxId(state.pulled.0.max(known.pulled.0));
@@ -144,7 +148,8 @@ impl Sharing {
     }
 }
 
-/// The session that a name means: an ID, with or without `session:`, else its host's ID, else the beginning of one of them.
+/// The session that a name means: an ID, with or without `session:`, or its host's ID, or the
+/// beginning of either.
 fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
     let sessions = shared.store.list(ObjectType::Session, None, usize::MAX)?;
     let by_id = |version: &Version| {

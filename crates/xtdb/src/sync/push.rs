@@ -1,4 +1,4 @@
-//! Sends what the own store has and the shared one lacks, in the order in which it was written.
+//! Sends what the local store has and the shared one lacks, in the order in which it was written.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use base::object::{ObjectId, ObjectType, RedactionReason};
 use store::archive::session_versions;
 use store::{Imported, LeftOut, OnProgress, Progress, Stage, Version};
 
-/// What was sent.
+/// The result of a push.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pushed {
     /// Versions that the shared store lacked.
     pub versions: u64,
-    /// Versions that it had.
+    /// Versions that it already had.
     pub present: u64,
     /// What was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
-    /// Objects whose text was removed there as it was here.
+    /// Objects whose text was removed there, as it was here.
     pub forgotten: u64,
 }
 
@@ -41,10 +41,12 @@ impl Pushed {
 }
 
 impl Sharing {
-    /// Sends everything that waits, and returns when it is committed there. Progress counts versions.
+    /// Sends everything that waits, and returns when it is committed there. Progress counts
+    /// versions.
     ///
     /// # Errors
-    /// Those of [`crate::XtdbBackend::connect`] and of reading the own store. What was sent stays sent.
+    /// Those of [`crate::XtdbBackend::connect`] and of reading the local store. Versions already
+    /// sent stay sent.
     pub fn push(&self, progress: OnProgress<'_>) -> Result<Pushed> {
         self.noting(|shared| {
             let mut pushed = Pushed::default();
@@ -57,7 +59,7 @@ impl Sharing {
     /// Sends one session from its start, whatever the setting says.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `INVALID_ARGUMENT` if it is no session; as [`Self::push`].
+    /// `NOT_FOUND`; `INVALID_ARGUMENT` if it is not a session; as [`Self::push`].
     pub fn push_session(&self, id: &ObjectId) -> Result<Pushed> {
         let versions = session_versions(&self.local, id)?;
         self.noting(|shared| {
@@ -103,7 +105,8 @@ impl Sharing {
         version.envelope.kind == ObjectType::File || self.options.sessions
     }
 
-    /// The versions to send. Most of another store's origin came from the shared one, which is asked for all of them at once.
+    /// The versions to send. Most versions of foreign origin came from the shared store, which is
+    /// asked about all of them at once.
     fn lacking(&self, shared: &Connected, versions: Vec<Version>) -> Result<Vec<Version>> {
         let (own, foreign): (Vec<Version>, Vec<Version>) =
             versions.into_iter().partition(|version| version.origin.store_id == self.local.id());

@@ -1,7 +1,8 @@
-//! The thread that keeps stores alike as long as a session runs. Whatever fails is tried again, later and later; nothing waits for it.
+//! The thread that keeps stores in sync while a session runs. Failures are retried at growing
+//! intervals; nothing waits for them.
 //!
-//! One process works for a store at a time: it holds a lock beside the store's file, which ends with it. The others look now and then
-//! whether it has ended.
+//! One process works for a store at a time: it holds a lock beside the store's file, which is
+//! released when it ends. The others check now and then whether it has ended.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -15,17 +16,17 @@ use base::error::{Error, Result};
 use base::object::TxId;
 use files::private;
 
-/// Between two looks at what was written here.
+/// Interval between two looks at local writes.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Looks between two questions for what others wrote.
+/// Looks between two requests for others' writes.
 const LOOKS_TO_ASK: u32 = 4;
 
-/// The first and the longest pause after a failure; it doubles between them.
+/// The first and the longest pause after a failure; it doubles in between.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long the end waits for what is being sent.
+/// How long shutdown waits for versions being sent.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Sharing that runs in the background, until the last of these is dropped.
@@ -37,10 +38,10 @@ pub struct Running {
 }
 
 impl Sharing {
-    /// Keeps the stores alike from now on.
+    /// Keeps the stores in sync from now on.
     ///
     /// # Errors
-    /// `INTERNAL` if the system gives no thread.
+    /// `INTERNAL` if the system cannot start a thread.
     pub fn start(self: &Arc<Self>) -> Result<Running> {
         let (stop, stopped) = mpsc::channel();
         let (end, ended) = mpsc::channel();
@@ -58,21 +59,22 @@ impl Sharing {
 }
 
 impl Running {
-    /// What runs.
+    /// The sharing that runs.
     pub fn sharing(&self) -> Arc<Sharing> {
         Arc::clone(&self.sharing)
     }
 }
 
 impl Running {
-    /// Lets go of it. The last one to do so lets what is being sent arrive, but waits no longer than `limit`.
+    /// Releases this handle. The last one to do so lets versions being sent arrive, but waits no
+    /// longer than `limit`.
     pub fn let_go(self: Arc<Self>, limit: Duration) {
         if let Some(running) = Arc::into_inner(self) {
             running.end(limit.min(GRACE));
         }
     }
 
-    /// What does not arrive within a time is sent the next time.
+    /// Versions that do not arrive in time are sent next time.
     fn end(&self, limit: Duration) {
         drop(self.stop.lock().unwrap_or_else(PoisonError::into_inner).take());
         if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -90,7 +92,7 @@ impl Drop for Running {
 struct Work<'a> {
     sharing: &'a Sharing,
     lock: Lock,
-    /// The newest transaction that was sent.
+    /// The newest transaction sent.
     sent: Option<TxId>,
     /// Looks until others are asked.
     until_asked: u32,
@@ -111,7 +113,7 @@ impl<'a> Work<'a> {
             } else {
                 let most = u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX);
                 self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                // Not all at the same moment, when a server comes back.
+                // Random, so that not all retry at the same moment when a server comes back.
                 Duration::from_millis(fastrand::u64(most / 2..=most))
             };
             match stopped.recv_timeout(pause) {
@@ -119,11 +121,11 @@ impl<'a> Work<'a> {
                 _ => break,
             }
         }
-        // What was written last.
+        // Sends the last writes.
         let _noted = self.once();
     }
 
-    /// Sends and takes what there is. Errors are noted where they arise.
+    /// Sends and takes what is waiting. Errors are recorded where they arise.
     fn once(&mut self) -> Result<()> {
         if !self.lock.take() {
             return Ok(());
@@ -143,7 +145,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The lock of the process that works for a store; a store in memory has none, and needs none.
+/// The lock of the process that works for a store; an in-memory store needs none.
 struct Lock {
     path: Option<PathBuf>,
     held: Option<File>,
@@ -159,7 +161,7 @@ impl Lock {
             match file.try_lock() {
                 Ok(()) => self.held = Some(file),
                 Err(TryLockError::WouldBlock) => return false,
-                // A file system without locks: two may work, which changes nothing but the load.
+                // A file system without locks: two processes may work, which only adds load.
                 Err(TryLockError::Error(_)) => return true,
             }
         }
@@ -176,11 +178,12 @@ fn lock_path(store: &str) -> Option<PathBuf> {
     })
 }
 
-/// The sharing of each store and server that runs in this process, so that many sessions have one.
+/// The sharing of each store and server in this process, so that many sessions use the same one.
 static ALL: Mutex<Vec<(String, Weak<Running>)>> = Mutex::new(Vec::new());
 
 impl Sharing {
-    /// Keeps the stores alike as [`Self::start`] does, once in this process however often it is asked for.
+    /// Keeps the stores in sync like [`Self::start`], but only once per process, however often it
+    /// is called.
     ///
     /// # Errors
     /// As [`Self::start`].

@@ -1,4 +1,4 @@
-//! What a store remembers of a shared one, in its notes. Must not ask the server.
+//! What a store remembers about a shared one, in its notes. Must not ask the server.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use base::error::{Error, Result};
 use base::object::{ObjectId, Timestamp, TxId};
 use store::Store;
 
-/// How far a store has come with a shared one. Every part may lag: what is done twice changes nothing.
+/// A store's progress with a shared one. Every part may lag, since repeating work changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct State {
-    /// The last transaction of the own store that is in the shared one.
+    /// The last transaction of the local store that is in the shared one.
     pub(super) pushed: TxId,
     /// The last transaction of the shared store that was taken.
     pub(super) pulled: TxId,
     /// Sessions that are in the shared store from their start.
     pub(super) sessions: BTreeSet<ObjectId>,
-    /// Versions of the shared store that wait until this machine's clock has come near their time.
+    /// Versions of the shared store that wait until this machine's clock is near their time.
     pub(super) ahead: Vec<Ahead>,
-    /// What was removed here and in the shared store, by its number.
+    /// The number of the last removal that was carried over to the shared store.
     pub(super) replaced: i64,
 }
 
@@ -36,15 +36,15 @@ pub(super) struct Ahead {
     pub(super) time: Timestamp,
 }
 
-/// What became of the last attempt at a server.
+/// The outcome of the last attempt at a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Last {
-    /// The shared store that was found there.
+    /// The shared store found there.
     pub(super) store_id: Option<String>,
-    /// When all was alike.
+    /// When everything was in sync.
     pub(super) alike: Option<Timestamp>,
-    /// Why it does not go on.
+    /// Why sharing has stopped.
     pub(super) error: Option<SharingError>,
 }
 
@@ -82,7 +82,7 @@ impl Last {
 
 fn read<T: DeserializeOwned + Default>(store: &Store, name: &str) -> Result<T> {
     let Some(text) = store.upkeep("sharing")?.note(name)? else { return Ok(T::default()) };
-    // A note of a later release: everything is looked at anew.
+    // A note of a later release: everything is examined again.
     Ok(serde_json::from_str(&text).unwrap_or_default())
 }
 

@@ -1,4 +1,5 @@
-//! Four agents write through one server that is killed twice meanwhile: in the end every store has every version.
+//! Four agents write through one server that is killed twice: in the end every store has every
+//! version.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -1,5 +1,5 @@
-//! What is no store of ours: another database, documents of others among ours, a wrong token. Each is named, and what we have stays
-//! as it is.
+//! Databases that are not our store: another database, other people's documents among ours, a wrong
+//! token. Each is named, and our data stays as it is.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,6 @@
-//! Whether an answer is the recorded one, but for what differs from run to run: times of writing, sizes, hashes of arguments, and
-//! the names of specs, which XTDB's own server does not promise either.
+//! Whether an answer equals the recorded one, except for what differs from run to run: times of
+//! writing, sizes, hashes of arguments, and the names of specs, which XTDB's own server does not
+//! promise either.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,8 @@ use testing::http::Message;
 /// The day of the recording: times of writing lie in it.
 const RECORDED: &str = "2026-11-21T";
 
-/// Times of writing of this run by the recorded ones, learnt from answers, for requests that name them.
+/// Times of writing of this run by the recorded ones, learnt from answers, for requests that name
+/// them.
 #[derive(Default)]
 pub(crate) struct Times(BTreeMap<String, String>);
 
@@ -47,8 +49,9 @@ fn times(text: &str) -> Vec<String> {
     time.find_iter(text).map(|found| found.as_str().to_owned()).collect()
 }
 
-/// What differs, in one line; `None` where nothing does. `offset`: by how much recorded transactions are ahead of ours; `empty`:
-/// the recorded numbers of those that are empty here, and left out of logs.
+/// What differs, in one line; `None` where nothing does. `offset`: by how much recorded
+/// transactions are ahead of ours; `empty`: the recorded numbers of those that are empty here, and
+/// left out of logs.
 pub(crate) fn difference(
     recorded: &Answer,
     found: &Message,

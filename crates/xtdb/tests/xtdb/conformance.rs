@@ -1,5 +1,5 @@
-//! The development server beside recorded answers of XTDB's own: what one run of the recorder sent is sent again, in its order,
-//! group by group, to a node that starts as empty as that one did.
+//! The development server beside recorded answers of XTDB's own: the requests of one recorder run
+//! are sent again, in order, group by group, to a node that starts as empty as the original.
 
 #![expect(clippy::print_stderr, reason = "how much was compared is what the tests are run for")]
 
@@ -18,7 +18,8 @@ const GONE: &str = "about writes that the recording leaves out";
 const CUT: &str = "about a document that the recording cuts";
 const LATE: &str = "before a write in transit was indexed";
 
-/// Cases that are not compared, and why. The group `burst` is not played at all: its writes are not in the recording.
+/// Cases that are not compared, and why. The group `burst` is not played at all: its writes are not
+/// in the recording.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("end/latest-completed", LATE),
     ("stats", GONE),
@@ -58,7 +59,8 @@ struct Replay<'a> {
     poisons: BTreeSet<&'a str>,
     /// Those that stand for writes which the recording leaves out, and are empty here.
     empty: BTreeSet<u64>,
-    /// Documents that the recorder put by requests which the recording leaves out, by the case that reads them first.
+    /// Documents that the recorder put by requests which the recording leaves out, by the case that
+    /// reads them first.
     absent: BTreeMap<&'a str, Value>,
     compared: usize,
     left_out: BTreeMap<&'static str, usize>,
@@ -156,8 +158,8 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// Ends the node's indexing, as one of the recorder's documents did. The first attempts may be refused: their stack holds fewer
-    /// levels until the JVM has compiled what runs on it.
+    /// Ends the node's indexing, as one of the recorder's documents did. The first attempts may be
+    /// refused: their stack holds fewer levels until the JVM has compiled what runs on it.
     fn poison(&mut self) {
         let deep = format!("{}1{}", "[".repeat(600), "]".repeat(600));
         let body = format!(r#"{{"tx-ops":[["put",{{"xt/id":"deep","d":{deep}}}]]}}"#);
@@ -255,8 +257,8 @@ fn exception(case: &Case) -> Option<&'static str> {
     EXCEPTIONS.iter().find(|(name, _)| *name == case.name).map(|(_, why)| *why)
 }
 
-/// The documents that answers show and no recorded request put, as far as numbers of transactions are missing where they are
-/// read first: JSON, or EDN as a string.
+/// The documents that answers show and no recorded request put, as far as numbers of transactions
+/// are missing where they are read first: JSON, or EDN as a string.
 fn absent_documents<'a>(cases: &[&'a Case]) -> BTreeMap<&'a str, Value> {
     let id = Regex::new(r#""?:?xt/id"?:? ?("(?:[^"\\]|\\.)*"|[\d.]+|true)"#).unwrap();
     let plain = |id: &str| serde_json::from_str::<Value>(id).map_or(id.into(), |id| id.to_string());

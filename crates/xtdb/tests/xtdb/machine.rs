@@ -1,4 +1,5 @@
-//! A machine with a store of its own that is shared: a folder, a clock, and short ways to write and compare.
+//! A machine with its own store, which is shared: a folder, a clock, and short ways to write and
+//! compare.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,7 +97,8 @@ pub(crate) fn shared(url: &str) -> Store {
     xtdb::connect(&XtdbOptions { url: url.to_owned(), ..XtdbOptions::default() }).unwrap()
 }
 
-/// What is the same of a version in every store: origin, hashes, items, and whether text was replaced.
+/// What is the same of a version in every store: origin, hashes, items, and whether text was
+/// replaced.
 pub(crate) fn portable(version: &Version) -> String {
     let Version { origin, content_hash, item_count, items_hash, redacted, .. } = version;
     format!(

@@ -1,4 +1,5 @@
-//! XTDB: the real node, which the development server of `xtdb/` runs. Where there is no JDK or no Maven, all are skipped.
+//! XTDB: the real node, run by the development server of `xtdb/`. Without a JDK or Maven, all tests
+//! are skipped.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]

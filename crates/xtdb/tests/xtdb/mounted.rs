@@ -1,4 +1,5 @@
-//! Two machines whose agents see one project under paths of their own: mount mappings make its files the same objects.
+//! Two machines whose agents see one project under different paths: mount mappings make its files
+//! the same objects.
 
 use std::path::Path;
 
@@ -11,7 +12,8 @@ use serde_json::json;
 use crate::machine::{Machine, versions};
 use testing::xtdb::Database;
 
-/// A session whose agent sees the folder `here` of its machine as `agent`; all agree to call it `/app` of `team-app`.
+/// A session whose agent sees the folder `here` of its machine as `agent`; all agree to call it
+/// `/app` of `team-app`.
 fn open(machine: &Machine, name: &str, agent: &str, here: &Path) -> LiveSession {
     let mapping = MountMapping {
         agent_prefix: agent.into(),

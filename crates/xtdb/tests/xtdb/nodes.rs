@@ -1,5 +1,5 @@
-//! What other tests rely on in the nodes themselves: what they keep when they are killed, that two share a log, and that the proxy
-//! before them does what it says.
+//! What other tests rely on in the nodes themselves: what they keep when killed, that two share a
+//! log, and that the proxy in front of them works.
 
 #![expect(clippy::disallowed_methods, reason = "how long an answer takes is what is tested")]
 

@@ -1,5 +1,5 @@
-//! A server that is away, dies, hangs, lies or has no room: the store of our own goes on, and afterwards the shared one has every
-//! version once and in order.
+//! A server that is unreachable, dies, hangs, lies or is full: the local store keeps working, and
+//! afterwards the shared one has every version once and in order.
 
 #![expect(clippy::disallowed_methods, reason = "deadlines of waits are real time")]
 
@@ -58,7 +58,8 @@ fn order(store: &Store, writer: &str) -> Vec<(String, Vec<TxId>)> {
         .collect()
 }
 
-/// That the shared store has every version of the machine's once, in the order in which they were written.
+/// That the shared store has every version of the machine's once, in the order in which they were
+/// written.
 fn assert_all_there(machine: &Machine, url: &str) {
     let here = order(&machine.store, machine.store.id());
     assert_eq!(order(&shared(url), machine.store.id()), here);
@@ -269,7 +270,8 @@ fn a_server_without_room_is_shown_and_gets_everything_when_it_has_some() {
     assert_all_there(&machine, &node.url());
 }
 
-/// A balancer before two nodes: each connection goes to the next of them. Ends with the test's process.
+/// A balancer before two nodes: each connection goes to the next of them. Ends with the test's
+/// process.
 fn balanced(nodes: &[Node; 2]) -> String {
     let addresses = nodes.each_ref().map(Node::address);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! The recorded requests and answers of XTDB's own HTTP server, and which of them concern us.
+//! The recorded requests and answers of XTDB's own HTTP server, and which of them matter here.
 
 use std::io::Read;
 
@@ -65,7 +65,8 @@ impl Case {
             || self.header("content-type").is_some_and(|format| format.contains("transit"))
     }
 
-    /// Whether its document is nested so deeply that what happens depends on what the JVM has compiled by then.
+    /// Whether its document is nested so deeply that what happens depends on what the JVM has
+    /// compiled by then.
     pub(crate) fn is_deep(&self) -> bool {
         let levels = self.body.iter().flatten().scan(0_usize, |depth, byte| {
             match byte {
@@ -153,7 +154,8 @@ fn after_continue(body: &str) -> String {
     answer.map_or(body, |(_, body)| body).to_owned()
 }
 
-/// The bytes of a body. One that is cut is made again if it is of a known form; its hash says whether that is what was sent.
+/// The bytes of a body. One that is cut is made again if it is of a known form; its hash says
+/// whether that is what was sent.
 fn body(request: &Value, name: &str) -> Option<Vec<u8>> {
     if let Some(bytes) = request["body_latin1"].as_str() {
         return Some(bytes.chars().map(|byte| u8::try_from(u32::from(byte)).unwrap()).collect());

@@ -1,4 +1,4 @@
-//! A session that is paused on one machine and resumed on another, with chat, pool, pins and handles.
+//! A session paused on one machine and resumed on another, with chat, pool, pins and handles.
 
 use base::object::{AsOf, ObjectId};
 use live::{LiveSession, Wanted};

@@ -1,4 +1,5 @@
-//! Two machines and a real node between them: what is shared, in which order, and what never leaves a machine.
+//! Two machines and a real node between them: what is shared, in which order, and what never leaves
+//! a machine.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! Recorded requests that no client library would send: cut bodies, chunks, signs that a URL may not have.
+//! Recorded requests that no client library would send: cut bodies, chunks, characters that a URL
+//! may not have.
 
 use std::io::{ErrorKind, Read};
 use std::net::Shutdown;

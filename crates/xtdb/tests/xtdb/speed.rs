@@ -1,5 +1,5 @@
-//! What sharing asks of the server: few requests for each version, however many of them one object has, and next to none while nothing
-//! changes.
+//! The load that sharing puts on the server: few requests per version, however many versions one
+//! object has, and almost none while nothing changes.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,7 @@ fn tools_of_several_harnesses_have_their_kinds() {
         ("memory_get", ToolKind::Search),
         ("sessions_search", ToolKind::Search),
         ("sessions_history", ToolKind::Search),
-        // They are of another machine.
+        // Its files are on another machine.
         ("file_fetch", ToolKind::Other),
         ("file_write", ToolKind::Other),
         ("dir_list", ToolKind::Other),

@@ -1,11 +1,11 @@
-//! One command of a line: its program, its words, what stands before it.
+//! One command of a line: its program, its words, and what precedes it.
 
 use super::Word;
 use crate::harness::programs;
 
 /// Words of the grammar that may stand before a command's name.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
-/// Programs that run the command behind them, with their options that take a word.
+/// Programs that run the command after them, with their options that take a word.
 const PREFIXES: [(&str, &[&str]); 14] = [
     (
         "sudo",
@@ -25,17 +25,17 @@ const PREFIXES: [(&str, &[&str]); 14] = [
     ("command", &[]),
     ("builtin", &[]),
 ];
-/// Programs that run a command in another place when one of the words `exec` and `run` stands among theirs.
+/// Programs that run a command elsewhere if their words include `exec` or `run`.
 const CONTAINERS: [&str; 4] = ["docker", "podman", "nerdctl", "kubectl"];
 
 /// A command of a line.
 #[derive(Debug, Clone, Default)]
 pub struct Command {
-    /// All its words in order, those of redirections and those before the program too.
+    /// All its words in order, including redirections and what precedes the program.
     pub words: Vec<Word>,
-    /// Whether it reads what a command before it prints, by a pipe.
+    /// Whether it reads the output of a preceding command through a pipe.
     pub is_filter: bool,
-    /// Whether its output is shown: not where it goes to a file or becomes part of another command.
+    /// Whether its output is shown, that is, goes neither to a file nor into another command.
     pub is_shown: bool,
     /// Whether it runs on another machine or in a container, where paths mean other files.
     pub is_elsewhere: bool,
@@ -54,17 +54,17 @@ impl Command {
         command
     }
 
-    /// The program's name without its folder; empty where there is none.
+    /// The program's name without its folder; empty if there is none.
     pub fn program(&self) -> &str {
         self.words.get(self.program).map_or("", |word| base_name(&word.text))
     }
 
-    /// The program and all behind it, redirections too.
+    /// The program and everything after it, including redirections.
     pub fn from_program(&self) -> &[Word] {
         self.words.get(self.program..).unwrap_or_default()
     }
 
-    /// The words behind the program, without redirections.
+    /// The words after the program, without redirections.
     pub fn arguments(&self) -> impl Iterator<Item = &Word> {
         self.from_program().iter().skip(1).filter(|word| word.redirect.is_none())
     }
@@ -79,7 +79,8 @@ impl Command {
         self.words[..self.program.min(self.words.len())].iter().any(|word| word.text == "xargs")
     }
 
-    /// The subcommand of `git` and what is behind it, without the options before it; `None` for other programs.
+    /// The subcommand of `git` and what follows it, without the options before it; `None` for other
+    /// programs.
     pub fn git(&self) -> Option<Git<'_>> {
         if self.program() != "git" {
             return None;
@@ -98,12 +99,12 @@ impl Command {
         Some(Git { subcommand, arguments: words.collect() })
     }
 
-    /// Whether it is a shell, or `eval`, whose commands stand before it in the script.
+    /// Whether it is a shell or `eval`, whose commands precede it in the script.
     pub fn runs_script(&self) -> bool {
         self.script().is_some() || self.reads_script()
     }
 
-    /// The command line that a shell or `eval` is given, wherever the shell stands among the words.
+    /// The command line given to a shell or `eval`, wherever the shell is among the words.
     pub(super) fn script(&self) -> Option<String> {
         let words = self.from_program();
         if self.program() == "eval" {
@@ -116,7 +117,7 @@ impl Command {
         words.windows(3).find(is_script).map(|three| three[2].text.clone())
     }
 
-    /// The argument that is a program of `sed` or `awk`; `None` for other programs.
+    /// The argument that holds a program for `sed` or `awk`; `None` for other programs.
     pub(super) fn program_text(&self) -> Option<&Word> {
         let is_given = programs::is_given_program(self.program());
         self.arguments().find(|word| is_given && !word.text.starts_with('-'))
@@ -128,7 +129,7 @@ impl Command {
             && self.arguments().all(|word| word.text.starts_with('-'))
     }
 
-    /// The place behind keywords, assignments and programs that run another.
+    /// The place after keywords, assignments and programs that run another.
     fn place_of_program(&self) -> usize {
         let mut at = 0;
         while let Some(word) = self.words.get(at) {
@@ -155,7 +156,7 @@ impl Command {
         at
     }
 
-    /// The place of the first word from `at` on that is no option and no value of one.
+    /// The place of the first word from `at` on that is neither an option nor an option's value.
     fn behind_options(&self, mut at: usize, with_value: &[&str]) -> usize {
         while let Some(word) = self.words.get(at) {
             let is_option = word.text.starts_with('-') && word.redirect.is_none();
@@ -176,12 +177,12 @@ impl Command {
 pub struct Git<'a> {
     /// `diff`, `mv`.
     pub subcommand: &'a str,
-    /// The words behind the subcommand.
+    /// The words after the subcommand.
     pub arguments: Vec<&'a Word>,
 }
 
 impl Git<'_> {
-    /// Whether one of its arguments begins so.
+    /// Whether one of its arguments starts with `start`.
     pub fn has_option(&self, start: &str) -> bool {
         self.arguments.iter().any(|word| word.text.starts_with(start))
     }

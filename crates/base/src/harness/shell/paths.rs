@@ -1,14 +1,14 @@
-//! The words of a command line that may be paths: those that its commands are given, and what stands between any marks in
-//! revisions, options, the text of other programs, and where a shell computes.
+//! The words of a command line that may be paths: its commands' arguments, and anything between
+//! separators in revisions, options, other programs' text, and computed parts.
 //!
-//! What a search looks for is no path. Looks nothing up.
+//! A search pattern is not a path. Looks nothing up.
 
 use std::collections::HashMap;
 
 use super::{Command, Word, commands};
 use crate::harness::programs;
 
-/// Most words that one with braces becomes.
+/// Most words that one word with braces expands to.
 const MAX_EXPANDED: usize = 64;
 /// Longest word whose braces are read, in bytes.
 const MAX_BRACED_BYTES: usize = 4_096;
@@ -18,21 +18,22 @@ const MAX_BRACED_BYTES: usize = 4_096;
 pub struct PathWord {
     /// Its text.
     pub text: String,
-    /// Whether it stands in the text of a program or begins an option, where a name with dots may be a member of something:
-    /// `process.env`.
+    /// Whether it is from a program's text or begins an option, where a name with dots may be a
+    /// member access: `process.env`.
     pub is_code: bool,
-    /// Whether it is a whole word of a command, in which `*` may stand for names; a quoted one has something else in it too.
+    /// Whether it is a whole word of a command, in which `*` may stand for names. A quoted word
+    /// also holds something else.
     pub is_whole: bool,
 }
 
-/// The words of a command line that may be paths, each once: first those of its commands as a shell reads them, braces
-/// expanded, then what else stands in the line between any marks.
+/// The words of a command line that may be paths, each once: first its commands' words as a shell
+/// reads them, with braces expanded, then anything else between separators.
 pub fn path_words(line: &str) -> Vec<PathWord> {
     let commands: Vec<Command> = commands(line).collect();
     path_words_of(line, commands.iter())
 }
 
-/// The same for a line that has been read; `commands`: those of the line.
+/// The same for a line already read. `commands`: the line's commands.
 pub fn path_words_of<'a>(line: &str, commands: impl Iterator<Item = &'a Command>) -> Vec<PathWord> {
     let mut words = Words::default();
     for command in commands {
@@ -42,14 +43,14 @@ pub fn path_words_of<'a>(line: &str, commands: impl Iterator<Item = &'a Command>
     words.list
 }
 
-/// What may be a path in a program in another language than a shell's.
+/// What may be a path in a program in a language other than a shell's.
 pub fn program_words(text: &str) -> Vec<PathWord> {
     let mut words = Words::default();
     words.take_rest(text);
     words.list
 }
 
-/// The arguments of a search that say what it looks for or leaves out; none for other programs.
+/// The arguments that say what a search looks for or leaves out; empty for other programs.
 pub fn patterns(command: &Command) -> Vec<&Word> {
     let git = command.git();
     let arguments: Vec<&Word> = match &git {
@@ -65,7 +66,7 @@ pub fn patterns(command: &Command) -> Vec<&Word> {
         if !has_options || !text.starts_with('-') || text == "-" {
             first = first.or(Some(word));
         } else if text == "--" {
-            // Behind it `git grep` takes paths alone.
+            // After it, `git grep` takes only paths.
             is_given |= git.is_some() && first.is_none();
             has_options = false;
         } else if is_left_out(text) {
@@ -95,9 +96,9 @@ fn is_left_out(option: &str) -> bool {
 #[derive(Default)]
 struct Words {
     list: Vec<PathWord>,
-    /// Where each stands in the list.
+    /// The index of each in the list.
     places: HashMap<String, usize>,
-    /// What stands in patterns of searches, and how often.
+    /// Words in search patterns, and how often each occurs.
     patterns: HashMap<String, usize>,
 }
 
@@ -109,7 +110,7 @@ impl Words {
         for word in &command.words {
             let text = &*word.text;
             if script.as_deref() == Some(text) {
-                // Its commands are taken themselves.
+                // Its commands are taken separately.
                 continue;
             }
             if patterns.iter().any(|pattern| std::ptr::eq(*pattern, word)) {
@@ -134,7 +135,8 @@ impl Words {
         }
     }
 
-    /// Takes what no command was found to be given: here documents, what a shell computes, what is nested too deep.
+    /// Takes what belongs to no command: here documents, computed parts, and what is nested too
+    /// deep.
     fn take_rest(&mut self, line: &str) {
         for piece in pieces(line) {
             match self.patterns.get_mut(piece).filter(|count| **count > 0) {
@@ -158,7 +160,7 @@ impl Words {
     }
 }
 
-/// What stands between any marks, without dashes before it.
+/// The parts between separators, without leading dashes.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let is_mark = |c: char| c.is_whitespace() || "'\"`\\;|&<>()=$,:@{}".contains(c);
     let pieces = text.split(is_mark).map(|piece| piece.trim_start_matches('-'));
@@ -170,7 +172,8 @@ fn has_code(text: &str) -> bool {
     text.contains(|c: char| c.is_whitespace() || "()'\"`;".contains(c))
 }
 
-/// The words that a shell makes of braces: `{a,b}.c` as `a.c` and `b.c`; none where there are none.
+/// The words to which a shell expands braces: `{a,b}.c` becomes `a.c` and `b.c`. Empty without
+/// braces.
 fn expanded(text: &str) -> Vec<String> {
     if text.len() > MAX_BRACED_BYTES {
         return Vec::new();
@@ -192,7 +195,7 @@ fn expanded(text: &str) -> Vec<String> {
     if found.len() == 1 && found[0] == text { Vec::new() } else { found }
 }
 
-/// What stands before, within and behind the first braces that hold a choice and no other braces.
+/// The text before, inside and after the first braces that hold a choice and no other braces.
 fn innermost_braces(text: &str) -> Option<(&str, &str, &str)> {
     let mut open = None;
     for (at, mark) in text.match_indices(['{', '}']) {
@@ -211,7 +214,7 @@ fn innermost_braces(text: &str) -> Option<(&str, &str, &str)> {
 mod tests {
     use super::*;
 
-    /// The words of a line, `?` behind those in the text of a program.
+    /// The words of a line, with `?` after those in a program's text.
     fn words(line: &str) -> Vec<String> {
         let shown =
             |word: PathWord| format!("{}{}", word.text, if word.is_code { "?" } else { "" });

@@ -1,29 +1,29 @@
 //! The words and operators of a command line.
 //!
-//! One pass, linear in the length of the line, without recursion; nothing fails, whatever the line holds. What a shell would
-//! compute is marked and never computed. Source: the token rules of POSIX.1-2024, "Shell Command Language", and of the Bash
-//! manual.
+//! One pass, linear in the length of the line, without recursion. Never fails, whatever the line
+//! holds. Parts that a shell would compute are marked, never computed. Source: the token rules of
+//! POSIX.1-2024, "Shell Command Language", and of the Bash manual.
 
 use super::{Redirect, Word};
 
-/// Bytes in which the end of `$((` is looked for: without one it opens two commands.
+/// Bytes searched for the end of `$((`. Without an end, it opens two commands.
 const MAX_ARITHMETIC_BYTES: usize = 256;
-/// Commands within commands; what is opened deeper is read as if it stood there.
+/// Most nesting of commands. Anything deeper is read as if it were at this depth.
 const MAX_NESTING: usize = 100;
 
 /// What a command line is made of.
 #[derive(Debug)]
 pub(super) enum Token {
     Word(Word),
-    /// A here document, by its place in [`Tokens::documents`].
+    /// A here document, by its index in [`Tokens::documents`].
     Document(usize),
     /// The end of a command whose output the next one reads: `|`, `|&`.
     Pipe,
     /// The end of a command and of its pipeline: `;`, `&`, `&&`, `||`, the end of a line.
     End,
-    /// The beginning of commands within.
+    /// The beginning of inner commands.
     Open(Open),
-    /// The end of commands within.
+    /// The end of inner commands.
     Close,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Token {
 pub(super) enum Open {
     /// `( )`.
     Subshell,
-    /// `$( )`, `<( )`, backticks: the output is part of a word or a file, and not shown.
+    /// `$( )`, `<( )`, backticks: the output becomes part of a word or a file and is not shown.
     Substitution,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn tokens(line: &str) -> Tokens {
 enum Next {
     Plain,
     Redirect(Redirect),
-    /// The word that ends a here document; whether tabs before it count for nothing.
+    /// The word that ends a here document, and whether tabs before it are ignored.
     Document {
         tabs: bool,
     },
@@ -82,13 +82,13 @@ struct Pending {
     tabs: bool,
 }
 
-/// Where the commands stand that are scanned.
+/// The surroundings of the scanned commands.
 struct Outer {
     open: Open,
     is_backtick: bool,
-    /// Whether they stand between double quotes.
+    /// Whether they are inside double quotes.
     is_quoted: bool,
-    /// The word around them, which goes on behind them, and what it is.
+    /// The word around them, which continues after them, and its kind.
     word: Option<Word>,
     next: Next,
 }
@@ -100,7 +100,7 @@ struct Scanner<'a> {
     next: Next,
     pending: Vec<Pending>,
     outer: Vec<Outer>,
-    /// Backticks that are open.
+    /// Open backticks.
     backticks: usize,
 }
 
@@ -205,7 +205,7 @@ impl Scanner<'_> {
         self.tokens.list.push(token);
     }
 
-    /// Begins commands within; `false` where they are nested too deep.
+    /// Begins inner commands; `false` if they are nested too deep.
     fn enter(&mut self, open: Open, is_backtick: bool, is_quoted: bool) -> bool {
         if self.outer.len() >= MAX_NESTING {
             return false;
@@ -220,7 +220,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// Ends the innermost commands; `false` where there are none.
+    /// Ends the innermost commands; `false` if there are none.
     fn leave(&mut self) -> bool {
         self.end_word();
         let Some(outer) = self.outer.pop() else { return false };
@@ -236,13 +236,13 @@ impl Scanner<'_> {
         true
     }
 
-    /// `true` where commands begin.
+    /// Handles a backtick; `true` if commands begin.
     fn backtick(&mut self, is_quoted: bool) -> bool {
         if self.backticks == 0 {
             self.word().is_computed = true;
             return self.enter(Open::Substitution, true, is_quoted);
         }
-        // What was opened within is closed by it too.
+        // It also closes what was opened inside.
         let before = self.backticks;
         while self.backticks == before {
             self.leave();
@@ -250,7 +250,7 @@ impl Scanner<'_> {
         false
     }
 
-    /// What follows `$`; `true` where commands follow.
+    /// Reads what follows `$`; `true` if commands follow.
     fn dollar(&mut self, is_quoted: bool) -> bool {
         self.word().is_computed = true;
         if self.rest.starts_with("((") {
@@ -270,7 +270,7 @@ impl Scanner<'_> {
         false
     }
 
-    /// The text up to the closing quote, or to commands in it.
+    /// Reads the text up to the closing quote or to commands inside.
     fn double_quoted(&mut self) {
         self.word();
         while let Some(letter) = self.take() {
@@ -302,7 +302,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Ends the word before `>`, and says by a descriptor's number what is redirected.
+    /// Ends the word before `>`. If it is a descriptor's number, it says what is redirected.
     fn end_before_redirection(&mut self) -> Redirect {
         let is_number =
             |word: &&mut Word| word.is_plain && word.text.bytes().all(|byte| byte.is_ascii_digit());

@@ -3,7 +3,8 @@
 use super::*;
 use testing::processor_time::spent_on;
 
-/// The commands of a line, a space between words: `name<path` redirected, `?` computed, `|` a filter, `-` not shown.
+/// The commands of a line, with a space between words. `name<path` is redirected, `?` computed, `|`
+/// a filter, `-` not shown.
 fn shown(line: &str) -> Vec<String> {
     let word = |word: &Word| {
         let mark = match word.redirect {

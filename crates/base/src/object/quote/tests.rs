@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What says on both sides, here and in JavaScript, which characters are spelt out.
+/// The cases shared with JavaScript: which characters are spelt out.
 const CASES: &str = include_str!("../../../../../tests/fixtures/quoted.json");
 
 #[test]
@@ -100,7 +100,7 @@ fn what_a_name_has_in_the_form_of_what_is_spelt_out_is_spelt_out_itself() {
     assert_eq!(name("\u{e0041}"), "\\udb40\\udc41");
 }
 
-/// Texts of what may be spelt out, and of what it is made of.
+/// Texts made of what may be spelt out and of its parts.
 fn odd() -> impl Strategy<Value = String> {
     let parts = prop::sample::select(vec![
         "\n",

@@ -1,16 +1,17 @@
-//! Tells members of something in a program from files: `process.env` is no `.env`. Pure.
+//! Distinguishes members of a program's objects from files: `process.env` is no `.env`. Pure.
 
 /// Ends of names that are usual in programs.
 const MEMBERS: [&str; 2] = ["env", "key"];
 
-/// Whether a name in a program may be a member of something and not a file: `process.env`, `event.key`, `.Env.HOME`.
+/// Whether a name in a program may be a member and not a file: `process.env`, `event.key`,
+/// `.Env.HOME`.
 pub(super) fn may_be_member(name: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
             && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
     };
     if let Some(rest) = name.strip_prefix('.') {
-        // A template's: `.env` is a file, `.Env` is not.
+        // In templates: `.env` is a file, `.Env` is not.
         let mut letters = rest.chars();
         return letters.next().is_some_and(char::is_uppercase)
             && letters.next().is_some_and(char::is_lowercase);

@@ -1,4 +1,5 @@
-//! Of what a request consists: the tokens of a slot by kind of content, and what objects it shows. By our own count.
+//! Breaks a request down: the tokens of a slot by kind of content, by our own count, and the
+//! objects that it shows.
 
 use super::objects::Way;
 use super::pool_lines;
@@ -16,9 +17,9 @@ use store::Store;
 pub struct TimelineKinds {
     /// System prompt and tools.
     pub prompt: u64,
-    /// What a person wrote, and the host: summaries, roles that are not known.
+    /// What a person or the host wrote: messages, summaries, unknown roles.
     pub person: u64,
-    /// What the model wrote, its calls included.
+    /// What the model wrote, including its calls.
     pub model: u64,
     /// Results of tools, whole or in part.
     pub outputs: u64,
@@ -53,16 +54,17 @@ impl TimelineKinds {
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) kinds: TimelineKinds,
-    /// The objects that it shows, and how.
+    /// The objects that it shows, and in which way.
     pub(super) shows: Vec<(ObjectId, Way)>,
     /// Its lines, if it is the metadata pool.
     pub(super) pool: Vec<String>,
-    /// Its record, if it is of a message of the chat: the host may put another in its place, and the record stays the same.
+    /// Its record, if it is a message of the chat: the host may replace the message while the
+    /// record stays the same.
     pub(super) record: Option<SlotRecord>,
 }
 
 impl Counted {
-    /// Position in the chat of its message, if it is of one.
+    /// Position in the chat of its message, if it has one.
     pub(super) fn position(&self) -> Option<u64> {
         match self.record {
             Some(SlotRecord::Chat { chat, .. }) => Some(chat),
@@ -71,7 +73,7 @@ impl Counted {
     }
 }
 
-/// What counts slots.
+/// Counts slots.
 pub(super) struct Counting<'a> {
     store: &'a Store,
     counter: Counter,
@@ -82,7 +84,8 @@ impl<'a> Counting<'a> {
         Self { store, counter: Counter::default() }
     }
 
-    /// Counts a slot as the session stands. `pool`: the lines of the metadata pool in the request before.
+    /// Counts a slot in the session's present state. `pool`: the lines of the metadata pool in the
+    /// previous request.
     pub(super) fn count(
         &self,
         slot: &SlotRecord,
@@ -126,7 +129,7 @@ impl<'a> Counting<'a> {
         let treatment = if content.is_some() { state.treatment(at) } else { &Treatment::Given };
         let way = Way::of(treatment);
         let whole = content.map_or(message.tokens, |content| content_tokens(content, self.counter));
-        // Notes stand behind the content that they were added to.
+        // Notes stand after the content to which they were added.
         let added = if content.is_some() { state.notes(at) } else { &[] };
         let notes = added.iter().map(|note| self.counter.count(note)).sum::<u64>().min(whole);
         let tokens = whole - notes;
@@ -159,7 +162,8 @@ impl<'a> Counting<'a> {
         Counted { kinds, shows, ..Counted::default() }
     }
 
-    /// The content of an active object, in the layout `pools`; nothing where the store does not hold it any more.
+    /// The content of an active object, in the layout `pools`; nothing if the store no longer holds
+    /// it.
     fn of_active(&self, object: &ObjectId, version: &Hash) -> Result<Counted> {
         let version = stored_version(self.store, object, version)?;
         let text = text_of(self.store, &version, None)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What happened in a session between its calls, for a person who looks at it over time.
+//! What happened in a session between its calls, for people who view it over time.
 
 use base::object::ObjectId;
 use session::{CallRecord, Cause, Event, Rewrite};
@@ -6,11 +6,11 @@ use session::{CallRecord, Cause, Event, Rewrite};
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// What.
+    /// What happened.
     pub kind: MarkKind,
-    /// The first call after it, whether or not that was made.
+    /// The first call after it, even if that call was never made.
     pub call: u64,
-    /// The object that it is about.
+    /// The object that it concerns.
     pub object: Option<ObjectId>,
     /// In words: why an epoch began, the model, what happened to a file, a note.
     pub text: Option<String>,
@@ -21,7 +21,7 @@ pub struct Mark {
 pub enum MarkKind {
     /// An epoch began.
     Epoch,
-    /// Another model than at the call before.
+    /// Another model than at the previous call.
     Model,
     /// An object was activated.
     Activated,
@@ -31,9 +31,9 @@ pub enum MarkKind {
     Pinned,
     /// It was unpinned.
     Unpinned,
-    /// A file changed, moved, or is not reached any more.
+    /// A file changed, moved, or is out of reach.
     FileChanged,
-    /// The model needed what had left.
+    /// The model needed something that had left the window.
     Fault,
     /// The host compacted its list.
     Compaction,
@@ -68,7 +68,8 @@ impl MarkKind {
     }
 }
 
-/// The marks that an event makes. `calls`: number of the calls before it; `model`: that of the newest of them.
+/// The marks that an event makes. `calls`: number of earlier calls; `model`: that of the newest of
+/// them.
 pub(super) fn marks_of(event: &Event, calls: u64, model: Option<&str>) -> Vec<Mark> {
     let call = calls + 1;
     let about = |kind, object: &ObjectId, text: Option<&str>| {

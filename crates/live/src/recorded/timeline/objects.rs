@@ -12,11 +12,12 @@ pub struct ObjectLine {
     pub handle: Handle,
     /// Its type.
     pub kind: ObjectType,
-    /// Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment.
+    /// For a file, its path as the agent sees it; for a call, its tool and what it asked for; for a
+    /// segment, its turns.
     pub name: String,
     /// Whether it is pinned now.
     pub is_pinned: bool,
-    /// Runs of calls in which it was shown in the same way. Where there is none, it was not shown.
+    /// Runs of calls in which it was shown in the same way. Between the runs it was not shown.
     pub shown: Vec<ShownRun>,
 }
 
@@ -31,7 +32,7 @@ pub struct ShownRun {
     pub way: Way,
 }
 
-/// How an object is shown; where several messages show it, in the way that is listed first.
+/// How an object is shown; if several messages show it, the way that is listed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// As the host gave it.
@@ -40,9 +41,9 @@ pub enum Way {
     Current,
     /// In part.
     Excerpt,
-    /// By a line that says where it stands.
+    /// As a line that says where it stands.
     Reread,
-    /// By a line.
+    /// As a line.
     Reference,
 }
 
@@ -59,7 +60,7 @@ impl Way {
         }
     }
 
-    /// As treatments are named.
+    /// The name, the same as for treatments.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Given => "given",
@@ -74,10 +75,10 @@ impl Way {
 /// How an object was shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Showing {
-    /// Messages of the newest request that show it, by [`WAYS`].
+    /// Number of messages of the newest request that show it, by [`WAYS`].
     counts: [u32; WAYS.len()],
     runs: Vec<ShownRun>,
-    /// The first call of the run that goes on, and its way.
+    /// The first call of the current run, and its way.
     open: Option<(u64, Way)>,
 }
 
@@ -91,7 +92,7 @@ impl Showing {
         *count = count.saturating_sub(1);
     }
 
-    /// The request of this call is complete.
+    /// Completes the request of this call.
     pub(super) fn turn_to(&mut self, call: u64) {
         let now = WAYS.into_iter().find(|way| self.counts[*way as usize] > 0);
         if now == self.open.map(|(_, way)| way) {

@@ -1,5 +1,5 @@
-//! Where to search for a vanished file: in its own folder, and among the files of which the session knows only the path.
-//! Bounded, and never a walk of the tree.
+//! Where to search for a vanished file: in its own folder, and among the files that the session
+//! knows by path alone. Bounded, and never a walk of the tree.
 
 use files::looks;
 use std::collections::{HashMap, HashSet};
@@ -10,13 +10,13 @@ use base::object::ObjectId;
 use session::{Session, Subject};
 use source::Location;
 
-/// Entries of one folder that a search looks at.
+/// Number of entries of one folder that a search looks at.
 const MAX_ENTRIES: usize = 2_000;
-/// Folders that one search reads.
+/// Number of folders that one search reads.
 const MAX_FOLDERS: usize = 64;
-/// Files of which only the path is known that a search looks at, newest first.
+/// Number of files known by path alone that a search looks at, newest first.
 const MAX_MET: usize = 1_000;
-/// Bytes that one search reads to compare files.
+/// Number of bytes that one search reads to compare files.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The places of one search.
@@ -51,17 +51,17 @@ impl Places {
         self.met.is_some()
     }
 
-    /// Keeps the places of the files of which the session knows only the path.
+    /// Keeps the places of the files known by path alone.
     pub(super) fn remember_met(&mut self, met: Vec<Location>) {
         self.met = Some(met);
     }
 
-    /// The places that [`Self::remember_met`] got.
+    /// The places given to [`Self::remember_met`].
     pub(super) fn met(&self) -> &[Location] {
         self.met.as_deref().unwrap_or_default()
     }
 
-    /// Whether the file at a place has `size` bytes and the search may still read so much.
+    /// Whether the file at a place has `size` bytes and the search may still read that many.
     pub(super) fn may_be(&mut self, location: &Location, size: u64) -> bool {
         let Some(path) = &location.open else { return false };
         let is_of_size = looks::symlink_metadata(path)
@@ -73,7 +73,7 @@ impl Places {
     }
 }
 
-/// Files of which the session knows only the path, from listings, newest first.
+/// Files known by path alone, from listings, newest first.
 pub(super) fn met(session: &Session) -> Vec<ObjectId> {
     let entries = session.index().entries().iter().rev();
     let met = entries.filter_map(|entry| match &entry.subject {

@@ -14,7 +14,8 @@ use base::object::{AsOf, Hash, Timestamp};
 use source::{FileState, Location};
 
 impl Workspace {
-    /// The file at its new path, if `named` has one and the file is there. `named`: old and new paths.
+    /// The file at its new path, if `named` gives one and the file is there. `named`: old and new
+    /// paths.
     pub(super) fn where_named(
         &self,
         journal: &Journal,
@@ -72,7 +73,7 @@ impl Workspace {
         Ok(found.pop().filter(|_| is_one))
     }
 
-    /// Places of the files of which the session knows only the path.
+    /// Places of the files known by path alone.
     fn met_by_path<'a>(&self, journal: &Journal, places: &'a mut Places) -> Result<&'a [Location]> {
         if !places.knows_met() {
             let ids = places::met(journal.state());
@@ -83,7 +84,7 @@ impl Workspace {
         Ok(places.met())
     }
 
-    /// Reads the regular file at a place. `None` if there is none, or if it cannot be a file that moved.
+    /// Reads the regular file at a place. `None` if there is none, or if it cannot be a moved file.
     pub(super) fn candidate(
         &self,
         journal: &Journal,
@@ -102,8 +103,9 @@ impl Workspace {
     }
 }
 
-/// Whether the store had these bytes at this place before a time: then the file there is an old copy. A later version may be
-/// that of the moved file, read at its new place before its old place was checked.
+/// Whether the store had these bytes at this place before some time: then the file there is an old
+/// copy. A later version may be that of the moved file, read at its new place before its old place
+/// was checked.
 fn had_bytes(
     journal: &Journal,
     location: &Location,

@@ -1,4 +1,4 @@
-//! Moves that other sessions stored: a file of the store says what it was before.
+//! Moves that other sessions stored: a file in the store names the object that it was before.
 //!
 //! Must not record anything.
 
@@ -14,11 +14,12 @@ use base::error::{Error, Result};
 use base::object::{AsOf, FieldPath, ObjectId, ObjectType, Source};
 use store::{Condition, MOVED_FROM, Order, Query, Store, Test, Version};
 
-/// Moves of one file, one after another, that other sessions may have stored.
+/// Maximum number of consecutive moves of one file that other sessions may have stored.
 const MAX_MOVES: usize = 16;
-/// Files that may name one object as what they were.
+/// Maximum number of files that may name one object as their earlier one.
 const MAX_SUCCESSORS: u64 = 8;
-/// Moved files of the store that are asked what they were, those written last first.
+/// Maximum number of moved files in the store whose earlier object is read, those written last
+/// first.
 const MAX_MOVED: u64 = 1_000;
 
 impl Workspace {
@@ -48,7 +49,7 @@ impl Workspace {
     }
 }
 
-/// What files of the store were before they moved, once or several times.
+/// The earlier objects of files in the store, from before one or several moves.
 pub(super) fn origins(journal: &Journal) -> Result<HashSet<ObjectId>> {
     let store = journal.store();
     let origin = |version: &Version| version.fields.get(MOVED_FROM)?.as_str().map(ObjectId::new);
@@ -66,7 +67,8 @@ pub(super) fn origins(journal: &Journal) -> Result<HashSet<ObjectId>> {
     Ok(origins)
 }
 
-/// The newest file that the store knows as what an object is now: since then the object had no content.
+/// The newest file that the store names as the continuation of an object, from the time since the
+/// object had no content.
 fn successor(store: &Store, object: &ObjectId) -> Result<Option<Version>> {
     let mut own = store.history(object)?;
     own.retain(|version| version.envelope.id == *object);
@@ -75,7 +77,7 @@ fn successor(store: &Store, object: &ObjectId) -> Result<Option<Version>> {
     let last = last.map(|version| version.tx_id);
     let mut found = named_as_origin(store, object, AsOf::Latest)?;
     if let Some(gone) = gone {
-        // It may have gone on from there.
+        // It may have moved on from there.
         found.extend(named_as_origin(store, object, AsOf::Tx(gone.tx_id))?);
     }
     let mut newest = None;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::transcript::message::{call_block, image_block, text_block, thinking_block};
 use crate::transcript::notes::Notes;
 
-/// Attachments whose text the model saw. For others the file has no text, or it was meant for the terminal.
+/// Attachments whose text the model saw. For others the file has no text, or it was meant for the
+/// terminal.
 const SHOWN_ATTACHMENTS: [&str; 6] = [
     "file",
     "edited_text_file",
@@ -70,7 +71,7 @@ fn user_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     let made = match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").and_then(Value::as_str).map(text_block),
         Some("image") => block.get("source").and_then(image_of),
-        // The name of a tool that a search for tools found.
+        // The name of a tool found by a tool search.
         Some("tool_reference") => Some(text_block(&block.to_string())),
         _ => None,
     };
@@ -88,7 +89,8 @@ fn image_of(source: &Value) -> Option<Value> {
     }
 }
 
-/// The content of an attachment as a user message, and whether a person typed it; `None` if the file does not hold it.
+/// The content of an attachment as a user message, and whether a person typed it; `None` if the
+/// file does not hold it.
 pub(super) fn attachment_content(attachment: &Value) -> Option<(Value, bool)> {
     let kind = attachment.get("type")?.as_str()?;
     if kind == "queued_command" {

@@ -76,7 +76,8 @@ pub(super) fn call_of(call: &Value, notes: &mut Notes) -> (Option<Value>, Option
     (Some(block), Some(message))
 }
 
-/// The results in a user's content, one for each response; what follows a response, such as an image, belongs to it.
+/// The results in a user's content, one for each response; what follows a response, such as an
+/// image, belongs to it.
 pub(super) fn results_of(content: &Value, time: Option<i64>, notes: &mut Notes) -> Vec<Message> {
     let mut results: Vec<(&str, Vec<&Value>)> = Vec::new();
     for part in parts_of(content) {

@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::kind;
 use crate::transcript::lines::Line;
 
-/// For each entry of a session:
+/// The branch of a session, by entry.
 #[derive(Debug, Default)]
 pub(super) struct Branch {
-    /// whether it is on the branch,
+    /// Whether the entry is on the branch.
     pub(super) on: Vec<bool>,
-    /// and whether its parent is unknown, so that it follows the newest entry.
+    /// Whether its parent is unknown, so that it follows the newest entry.
     pub(super) is_mended: Vec<bool>,
 }
 
@@ -148,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    /// The IDs on the branch, and how many entries follow the newest one for want of their parent. Entries are `[ID, parent]`, with
-    /// `leaf`, `reset` or `side` behind.
+    /// The IDs on the branch, and how many entries follow the newest one for want of their parent.
+    /// Entries are `[ID, parent]`, with `leaf`, `reset` or `side` behind.
     fn branch(entries: &Value) -> (String, usize) {
         let object = |entry: &Value| {
             let mut object = json!({ "id": entry[0], "parentId": entry[1], "type": "message" });

@@ -30,7 +30,7 @@ pub(in crate::transcript) fn is_ours(foreign: &Foreign) -> Result<bool, Failure>
     let has = |name: &&str| columns.iter().any(|column| column == name);
     let is_known = |column: &String| NEEDED.iter().chain(&COMPRESSED).any(|name| name == column);
     let can_be_read = NEEDED.iter().all(has);
-    // What a newer program keeps elsewhere would be missed without a word.
+    // Data that a newer program keeps elsewhere would be missed silently.
     if schema > NEWEST_SCHEMA && !(can_be_read && columns.iter().all(is_known)) {
         return Err(Failure::Content(format!(
             "begins a database of OpenClaw with schema {schema}, and this program knows up to {NEWEST_SCHEMA}"
@@ -60,7 +60,7 @@ pub(in crate::transcript) fn sessions(
     let ids = match only {
         None => ids(foreign)?,
         Some(name) if has_session(foreign, name)? => vec![name.to_owned()],
-        // One conversation, or nothing that there is, which reading it tells.
+        // One conversation; if it does not exist, reading it reports that.
         Some(name) => return Ok(vec![name.to_owned()]),
     };
     let mut found = Vec::with_capacity(ids.len());

@@ -1,5 +1,6 @@
-//! Sessions of OpenCode before 1.2: `storage/session/PROJECT/ID.json` with a file for each message in `storage/message/ID` and for
-//! each part in `storage/part/MESSAGE`. Must not read any other file.
+//! Sessions of OpenCode before 1.2: `storage/session/PROJECT/ID.json` with a file for each message
+//! in `storage/message/ID` and for each part in `storage/part/MESSAGE`. Must not read any other
+//! file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ pub(super) fn session(info: &Map<String, Value>, path: &Path, notes: &mut Notes)
     }
     let created =
         |entry: &Entry| entry.info.get("time").and_then(|time| time_of(time.get("created")?));
-    // Files come in the order of their names, which are IDs that grow.
+    // Files come in the order of their names, which are ascending IDs.
     found.messages.sort_by_key(created);
     found
 }

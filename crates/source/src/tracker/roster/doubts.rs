@@ -1,4 +1,4 @@
-//! How signals and due checks become doubts: which files and folders are to be looked at, and when.
+//! How signals and due checks become doubts: which files and folders to look at, and when.
 //!
 //! Must not look at the filesystem or the clock, nor resolve a doubt.
 
@@ -34,7 +34,8 @@ impl Roster {
         }
     }
 
-    /// Doubts the bytes of a tracked file at `due`. It may be written, or come and go, endlessly: not beyond the latest time.
+    /// Doubts the bytes of a tracked file at `due`, but never later than the latest time: the file
+    /// may be written, or come and go, endlessly.
     fn wait_for_more(
         &mut self,
         path: &Path,
@@ -97,8 +98,9 @@ impl Roster {
         doubt
     }
 
-    /// Makes the doubt about a file as old as the current round, so that whoever waits for the round waits for it too:
-    /// the file may have changed since the round found it, which nobody reported of an untracked file.
+    /// Makes the doubt about a file as old as the current round, so that callers waiting for the
+    /// round wait for it too: the file may have changed since the round found it, and changes of
+    /// untracked files are not reported.
     pub(super) fn belongs_to_round(&mut self, path: &Path) {
         if let (Some(number), Some(doubt)) = (self.in_hand, self.doubts.get_mut(path)) {
             doubt.number = doubt.number.min(number);

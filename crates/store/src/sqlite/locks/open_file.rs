@@ -1,10 +1,11 @@
-//! SQLite's `fcntl` on Linux: what it asks of POSIX locks is asked of open file description locks. See `os_unix.c` of SQLite for
-//! which bytes it locks, and when.
+//! SQLite's `fcntl` on Linux, with open file description locks instead of POSIX locks. See
+//! `os_unix.c` of SQLite for which bytes it locks, and when.
 //!
-//! Of the shared memory (`-shm`) a process has one descriptor, through which all its locks go. The database itself has one for each
-//! connection, and SQLite keeps the count: the first connection places the lock of all, and the last one drops it. POSIX locks do
-//! not care through which descriptor that goes, these do. So all go through the first one, the holder's. It stays open as long as
-//! the lock is held, since SQLite does not close a descriptor before (`setPendingFd`).
+//! A process has one descriptor for the shared memory (`-shm`), and all its locks go through it.
+//! The database itself has one per connection, and SQLite keeps the count: the first connection
+//! takes the lock for all, and the last one drops it. POSIX locks do not care which descriptor is
+//! used, but these do. So all go through the first one, the holder's. It stays open as long as the
+//! lock is held, since SQLite does not close a descriptor before (`setPendingFd`).
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -17,7 +18,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fstat, fstatfs};
 
 /// Where SQLite locks the database (`PENDING_BYTE`); it locks the shared memory far below.
 const PENDING: off_t = 0x4000_0000;
-/// The bytes that all who use the database lock (`SHARED_FIRST`, `SHARED_SIZE`).
+/// The bytes that every user of the database locks (`SHARED_FIRST`, `SHARED_SIZE`).
 const SHARED: off_t = PENDING + 2;
 const SHARED_BYTES: off_t = 510;
 
@@ -31,7 +32,7 @@ struct Holder {
 
 static HOLDERS: Mutex<Vec<Holder>> = Mutex::new(Vec::new());
 
-/// Whether the kernel turned out not to know these locks.
+/// Whether the kernel turned out not to support these locks.
 static UNKNOWN: AtomicBool = AtomicBool::new(false);
 
 type SystemCall = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
@@ -40,9 +41,10 @@ type SystemCall = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the file system of that name is SQLite's own, static, and no connection uses it yet. SQLite calls the function as
-        // `int(*)(int,int,...)`, with a pointer or nothing behind. On these targets an argument behind `...` is passed as any other
-        // (System V ABI for AMD64, 3.5.7; AAPCS64, 6.4.2).
+        // SAFETY: the file system of that name is SQLite's own, static, and no connection uses it
+        // yet. SQLite calls the function as `int(*)(int,int,...)`, with a pointer or nothing
+        // behind. On these targets an argument behind `...` is passed as any other (System V ABI
+        // for AMD64, 3.5.7; AAPCS64, 6.4.2).
         unsafe {
             let vfs = ffi::sqlite3_vfs_find(c"unix".as_ptr());
             if let Some(set) = vfs.as_ref().and_then(|vfs| vfs.xSetSystemCall) {
@@ -53,12 +55,12 @@ pub(super) fn install() {
     });
 }
 
-/// What SQLite calls. It reads `errno` after -1.
+/// The function that SQLite calls. It reads `errno` after -1.
 #[expect(unsafe_code, reason = "SQLite calls it")]
 unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
     if matches!(command, libc::F_SETLK | libc::F_GETLK) && fd >= 0 {
-        // SAFETY: with these commands SQLite passes a pointer to a `flock` of its own, and a descriptor that it closes neither during
-        // the call nor while the file is locked.
+        // SAFETY: with these commands SQLite passes a pointer to a `flock` of its own, and a
+        // descriptor that it closes neither during the call nor while the file is locked.
         let (fd, lock) = unsafe { (BorrowedFd::borrow_raw(fd), &mut *argument.cast::<flock>()) };
         if suits(fd) {
             return locked(fd, command, lock);
@@ -68,10 +70,12 @@ unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> 
     unsafe { libc::fcntl(fd, command, argument) }
 }
 
-/// Whether a descriptor's file system keeps its locks in the kernel of this machine. Others, such as NFS and FUSE, have locks of their
-/// own, which may know processes alone; there SQLite's stay as they are.
+/// Whether a descriptor's file system keeps its locks in this machine's kernel. Others, such as NFS
+/// and FUSE, have their own locks, which may know only processes; there SQLite's locks stay as they
+/// are.
 fn suits(fd: BorrowedFd<'_>) -> bool {
-    // linux/magic.h, and those of ZFS, bcachefs and F2FS: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs.
+    // linux/magic.h, and those of ZFS, bcachefs and F2FS: ext2 to ext4, XFS, Btrfs, tmpfs,
+    // overlayfs, F2FS, ZFS, bcachefs.
     const LOCAL: [u64; 8] = [
         0xEF53,
         0x5846_5342,
@@ -120,8 +124,8 @@ fn is_taking(command: c_int, lock: &flock) -> bool {
     command == libc::F_SETLK && lock.l_type != kind(libc::F_UNLCK)
 }
 
-/// A descriptor that is open for reading cannot take a lock for writing. What it holds is a lock for reading at most, which the other
-/// can take beside it.
+/// A read-only descriptor cannot take a write lock. The holder then has at most a read lock, which
+/// the new descriptor can take beside it.
 fn hand_over(holder: &mut Holder, to: BorrowedFd<'static>) {
     if asked(to, libc::F_SETLK, &mut range(libc::F_RDLCK, SHARED, SHARED_BYTES)) == 0 {
         asked(holder.fd, libc::F_SETLK, &mut range(libc::F_UNLCK, 0, 0));
@@ -129,7 +133,8 @@ fn hand_over(holder: &mut Holder, to: BorrowedFd<'static>) {
     }
 }
 
-/// Asks the kernel for a lock of the open file. Where it does not know any, for one of the process.
+/// Asks the kernel for a lock of the open file, or for a process lock if the kernel does not
+/// support those.
 #[expect(unsafe_code, reason = "the library has no safe call for this")]
 fn asked(fd: BorrowedFd<'_>, command: c_int, lock: &mut flock) -> c_int {
     let own = if command == libc::F_SETLK { libc::F_OFD_SETLK } else { libc::F_OFD_GETLK };

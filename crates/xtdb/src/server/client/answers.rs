@@ -1,6 +1,7 @@
-//! What answers say: from status and body to typed results, or to typed errors. Pure.
+//! Turns the status and body of answers into typed results or typed errors. Pure.
 //!
-//! Short answers are read whole. Those that may be long are read from a stream, as long as there is room for what is kept of them.
+//! Short answers are read whole. Possibly long ones are read from a stream, as long as there is
+//! room for the part that is kept.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -20,7 +21,7 @@ use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use base::error::Error;
 use base::object::{Room, Timestamp};
 
-/// The content hash of a version that is deleted.
+/// The content hash of a deleted version.
 const DELETED: &str = "0000000000000000000000000000000000000000";
 
 type Read<T> = Result<T, Failure>;
@@ -205,7 +206,7 @@ pub(super) fn documents(
     Ok(documents)
 }
 
-/// `/query`. An empty answer is what a failed query gives.
+/// `/query`. A failed query gives an empty answer.
 pub(super) fn tuples(
     url: &str,
     reply: &Reply,
@@ -230,12 +231,13 @@ pub(super) fn attribute_stats(url: &str, reply: &Reply) -> Read<BTreeMap<String,
     json(url, reply)
 }
 
-/// The time of one transaction of the log, which is told in EDN.
+/// The time of one transaction in the log, from EDN.
 pub(super) fn logged_time(url: &str, told: &Edn) -> Result<Tx, Error> {
     tx_of(told).ok_or_else(|| strange(url))
 }
 
-/// The ID and the operations of one transaction of the log, which are told in JSON. An operation that cannot be read is none of ours.
+/// The ID and the operations of one transaction in the log, from JSON. An unreadable operation is
+/// not ours.
 pub(super) fn logged_ops(
     url: &str,
     told: &RawValue,
@@ -317,7 +319,7 @@ fn tx_of(told: &Edn) -> Option<Tx> {
     }
 }
 
-/// The content hash of an entity's state; that of a deleted one is `DELETED`.
+/// The content hash of an entity's state; `DELETED` for a deleted one.
 fn hash_of(told: &Edn) -> Option<&str> {
     match told {
         Edn::Tagged(_, hash) => hash_of(hash),
@@ -327,7 +329,7 @@ fn hash_of(told: &Edn) -> Option<&str> {
     }
 }
 
-/// Whether the server itself says that there is none; another program's 404 says something else.
+/// Whether the server itself says that there is none; another program's 404 means something else.
 fn is_absent(reply: &Reply) -> bool {
     if reply.status != 404 {
         return false;
@@ -363,7 +365,8 @@ fn json<T: DeserializeOwned>(url: &str, reply: &Reply) -> Read<T> {
     })
 }
 
-/// Reads a list of JSON member by member; `each` makes something of one, nothing if it has another shape.
+/// Reads a JSON list member by member; `each` converts a member, or returns nothing if it has
+/// another shape.
 fn list<T>(
     url: &str,
     reply: &Reply,
@@ -401,7 +404,7 @@ impl<'de, T, E: FnMut(Value) -> Option<T>> Visitor<'de> for Members<'_, E> {
     }
 }
 
-/// Reads a list of EDN member by member.
+/// Reads an EDN list member by member.
 fn rows<T>(
     url: &str,
     body: &mut dyn BufRead,
@@ -413,7 +416,7 @@ fn rows<T>(
     let mut reader = edn::Reader::new(body);
     reader.enter().map_err(unread)?;
     while let Some(row) = reader.member().map_err(unread)? {
-        // What is kept of one is a hash at most.
+        // At most a hash is kept of each.
         let taken = room.take(2 * size_of::<T>() + DELETED.len());
         taken.map_err(|_| Failure::never(too_much(url, room)))?;
         rows.push(each(&row).ok_or_else(|| shape(url))?);
@@ -422,7 +425,7 @@ fn rows<T>(
     Ok(rows)
 }
 
-/// Expects that a body begins with a byte: what has another shape is not read on.
+/// Expects a body to begin with a byte; a body of another shape is not read further.
 fn begins(url: &str, body: &mut dyn BufRead, with: u8) -> Read<()> {
     match first(url, body)? {
         Some(byte) if byte == with => Ok(()),
@@ -431,7 +434,7 @@ fn begins(url: &str, body: &mut dyn BufRead, with: u8) -> Read<()> {
     }
 }
 
-/// The first byte that is no white space; `None` if nothing else comes.
+/// The first byte that is not white space; `None` if nothing else follows.
 fn first(url: &str, body: &mut dyn BufRead) -> Read<Option<u8>> {
     loop {
         let buffer = body.fill_buf();
@@ -452,7 +455,7 @@ fn notation(url: &str, reply: &Reply) -> Read<Edn> {
     edn::read_all(&reply.body).map_err(|problem| again_as(of_notation(url, &problem)))
 }
 
-/// What cannot be read, as an error.
+/// A notation problem as an error.
 pub(super) fn of_notation(url: &str, problem: &edn::Problem) -> Error {
     failure::unreadable(
         url,

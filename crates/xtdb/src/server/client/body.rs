@@ -1,5 +1,5 @@
-//! The body of an answer as a stream, for a reader on the caller's thread: bounded in bytes, and in the time that is spent waiting for
-//! it. Must not know what it says.
+//! The body of an answer as a stream, for a reader on the caller's thread: bounded in bytes and in
+//! the time spent waiting for it. Must not know what it says.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -13,7 +13,7 @@ use super::limits::{Limits, MAX_ERROR, MAX_SHORT, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
 
-/// What a part of a body costs beside its bytes: a server may send them one by one.
+/// The cost of a part of a body in addition to its bytes: a server may send them one by one.
 const PART: usize = 256;
 
 /// A body that is being read.
@@ -23,9 +23,10 @@ pub(super) struct Body<'a> {
     response: Response,
     chunk: Vec<u8>,
     at: usize,
-    /// Bytes that came, of all bodies that share this; whoever has made something of them may empty it.
+    /// Bytes received by all bodies that share this counter; whoever has processed them may reset
+    /// it.
     come: &'a Cell<usize>,
-    /// How long may be waited for it, beside what its bytes take on the slowest line.
+    /// How long to wait for it, in addition to the time that its bytes take on the slowest line.
     patience: Duration,
     waited: Duration,
     /// Why reading failed.
@@ -44,7 +45,7 @@ impl<'a> Body<'a> {
         Self { runtime, limits, response, chunk, at, come, patience, waited, failure: None }
     }
 
-    /// Reads it into an answer: all of it if that is what was asked for, else the beginning, and gives up the rest.
+    /// Reads it into an answer: all of it if it is the expected kind, otherwise only the beginning.
     pub(super) fn text(&mut self, reply: &mut Reply) -> Result<(), Failure> {
         let most = if reply.is_wanted() { MAX_SHORT } else { MAX_ERROR };
         while let Some(chunk) = self.next_chunk()? {

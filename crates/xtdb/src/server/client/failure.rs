@@ -1,5 +1,5 @@
-//! What goes wrong with the server, as the crate's errors: where the connection fails, and what answers of other kinds than asked for
-//! mean. The token never comes in here.
+//! Server failures as the crate's errors: failed connections, and unexpected kinds of answers. The
+//! token never comes in here.
 
 use std::error::Error as StdError;
 
@@ -11,7 +11,7 @@ use base::error::Error;
 pub(super) enum Again {
     /// It would fail in the same way.
     Never,
-    /// On another connection, at once: this one was dead, or died in the middle.
+    /// On another connection, at once: this one was dead, or died midway.
     AtOnce,
     /// As [`Self::AtOnce`], but only once: it may well fail again, after as much work.
     Once,
@@ -19,7 +19,7 @@ pub(super) enum Again {
     Later,
 }
 
-/// An error, and what may be done about it.
+/// An error, and whether to retry.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: Error,
@@ -58,12 +58,12 @@ pub(super) fn foreign(url: &str, found: impl Into<String>) -> Error {
     Error::XtdbForeign { url: url.to_owned(), found: found.into() }
 }
 
-/// What a failed exchange means. Nothing was answered, or the answer broke off.
+/// The meaning of a failed exchange: nothing was answered, or the answer broke off.
 pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
     let error = error.without_url();
     let cause = innermost(&error);
     if error.is_connect() {
-        // Whoever waited that long does not wait again.
+        // A request that waited this long is not retried.
         let (again, problem) = if error.is_timeout() {
             (Again::Never, "no connection in time".to_owned())
         } else if error.is_dns() {
@@ -88,7 +88,7 @@ pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
     }
 }
 
-/// What an answer with another status than asked for means.
+/// The meaning of an answer with an unexpected status.
 pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
     let status = reply.status;
     let failed = |problem: String| Error::XtdbFailed { url: url.to_owned(), status, problem };
@@ -128,7 +128,7 @@ pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
     }
 }
 
-/// What an answer means that has the right status and another content.
+/// The meaning of an answer with the right status and unexpected content.
 pub(super) fn of_content(url: &str, reply: &Reply) -> Error {
     foreign(url, reply.described())
 }

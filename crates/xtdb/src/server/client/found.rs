@@ -1,5 +1,5 @@
-//! Finds out what answers in the place of XTDB 1, where people are likely to have given the address of XTDB 2: it has no HTTP API, but
-//! a port that speaks PostgreSQL's protocol and one that says whether it is well. Sends no token.
+//! Finds out what answers instead of XTDB 1. People are likely to give the address of XTDB 2, which
+//! has no HTTP API, but a port for PostgreSQL's protocol and one for health checks. Sends no token.
 
 use std::time::Duration;
 
@@ -10,14 +10,16 @@ use tokio::time::timeout;
 use super::http::Http;
 use base::error::Error;
 
-/// PostgreSQL's question for TLS (its documentation, section 54.7): answered with one byte by each server that speaks the protocol.
+/// PostgreSQL's request for TLS (its documentation, section 54.7): every server that speaks the
+/// protocol answers with one byte.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
-/// How long such an answer may take.
+/// Longest wait for such an answer.
 const LIMIT: Duration = Duration::from_secs(2);
-/// How long nothing comes after it.
+/// How long the line must stay silent after it.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What answers, in words; `None` if that is not known. `error` is what asking it for XTDB's status came to.
+/// What answers, in words; `None` if unknown. `error` is the outcome of asking it for XTDB's
+/// status.
 pub(super) async fn look(http: &Http, error: &Error) -> Option<String> {
     match error {
         Error::XtdbUnavailable { .. } => {
@@ -51,6 +53,6 @@ async fn speaks_postgres(http: &Http) -> bool {
     if !matches!(first.await, Ok(Ok(b'N' | b'S'))) {
         return false;
     }
-    // It waits for what comes next; a greeting that begins with the letter goes on.
+    // PostgreSQL waits for the next request; a greeting that begins with the letter continues.
     !matches!(timeout(PAUSE, stream.read_u8()).await, Ok(Ok(_)))
 }

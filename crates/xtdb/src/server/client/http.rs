@@ -1,4 +1,5 @@
-//! Sends requests and takes answers: connections, time-outs, retries, limits. Must not know what an answer says.
+//! Sends requests and receives answers: connections, time-outs, retries, limits. Must not know what
+//! an answer says.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,14 +21,15 @@ use super::{ClientOptions, tls};
 use base::error::{Error, Result};
 use config::{address_without_secret, server_address};
 
-/// Most bytes of an answer, and of a transaction in the log: a text stands twice in memory while it is read.
+/// Most bytes of an answer, and of a transaction in the log: a text is in memory twice while it is
+/// read.
 const MAX_BODY: usize = 64 << 20;
-/// How often a request is sent at most, where repeating is safe.
+/// Most times that a request is sent, if repeating is safe.
 const MAX_TRIES: u32 = 4;
 /// The longest wait before the second try; doubles with each.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// A connection that nothing used for so long is closed; balancers in between drop them after a minute without a word.
+/// A connection idle for this long is closed; load balancers drop idle connections after a minute.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 /// The server takes addresses of 8 KB, headers included.
 const MAX_ADDRESS: usize = 7_000;
@@ -48,7 +50,7 @@ impl Notation {
     }
 }
 
-/// What is asked.
+/// A request.
 #[derive(Debug)]
 pub(super) struct Request {
     /// Below `/_xtdb/`.
@@ -58,7 +60,7 @@ pub(super) struct Request {
     pub(super) body: Option<(Notation, Vec<u8>)>,
     /// Whether the server may wait before it answers.
     pub(super) awaits: bool,
-    /// Whether the server makes all of a long answer before it begins with it.
+    /// Whether the server prepares a long answer completely before sending any of it.
     pub(super) is_long: bool,
     /// Whether the answer may be long, and is read as a stream.
     pub(super) is_streamed: bool,
@@ -77,7 +79,7 @@ impl Request {
         }
     }
 
-    /// With an answer that may be long.
+    /// Marks the answer as possibly long.
     pub(super) fn streamed(mut self) -> Self {
         self.is_streamed = true;
         self
@@ -105,7 +107,8 @@ pub(super) struct Http {
 
 impl Http {
     /// # Errors
-    /// `INVALID_ARGUMENT` for an address that is none of a server; `XTDB_UNAVAILABLE` where the system has no certificates.
+    /// `INVALID_ARGUMENT` for an invalid server address; `XTDB_UNAVAILABLE` if the system has no
+    /// certificates.
     pub(super) fn new(options: ClientOptions) -> Result<Self> {
         let base = base_url(&options.url)?;
         let url = shown(&base);
@@ -131,10 +134,11 @@ impl Http {
         self.await_timeout.as_millis().to_string()
     }
 
-    /// Asks, again where that may help, until `read` makes something of the answer. For what changes nothing at the server.
+    /// Sends a request, repeatedly where that may help, until `read` accepts the answer. For
+    /// requests that change nothing at the server.
     ///
-    /// `read` is given the answer whatever its status: with its text, or, if it is what was asked for and may be long, with a body to
-    /// read.
+    /// `read` gets the answer whatever its status: with its text, or, if it is the expected kind
+    /// and may be long, with a body to read.
     pub(super) fn ask<T>(
         &self,
         runtime: &Runtime,
@@ -149,7 +153,8 @@ impl Http {
                 Err(failure) => failure,
             };
             if failure.again != Again::Never {
-                // Others that were opened at the same time may be as dead, and a transaction must not be lost on one.
+                // Connections opened at the same time may be dead too, and a transaction must not
+                // be lost on one.
                 self.renew()?;
             }
             let is_enough = match failure.again {
@@ -167,7 +172,7 @@ impl Http {
         }
     }
 
-    /// One request, and what `read` makes of the answer.
+    /// Sends one request and passes the answer to `read`.
     fn answered<T>(
         &self,
         runtime: &Runtime,
@@ -186,7 +191,7 @@ impl Http {
         read(&reply, &mut body).map_err(|failure| body.failure.take().unwrap_or(failure))
     }
 
-    /// Sends once, again only while the server cannot have seen it.
+    /// Sends once, and again only while the server cannot have seen it.
     pub(super) fn send(&self, runtime: &Runtime, request: &Request) -> Result<Reply, Failure> {
         let mut tries = 1;
         loop {
@@ -217,7 +222,7 @@ impl Http {
         }
     }
 
-    /// For reading the log, which takes two connections of its own: one at a time.
+    /// A permit for reading the log, which takes two connections of its own: one reader at a time.
     pub(super) async fn log_permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
         self.permit(&self.log_permit, self.limits.request_timeout).await
     }
@@ -251,27 +256,27 @@ impl Http {
         }
     }
 
-    /// Gives up the connections that wait to be used again.
+    /// Drops idle connections.
     pub(super) fn renew(&self) -> Result<()> {
         let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
-    /// Where the server listens, if it does without TLS.
+    /// The server's address, if it does not use TLS.
     pub(super) fn plain_address(&self) -> Option<(&str, u16)> {
         (self.base.scheme() == "http").then_some(())?;
-        // The brackets of an IPv6 address are the URL's.
+        // The URL adds brackets to an IPv6 address.
         let host = self.base.host_str()?.trim_matches(['[', ']']);
         Some((host, self.base.port_or_known_default()?))
     }
 
-    /// How long connecting may take.
+    /// Longest time to connect.
     pub(super) fn connect_timeout(&self) -> Duration {
         self.connect_timeout
     }
 
-    /// Asks for something outside of XTDB's own paths, once.
+    /// Requests something outside XTDB's own paths, once.
     pub(super) async fn ask_at_root(&self, path: &str) -> Option<Reply> {
         let mut url = self.base.clone();
         url.set_path(path);
@@ -293,7 +298,7 @@ impl Http {
         whole.await.ok()?
     }
 
-    /// How long the server may take until it answers, what is sent included.
+    /// Longest time until the server answers, including sending.
     pub(super) fn head_limit(&self, request: &Request) -> Duration {
         let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
         let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
@@ -307,7 +312,7 @@ impl Http {
         for (name, value) in &request.parameters {
             url.query_pairs_mut().append_pair(name, value);
         }
-        // A plus sign is a space to some proxies' own decoders, and itself to others.
+        // Some proxies decode a plus sign as a space, others keep it.
         let query = url.query().map(|query| query.replace('+', "%20"));
         url.set_query(query.as_deref());
         if url.as_str().len() > MAX_ADDRESS {
@@ -348,7 +353,8 @@ fn build(tls: &rustls::ClientConfig, connect_timeout: Duration, idle: usize) -> 
         .map_err(|error| Error::internal(format!("no HTTP client: {error}")))
 }
 
-/// A random part of a span that doubles with each try, so that clients that failed together do not come again together.
+/// A random part of a span that doubles with each try, so that clients that failed together do not
+/// retry together.
 pub(super) fn wait(tries: u32) -> Duration {
     let span = FIRST_WAIT.saturating_mul(1 << tries.min(10)).min(LONGEST_WAIT);
     span.mul_f64(fastrand::f64())

@@ -1,15 +1,15 @@
-//! Bounds on answers that more than one part of the client holds. Must not hold anything else.
+//! Bounds on answers that more than one part of the client uses. Must not hold anything else.
 
 use std::time::Duration;
 
-/// Most bytes of an answer that is read whole: those say a few words.
+/// Most bytes of an answer that is read whole; such answers are short.
 pub(super) const MAX_SHORT: usize = 1 << 20;
-/// Bytes that are read of an answer with another status than asked for; then the connection is closed.
+/// Bytes read of an answer with an unexpected status; then the connection is closed.
 pub(super) const MAX_ERROR: usize = 16 << 10;
-/// Bytes in a second below which a line is too slow to wait for.
+/// A line slower than this many bytes a second is not waited for.
 pub(super) const SLOWEST_LINE: u32 = 32 << 10;
 
-/// What holds for the answers of a server.
+/// Limits on a server's answers.
 #[derive(Debug)]
 pub(super) struct Limits {
     /// The server's address, as errors name it.

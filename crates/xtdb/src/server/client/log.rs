@@ -1,7 +1,8 @@
-//! The transaction log, read while it comes in: one transaction in memory at a time, which is bounded as a whole answer is.
+//! Reads the transaction log as it arrives, with one transaction in memory at a time, bounded like
+//! a whole answer.
 //!
-//! It is asked for twice at once. Operations come as JSON, which says documents as they were put; times to the millisecond stand in EDN
-//! alone, which comes without operations.
+//! Each read sends two requests at once. The JSON answer has the operations, with documents as they
+//! were put; only the EDN answer has times to the millisecond, and it comes without operations.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,13 +22,13 @@ use super::{LoggedTx, Tx, answers};
 use base::error::Result;
 use base::object::Room;
 
-/// How often the log is taken up again without a transaction in between.
+/// How often reading the log is resumed without a transaction in between.
 const MAX_TRIES: u32 = 4;
 
-/// What takes the transactions.
+/// Receives the transactions.
 pub(super) type Take<'a> = &'a mut dyn FnMut(LoggedTx) -> Result<ControlFlow<()>>;
 
-/// Reads the log after a transaction, and takes it up again where the connection breaks.
+/// Reads the log after a transaction, and resumes if the connection breaks.
 pub(super) fn read(
     runtime: &Runtime,
     http: &Http,
@@ -54,7 +55,7 @@ pub(super) fn read(
     }
 }
 
-/// Reads until the log ends, breaks, or is not wanted any more.
+/// Reads until the log ends, breaks, or is no longer wanted.
 fn pass(
     runtime: &Runtime,
     http: &Http,
@@ -103,7 +104,7 @@ struct Transactions<'a> {
     seen: &'a mut Option<i64>,
     take: Take<'a>,
     come: &'a Cell<usize>,
-    /// How it ended, if not with the list.
+    /// How it ended, if not with the end of the list.
     ended: &'a mut Option<Result<(), Failure>>,
 }
 
@@ -128,7 +129,8 @@ impl<'de> Visitor<'de> for Transactions<'_> {
                 }
             }
         }
-        // To its end, so that the connection can be used again; what is wrong there concerns nothing that was taken.
+        // Reads to the end, so that the connection can be reused; errors there do not affect what
+        // was taken.
         let _ = self.times.member().map(|_| self.times.end());
         Ok(())
     }
@@ -139,7 +141,7 @@ impl Transactions<'_> {
         self.come.set(0);
         let room = Room::for_answers();
         let (id, ops) = answers::logged_ops(self.url, told, &room).map_err(Failure::never)?;
-        // What was logged since the times were asked for comes the next time.
+        // Transactions logged after the times were requested come next time.
         let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
         if tx.id != id || self.seen.is_some_and(|seen| id <= seen) {
             let problem = "has other transactions than the one before, or in another order";

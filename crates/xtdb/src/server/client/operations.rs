@@ -1,4 +1,5 @@
-//! The body of `submit-tx`, checked before it leaves: the server takes silently what loses a write, and dies of what is nested too deep.
+//! The body of `submit-tx`, checked before it is sent: the server silently accepts some bodies and
+//! loses the write, and crashes on deep nesting.
 
 use std::collections::HashSet;
 
@@ -8,14 +9,14 @@ use serde_json::Value;
 use super::{Document, TxOp};
 use base::error::{Error, Result};
 
-/// Deepest nesting of a document, itself included. A node dies of about 400, again after each restart; 128 is what JSON's readers take
-/// in an answer, which has lists around the document.
+/// Deepest nesting of a document, itself included. A node crashes at about 400, again after each
+/// restart; JSON readers accept 128 levels in an answer, which has lists around the document.
 pub(crate) const MAX_DEPTH: usize = 120;
 /// Keys that mean something else to the server: it drops the document, hides it or runs it.
 const RESERVED: [&str; 5] =
     ["crux.db/id", "crux.db/fn", "xt/fn", "xtdb.api/evicted?", "crux.db/evicted?"];
 
-/// As the server takes it.
+/// The body in the server's form.
 #[derive(Serialize)]
 struct Body<'a> {
     #[serde(rename = "tx-ops")]
@@ -34,8 +35,8 @@ enum Wire<'a> {
 /// The transaction as JSON.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for what the server would take as something else: no operations, an ID that is no text, two writes of one ID,
-/// reserved keys, values nested too deep.
+/// `INVALID_ARGUMENT` for what the server would misunderstand: no operations, an ID that is not a
+/// text, two writes of one ID, reserved keys, too deeply nested values.
 pub(super) fn body(ops: &[TxOp<'_>]) -> Result<Vec<u8>> {
     if ops.is_empty() {
         return Err(wrong("has no operations, which would be committed as nothing"));

@@ -1,4 +1,4 @@
-//! An answer of a server, and what it says in words. Must not know what was asked.
+//! A server's answer and its text. Must not know what was asked.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use super::super::edn::{self, Edn};
 use super::limits::MAX_ERROR;
 use super::token::Token;
 
-/// Characters of what a server said that go into a message.
+/// Most characters of a server's text that go into a message.
 const MAX_SAID: usize = 300;
 
-/// An answer: status and headers, and its text if that was read: the whole of a short answer, the beginning of one that says what is
-/// wrong.
+/// An answer: status and headers, and its text if that was read: all of a short answer, the
+/// beginning of an error.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -18,12 +18,12 @@ pub(super) struct Reply {
     pub(super) server: Option<String>,
     pub(super) location: Option<String>,
     pub(super) body: Vec<u8>,
-    /// What may stand in no message.
+    /// The secret that no message may show.
     pub(super) secret: Option<Token>,
 }
 
 impl Reply {
-    /// The class of the exception, where the server names it.
+    /// The class of the exception, if the server names it.
     pub(super) fn class(&self) -> Option<String> {
         let text = std::str::from_utf8(&self.body).ok()?;
         if let Ok(Value::Object(said)) = serde_json::from_str(text) {
@@ -36,7 +36,7 @@ impl Reply {
         }
     }
 
-    /// Whether it is what was asked for, by its status and kind.
+    /// Whether it is the expected answer, by its status and kind.
     pub(super) fn is_wanted(&self) -> bool {
         matches!(self.status, 200..=299) && !self.is_html()
     }
@@ -49,7 +49,7 @@ impl Reply {
         memchr::memmem::find(&self.body, word.as_bytes()).is_some()
     }
 
-    /// What the server said in words: a message of its own, or a short plain text.
+    /// The server's message in words: its own, or a short plain text.
     pub(super) fn said(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.body[..self.body.len().min(MAX_ERROR)]);
         let said = match serde_json::from_str(&text) {
@@ -63,7 +63,8 @@ impl Reply {
         (!said.is_empty()).then_some(said)
     }
 
-    /// The beginning of what the server said, without what may act on a terminal or is secret.
+    /// The beginning of the server's text, without secrets and without characters that may act on a
+    /// terminal.
     pub(super) fn shown(&self, said: &str) -> String {
         let said: String = said.chars().filter(|char| !char.is_control()).collect();
         let said =
@@ -75,7 +76,7 @@ impl Reply {
         self.said().map_or_else(String::new, |said| format!(": {said}"))
     }
 
-    /// The answer of another program, in a few words.
+    /// A short description of another program's answer.
     pub(super) fn described(&self) -> String {
         let kind = match self.content_type.as_deref() {
             _ if self.body.is_empty() => "nothing in it",

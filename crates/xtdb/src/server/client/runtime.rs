@@ -1,4 +1,5 @@
-//! The client's one thread, on which its network I/O happens, while callers wait on their own. Must not know what is sent.
+//! The client's one thread for network I/O, while callers wait on their own threads. Must not know
+//! what is sent.
 
 use std::future::Future;
 use std::thread::{self, JoinHandle};
@@ -9,7 +10,7 @@ use tokio::sync::oneshot;
 
 /// The thread's name, as `ps -L` shows it (15 characters fit).
 const NAME: &str = "palimpsest-xtdb";
-/// How long the thread that resolves a host's name is kept.
+/// How long the thread that resolves host names is kept.
 const RESOLVER_IDLE: Duration = Duration::from_secs(5);
 
 /// A running thread; ends it when dropped.
@@ -33,13 +34,13 @@ impl Runtime {
         let thread = thread::Builder::new().name(NAME.to_owned()).spawn(move || {
             // Ends when `stop` is dropped.
             let _ = runtime.block_on(stopped);
-            // A resolver that hangs is not waited for.
+            // Does not wait for a resolver that hangs.
             runtime.shutdown_background();
         })?;
         Ok(Self { handle, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Works on `future` until it is done, and blocks the caller meanwhile.
+    /// Runs `future` to completion, blocking the caller.
     pub(super) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.handle.block_on(future)
     }
@@ -49,7 +50,7 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // It panics nowhere; a panic must not become a second one here.
+            // The thread does not panic; if it did, that must not cause a second panic here.
             let _ = thread.join();
         }
     }

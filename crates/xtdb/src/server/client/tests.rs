@@ -1,4 +1,5 @@
-//! The client against servers that fail in every way, against recorded answers of the genuine server, and against a real node.
+//! The client against servers that fail in every way, recorded answers of the genuine server, and a
+//! real node.
 
 mod bounds;
 mod faults;

@@ -1,5 +1,6 @@
-//! Which certificates are trusted. Those of the system (`rustls-platform-verifier`, which `reqwest` brings anyway), not a list in the
-//! binary: a company's own authority is installed there, and a list would age. Cryptography is `ring`, the smallest for the binary.
+//! Which certificates are trusted: the system's (`rustls-platform-verifier`, which `reqwest` brings
+//! anyway), not a list in the binary. A company's own authority is installed there, and a list
+//! would age. Cryptography is `ring`, the smallest for the binary.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use rustls_platform_verifier::Verifier;
 use super::failure::unavailable;
 use base::error::{Error, Result};
 
-/// For `https`, with the authorities in `ca_file` besides those of the system. For `http` nothing is trusted, and nothing is loaded.
+/// For `https`, with the authorities in `ca_file` in addition to the system's. For `http` nothing
+/// is trusted or loaded.
 pub(super) fn config(url: &str, is_https: bool, ca_file: Option<&Path>) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
     let no_tls = |error: rustls::Error| {

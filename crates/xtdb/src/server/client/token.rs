@@ -1,4 +1,4 @@
-//! The bearer token: read from a file that its user alone can read, and shown nowhere.
+//! The bearer token: read from a file that only its user can read, and shown nowhere.
 
 use std::fmt;
 use std::io::Read;
@@ -17,11 +17,11 @@ const MAX_LENGTH: usize = 6_000;
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Reads the file's text, without white space around it.
+    /// Reads the file's text, without surrounding white space.
     ///
     /// # Errors
-    /// `NOT_PRIVATE` if it is a link, is another user's, or others may read it; `FILE` if it cannot be read; `INVALID_ARGUMENT` if what
-    /// it holds is no token.
+    /// `NOT_PRIVATE` if it is a link, belongs to another user, or others may read it; `FILE` if it
+    /// cannot be read; `INVALID_ARGUMENT` if it does not hold a token.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let unreadable = |source| Error::File { act: "read", path: path.to_owned(), source };
         private::check_file(path)?;
@@ -46,12 +46,12 @@ impl Token {
         }
     }
 
-    /// A text of the server without the token, should it throw that back.
+    /// A text from the server with the token removed, in case the server echoes it.
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, "…")
     }
 
-    /// The value of `Authorization`, which logs of libraries leave out.
+    /// The value of `Authorization`, which libraries' logs leave out.
     pub(super) fn header(&self) -> HeaderValue {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0))
             .unwrap_or_else(|_| HeaderValue::from_static("Bearer"));

@@ -1,4 +1,4 @@
-//! What a client is given and gives back. Plain data.
+//! The client's inputs and outputs. Plain data.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,26 +10,27 @@ use super::token::Token;
 use base::error::Error;
 use base::object::Timestamp;
 
-/// A document as JSON has it; its ID is `xt/id`.
+/// A document in JSON; its ID is `xt/id`.
 pub(crate) type Document = Map<String, Value>;
 
 /// How to reach a server.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientOptions {
-    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before it.
+    /// `http://HOST:PORT` or `https://…`, with or without `/_xtdb`, with an optional path before
+    /// it.
     pub(crate) url: String,
     /// Sent as `Authorization: Bearer`.
     pub(crate) token: Option<Token>,
     /// Certificate authorities in PEM form, besides the system's.
     pub(crate) ca_file: Option<PathBuf>,
-    /// How long an answer may take to begin; and how long it may then let wait for it in all, beside what its bytes take at 32 KiB a
-    /// second.
+    /// How long an answer may take to begin, and the total wait for the rest, in addition to the
+    /// time that its bytes take at 32 KiB a second.
     pub(crate) request_timeout: Duration,
-    /// How long connecting may take.
+    /// Longest time to connect.
     pub(crate) connect_timeout: Duration,
     /// How long the server may wait for a transaction to be indexed.
     pub(crate) await_timeout: Duration,
-    /// Connections at a time; at least 2.
+    /// Number of simultaneous connections; at least 2.
     pub(crate) connections: usize,
 }
 
@@ -48,13 +49,13 @@ impl ClientOptions {
     }
 }
 
-/// What a server says of itself.
+/// A server's status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) version: String,
     pub(crate) index_version: i64,
     pub(crate) kv_store: String,
-    /// It indexes nothing any more, until it is started again.
+    /// Whether it has stopped indexing until it is restarted.
     pub(crate) ingester_failed: bool,
     pub(crate) estimate_num_keys: Option<u64>,
 }
@@ -62,9 +63,10 @@ pub(crate) struct Status {
 /// The state of the database that a read sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
-    /// The latest, with everything that this client has written or seen, whichever node answers.
+    /// The latest, including everything that this client has written or seen, whichever node
+    /// answers.
     Latest,
-    /// As of a transaction, which is waited for.
+    /// As of a transaction, which the read waits for.
     Tx(i64),
     /// As of a time that the server has reached.
     Time(Timestamp),
@@ -88,7 +90,7 @@ pub(crate) struct EntityTx {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) tx: Tx,
-    /// `None` if it was deleted. Versions that are alike share it.
+    /// `None` if it was deleted. Equal versions share it.
     pub(crate) document: Option<Arc<Document>>,
 }
 
@@ -114,13 +116,14 @@ pub(crate) struct LoggedTx {
     pub(crate) bytes: usize,
 }
 
-/// One operation as the log has it. Only a put says its ID in clear; the others have the ID's hash, in hexadecimal digits.
+/// One operation in the log. Only a put has its ID in plain text; the others have the ID's hash, in
+/// hexadecimal digits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LoggedOp {
     Put {
         document: Document,
     },
-    /// A put of a document that was evicted since.
+    /// A put of a document that was evicted later.
     Erased {
         id_hash: String,
     },
@@ -133,19 +136,20 @@ pub(crate) enum LoggedOp {
     Match {
         id_hash: String,
     },
-    /// Nothing of ours: a transaction function, a document with an ID that is no text, or one nested too deep.
+    /// Not ours: a transaction function, a document with an ID that is not a text, or one nested
+    /// too deeply.
     Other,
 }
 
-/// Why a transaction was not taken.
+/// Why a transaction was not accepted.
 #[derive(Debug)]
 pub(crate) enum SubmitError {
     /// The server cannot have seen it: it may be sent again.
     NotSent(Error),
-    /// The server did not take it, and would not take it again as it is. `XTDB_REFUSED` and `XTDB_FOREIGN` are about the server,
-    /// any other code about the transaction.
+    /// The server did not accept it, and would not accept it again as it is. `XTDB_REFUSED` and
+    /// `XTDB_FOREIGN` are about the server, any other code about the transaction.
     Refused(Error),
-    /// It may be in the log: that has to be found out before it is sent again.
+    /// It may be in the log; this must be found out before it is sent again.
     Unknown(Error),
 }
 

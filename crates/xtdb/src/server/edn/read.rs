@@ -1,12 +1,13 @@
-//! The reader: forms one by one from a stream, whatever bytes come. Stricter than EDN where XTDB always prints the same: a comma
-//! stands between the entries of a map, and nowhere else.
+//! The reader: forms one by one from a stream, whatever bytes come. Stricter than EDN where XTDB's
+//! output never varies: a comma stands between the entries of a map, and nowhere else.
 
 use std::io::BufRead;
 
 use super::Edn;
 use base::object::Timestamp;
 
-/// Deepest nesting that is read, on the stack of any thread. What the server says of transactions has four levels.
+/// Deepest nesting that is read, which fits the stack of any thread. The server's transactions have
+/// four levels.
 const MAX_DEPTH: usize = 100;
 /// Most members and entries that are kept of a form: a small one takes fifty times its text.
 const MAX_KEPT: usize = 100_000;
@@ -18,7 +19,7 @@ pub(crate) enum Problem {
     Io(std::io::Error),
     /// The text ended within a form.
     CutOff,
-    /// What stands there is not EDN.
+    /// The text is not EDN there.
     Malformed {
         /// Bytes before it.
         at: u64,
@@ -32,13 +33,14 @@ type Read<T> = Result<T, Problem>;
 pub(crate) struct Reader<R> {
     source: R,
     at: u64,
-    /// How deep a value may stand in a form for its own members to be kept; those of deeper ones are read and dropped.
+    /// How deep a value may be in a form for its members to be kept; deeper ones are read and
+    /// dropped.
     keeps: usize,
     /// Members that were kept of the form.
     kept: usize,
 }
 
-/// Reads a text that is one form and nothing else.
+/// Reads a text that is exactly one form.
 pub(crate) fn read_all(text: &[u8]) -> Read<Edn> {
     let mut reader = Reader::new(text);
     let form = reader.form()?;
@@ -51,7 +53,7 @@ impl<R: BufRead> Reader<R> {
         Self { source, at: 0, keeps: MAX_DEPTH, kept: 0 }
     }
 
-    /// Where the bytes come from, for what it has to say.
+    /// The source of the bytes, for its own report.
     pub(crate) fn source_mut(&mut self) -> &mut R {
         &mut self.source
     }
@@ -70,7 +72,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Goes into a list or vector of which the members are read one by one, with [`Self::member`].
+    /// Enters a list or vector whose members are then read one by one, with [`Self::member`].
     pub(crate) fn enter(&mut self) -> Read<()> {
         match self.after_space()? {
             Some(b'(' | b'[') => self.skip(),
@@ -79,8 +81,8 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next member of the list entered; `None` at its end. Lists and maps within it come without their members: a transaction says
-    /// each of its operations.
+    /// The next member of the list entered; `None` at its end. Lists and maps inside it come
+    /// without their members, since a transaction lists each of its operations.
     pub(crate) fn member(&mut self) -> Read<Option<Edn>> {
         (self.keeps, self.kept) = (1, 0);
         match self.after_space()? {
@@ -222,7 +224,7 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// `\uXXXX`, two of them for a character beyond the first 65,536; half of one alone becomes U+FFFD.
+    /// `\uXXXX`, two of them for a character beyond the first 65,536; a lone half becomes U+FFFD.
     fn unicode_escape(&mut self) -> Read<char> {
         let first = self.hexadecimal()?;
         if !(0xd800..0xdc00).contains(&first) {
@@ -324,7 +326,7 @@ impl<R: BufRead> Reader<R> {
         Ok(())
     }
 
-    /// The next byte that is no white space.
+    /// The next byte that is not white space.
     fn after_space(&mut self) -> Read<Option<u8>> {
         loop {
             match self.peek()? {

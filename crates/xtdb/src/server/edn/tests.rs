@@ -1,4 +1,4 @@
-//! What XTDB prints, what it does not, and what comes when an answer is cut or is none.
+//! What XTDB prints, what it does not, and answers that are cut off or are not EDN.
 
 use std::io::BufReader;
 

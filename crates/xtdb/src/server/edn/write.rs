@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// A key that no keyword can say, so that it would be read as something else.
+/// A key that no keyword can express, so that it would be misread.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotEdn {
     pub(crate) key: String,
 }
 
-/// Writes a value. The keys of objects become keywords, as they do in what is put as JSON.
+/// Writes a value. The keys of objects become keywords, as in a JSON put.
 ///
 /// # Errors
-/// A key with other characters than a keyword may have.
+/// A key with characters that a keyword may not have.
 pub(crate) fn write_value(value: &Value, into: &mut String) -> Result<(), NotEdn> {
     match value {
         Value::Null => into.push_str("nil"),

@@ -1,4 +1,5 @@
-//! Servers that would fill our memory, or keep us waiting: what counts is how much is taken of them.
+//! Servers that would fill our memory, or keep us waiting: the tests count how much is read from
+//! them.
 
 use serde_json::value::RawValue;
 

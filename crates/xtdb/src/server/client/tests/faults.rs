@@ -1,4 +1,4 @@
-//! Servers that are away, slow, broken, or break off.
+//! Servers that are unreachable, slow, broken, or break off.
 
 use std::net::TcpListener;
 use std::time::Instant;
@@ -12,7 +12,8 @@ fn status() -> Act {
     Act::json(200, STATUS)
 }
 
-/// Longer than a client waits that gives up after half a second, on any machine, and shorter than the servers of these tests live.
+/// Longer than a client waits that gives up after half a second, on any machine, and shorter than
+/// the servers of these tests live.
 const NOT_FOR_EVER: Duration = Duration::from_secs(15);
 
 /// How long something takes.

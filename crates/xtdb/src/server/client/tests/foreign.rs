@@ -1,4 +1,4 @@
-//! What answers in the place of XTDB 1, and what it refuses.
+//! Other programs that answer instead of XTDB 1, and requests that XTDB 1 refuses.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

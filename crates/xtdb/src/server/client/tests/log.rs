@@ -3,7 +3,8 @@
 use super::server::{Act, Seen, Server, chunked};
 use super::*;
 
-/// The transactions from a number on, of 9 in all, each with one put; as the server says them in either notation.
+/// The transactions from a number on, of 9 in all, each with one put; as the server says them in
+/// either notation.
 fn transactions(seen: &Seen) -> Vec<String> {
     let after = seen.line.split("after-tx-id=").nth(1);
     let after: i64 =

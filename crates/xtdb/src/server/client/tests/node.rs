@@ -1,4 +1,5 @@
-//! A real node: the development server of `xtdb/`, started as people start it, with a database for each test.
+//! A real node: the development server of `xtdb/`, started as people start it, with a database for
+//! each test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -47,9 +48,10 @@ impl Drop for Node {
     }
 }
 
-/// A client for an empty database of the node that tests share, which runs as long as one of them does. `None` where no long run is
-/// asked for, as `tests/xtdb` asks nodes the same through the store, and where there is no node, which a line says; with
-/// `PALIMPSEST_REQUIRE_ALL_TESTS` set that is a failure.
+/// A client for an empty database of the node that tests share, which runs as long as one of them
+/// does. `None` where no long run is asked for, as `crates/xtdb/tests/xtdb` asks nodes the same through the
+/// store, and where there is no node, which a line says; with `PALIMPSEST_REQUIRE_ALL_TESTS` set
+/// that is a failure.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn database() -> Option<(Client, Arc<Node>)> {
     static SHARED: Mutex<Weak<Node>> = Mutex::new(Weak::new());

@@ -1,4 +1,5 @@
-//! Recorded answers of XTDB's own server, through what reads answers: each becomes what it says, or an error of the right kind.
+//! Recorded answers of XTDB's own server, read by the client: each becomes the right value, or an
+//! error of the right kind.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -20,7 +21,8 @@ struct Recorded {
     is_cut: bool,
 }
 
-/// The recordings; `None` where they are absent, which a line says; with `PALIMPSEST_REQUIRE_ALL_TESTS` set that is a failure.
+/// The recordings; `None` where they are absent, which a line says; with
+/// `PALIMPSEST_REQUIRE_ALL_TESTS` set that is a failure.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn recordings() -> Option<Vec<Recorded>> {
     let given = std::env::var_os("PALIMPSEST_DATA").map(PathBuf::from);
@@ -124,7 +126,8 @@ fn expected(recorded: &Recorded, notation: Notation) -> &'static str {
         200 | 202 if path == "query" && body.is_empty() => "XTDB_FAILED",
         // An empty list is one in both.
         200 if body == "[]" => "OK",
-        // An answer in another notation is asked for by nobody; it must only not be taken for one in the right notation.
+        // An answer in another notation is asked for by nobody; it must only not be taken for one
+        // in the right notation.
         200 | 202 if !wanted => "XTDB_ANSWER",
         200 | 202 => "OK",
         404 if may_be_absent

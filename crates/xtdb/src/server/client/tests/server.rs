@@ -1,4 +1,4 @@
-//! A server on loopback that does as it is told, request by request.
+//! A scripted server on loopback, request by request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -134,7 +134,8 @@ impl Server {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// How many bytes clients took of answers that drip or flood, with what stands in the system's buffers.
+    /// How many bytes clients took of answers that drip or flood, with what stands in the system's
+    /// buffers.
     pub(crate) fn taken(&self) -> usize {
         self.shared.taken.load(Ordering::SeqCst)
     }

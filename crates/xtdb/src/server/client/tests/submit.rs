@@ -1,4 +1,4 @@
-//! What becomes of a transaction, and which are never sent.
+//! The outcome of transactions, and which are never sent.
 
 use super::server::{Act, Server, answer};
 use super::*;
