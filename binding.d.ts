@@ -1790,7 +1790,7 @@ export interface IndexedFile {
   /** Transaction of its latest version. */
   txId: number
   /** Why the version has no content; null if it has one. */
-  noContent: "binary" | "too_large" | "excluded" | "deleted" | null | null
+  noContent: "binary" | "too_large" | "excluded" | "deleted" | null
 }
 
 /** An object of the session index. */
@@ -2048,7 +2048,7 @@ export interface MessageAbout {
   /** Lines that stand for folded steps and were added to it. */
   folds: Array<FoldAbout>
   /** Why the store does not hold the message as it went out; null if it does. */
-  withheld: "excluded" | "forgotten" | "redacted" | null | null
+  withheld: "excluded" | "forgotten" | "redacted" | null
   /** For a withheld message, the SHA-256 of its JSON as it went out, if that is known. */
   digest: string | null
 }
@@ -2356,7 +2356,7 @@ export interface RecallAnswer {
 /** A passage of memory, a memory file, or a message of a past session that was found. */
 export interface RecallHit {
   /** Whose memory it is; null for a message. */
-  scope: MemoryScope | null | null
+  scope: MemoryScope | null
   /** Path in the scope's folder, with `/`; null for a message. */
   file: string | null
   /** Absolute path; null for a message. */
@@ -2622,7 +2622,7 @@ export interface SessionInfo {
   /** ID of the session whose chat it began with; null if it began empty. */
   parentId: string | null
   /** How it came from `parentId`: `forked` by the host, or `parted` because another process wrote to the parent. */
-  origin: "forked" | "parted" | null | null
+  origin: "forked" | "parted" | null
   /** ID of its chat. */
   chatId: string
   /** ID of its system prompt. */
@@ -3194,7 +3194,7 @@ export interface Version {
   /** SHA-256 of each additional content, by name. */
   additional: Record<string, string>
   /** Why text was removed from the version after it was written; null if none was. */
-  redacted: "secret" | "forgotten" | null | null
+  redacted: "secret" | "forgotten" | null
   /** The object's nicknames. */
   nicknames: Array<string>
   /** A reference to this version, which resolves in any store that holds it. See `resolve`. */
