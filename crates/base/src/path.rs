@@ -135,6 +135,11 @@ impl AbsolutePath {
         is_inside.then(|| &self.names[folder.names.len()..])
     }
 
+    /// Whether this is the same path as another, by the rules of [`Self::below`].
+    pub fn is_at(&self, other: &Self) -> bool {
+        self.below(other).is_some_and(<[String]>::is_empty)
+    }
+
     /// The path of names below this one.
     #[must_use]
     pub fn join(&self, names: &[String]) -> Self {

@@ -36,7 +36,7 @@ impl MountMapping {
         let agents: Vec<AbsolutePath> =
             mappings.iter().filter_map(|one| AbsolutePath::parse(&one.agent_prefix)).collect();
         let repeated = (1..agents.len())
-            .find(|at| agents[..*at].iter().any(|other| is_at(other, &agents[*at])))?;
+            .find(|at| agents[..*at].iter().any(|other| other.is_at(&agents[*at])))?;
         // A file in there would be two files at once.
         Some(format!("map `{}` twice", agents[repeated]))
     }
@@ -60,8 +60,4 @@ impl MountMapping {
         let is_blank = self.filesystem_id.as_ref().is_some_and(|id| id.trim().is_empty());
         is_blank.then(|| "have an empty filesystemId".to_owned())
     }
-}
-
-fn is_at(one: &AbsolutePath, other: &AbsolutePath) -> bool {
-    one.below(other).is_some_and(<[String]>::is_empty)
 }

@@ -149,10 +149,6 @@ mod tests {
 
     use super::*;
 
-    fn is_at(one: &AbsolutePath, other: &AbsolutePath) -> bool {
-        one.below(other).is_some_and(<[String]>::is_empty)
-    }
-
     fn path(text: &str) -> AbsolutePath {
         AbsolutePath::parse(text).unwrap_or_else(|| panic!("`{text}` is absolute"))
     }
@@ -287,14 +283,14 @@ mod tests {
                 // nothing.
                 let back = mounts.backward("host", &canonical).unwrap();
                 let (again, names) = mounts.of_agent(&back).unwrap();
-                prop_assert!(is_at(&again.canonical.join(names), &canonical));
+                prop_assert!(again.canonical.join(names).is_at(&canonical));
                 prop_assert_eq!(mounts.backward("host", &canonical), Some(back.clone()));
                 let alone = mounts.all().iter().filter(|other| {
                     canonical.below(&other.canonical).is_some()
                         || other.canonical.below(&canonical).is_some()
                 }).count() == 1;
                 if alone {
-                    prop_assert!(is_at(&back, &agent));
+                    prop_assert!(back.is_at(&agent));
                 }
             }
         }
