@@ -19,7 +19,7 @@ async function attached() {
 
 const last = (request: ChatMessage[]) => request[request.length - 1];
 
-test("the document shows the adapter that is tested, in at most 60 lines", () => {
+test("the document shows the tested adapter in at most 60 lines", () => {
   const example = readFileSync(join(root, "__test__", "adapter-example.ts"), "utf8");
   expect(readFileSync(join(root, "docs", "adapters.md"), "utf8")).toContain(`\`\`\`ts\n${example}\`\`\``);
   expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
@@ -43,7 +43,7 @@ test("what is not changed goes out as the harness has it", async () => {
   ]);
 });
 
-test("files are followed under the harness's own tool names, and a change is told", async () => {
+test("tracks files through the harness's own tool names", async () => {
   const { harness, session, cwd } = await attached();
   await harness.prompt("Look at the notes.", [
     { tool: "open_file", args: { file: "notes.txt" } },
@@ -58,7 +58,7 @@ test("files are followed under the harness's own tool names, and a change is tol
   expect(last(harness.requests[2]).content).toMatch(/notes\.txt changed on disk[\s\S]*another line\nAnd now\?$/);
 });
 
-test("a long output is shown in part, and `activate` shows it whole", async () => {
+test("shows part of a long output, and `activate` shows all of it", async () => {
   const { harness } = await attached();
   const output = Array.from({ length: 2_000 }, (_, line) => `line ${line} of a long output`).join("\n");
   await harness.prompt("Run it.", [

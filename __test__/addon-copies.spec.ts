@@ -35,7 +35,7 @@ test("the entry has all that the binding has", () => {
   expect(ours.sort()).toEqual(native.sort());
 });
 
-test("a second copy of the same version uses the first one's addon", () => {
+test("a second copy of one version uses the addon of the first", () => {
   const source = `const second = await import(${JSON.stringify(copy().entry)});
     const store = await second.openStore();
     const session = await second.openSession(store, { harness: "t", sessionId: "s", cwd: "/" });
@@ -110,6 +110,6 @@ function pairs(apart: boolean): unknown {
 }
 
 test.runIf(process.platform === "linux" && ["x64", "arm64"].includes(process.arch)).each([false, true])(
-  "two copies that are loaded all the same lose nothing (the second in a worker: %s)",
+  "two copies loaded at once lose nothing (in a worker: %s)",
   (apart) => expect(pairs(apart)).toEqual({ found: 400, findings: [] }),
 );

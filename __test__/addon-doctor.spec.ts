@@ -30,7 +30,7 @@ test("a store that is whole is healthy, open or closed", async () => {
   expect(await rejection(() => store.maintenance.doctor())).toMatchObject({ code: "CLOSED" });
 });
 
-test("a file that does not open is named with what can be done, and set aside when asked", async () => {
+test("names a file that does not open, and sets it aside if asked", async () => {
   const path = newPath();
   await (await openStore({ path })).close();
   // The header stays, the table of the tables goes.

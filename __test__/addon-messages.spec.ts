@@ -270,7 +270,7 @@ describe("what crosses", () => {
     expect(seen[50].json).toBe("[]");
   });
 
-  test("is a message that the host changed in place, and all behind it", async () => {
+  test("is everything from the first message that the host changed", async () => {
     const s = await session({ settings: { keepResults: 0 } });
     const list = [user("hello"), ...step(1, "first"), ...step(2, "second")];
     await s.transformContext(list);
@@ -299,7 +299,7 @@ describe("what crosses", () => {
     expect(sent[2]).toEqual(list[2]);
   });
 
-  test("is nothing of a list whose messages are other objects with the same content", async () => {
+  test("is nothing if new objects have the same content", async () => {
     const s = await session();
     const list = [user("hello"), ...step(1, "out")];
     await s.transformContext(list);
@@ -309,7 +309,7 @@ describe("what crosses", () => {
     expect(seen).toEqual([{ skip: 3, json: "[]" }]);
   });
 
-  test("is the whole list again when the session went on as a session of its own", async () => {
+  test("is the whole list again after the session forked", async () => {
     const shared = await store();
     const first = await session({}, shared);
     const list = [user("hello"), ...step(1, "out")];
@@ -361,7 +361,7 @@ describe("what comes back", () => {
     expect(await s.transformContext(list)).toEqual(before);
   });
 
-  test("does not follow a list that the host goes on with before the answer is there", async () => {
+  test("ignores what the host does to the list during the call", async () => {
     const s = await session();
     const list = [user("hello"), ...step(1, "out")];
     const given = [...list];

@@ -11,7 +11,7 @@ describe("in a process of its own", () => {
     const session = await addon.openSession(store, ${JSON.stringify({ ...defaults, ...options })});
   `;
 
-  test("a store and a session that are never closed let it end by itself, and lose nothing", async () => {
+  test("an open store and session do not keep it from ending", async () => {
     const path = join(temporaryFolder(), "store.sqlite");
     const source = `${opened({}, path)} session.onEvent(() => {});
       await session.transformContext([${JSON.stringify(user("hello"))}]);`;

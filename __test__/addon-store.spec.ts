@@ -116,7 +116,7 @@ test("items are read by position, as of any version", async () => {
   expect(await codeOf(() => to.items("chat:s", { from: -1 }))).toBe("INVALID_ARGUMENT");
 });
 
-test("references resolve to the latest version, or to the one that they pin", async () => {
+test("a reference resolves to the latest or the pinned version", async () => {
   const to = await store();
   const { version: first } = await to.put(call("one"));
   const { version: second } = await to.put(call("two"));
@@ -238,7 +238,7 @@ test("two versions are compared", async () => {
   expect(await codeOf(() => to.diff("call", { from: "x" }))).toBe("INVALID_ARGUMENT");
 });
 
-test("a store that does not exist is not made where that is not wanted", async () => {
+test("a missing store is not created with `create: false`", async () => {
   const path = join(temporaryFolder(), "none.sqlite");
   expect(await codeOf(() => openStore({ path, create: false }))).toBe("STORE_UNAVAILABLE");
   expect(await storePath({ path })).toBe(path);

@@ -60,7 +60,7 @@ describe("each tool", () => {
     }
   });
 
-  test.each(all)("refuses what is no session, and a call ID that is no text: %s", async (_, tool) => {
+  test.each(all)("refuses an invalid session or call ID: %s", async (_, tool) => {
     const s = await session();
     for (const [target, id] of [
       [undefined, "c"],
@@ -188,7 +188,7 @@ describe("read", () => {
     }
   });
 
-  test("shows binary files, NUL bytes and invalid UTF-8 as the host does", async () => {
+  test("shows binary files, NUL and bad UTF-8 as the host does", async () => {
     const files: [string, Buffer][] = [
       ["nul", Buffer.from("a\u0000b\u0000\n")],
       ["invalid", Buffer.from([0x61, 0xff, 0xfe, 0x62, 0xc3, 0x28, 0xe2, 0x82, 0x0a])],
@@ -202,7 +202,7 @@ describe("read", () => {
     expect(await s.transformContext(list)).toEqual(list);
   });
 
-  test("cuts what is long, and shows what is behind a first part of 100 MB", async () => {
+  test("truncates long content, and shows lines beyond 100 MB", async () => {
     const lines = "x".repeat(1_023).concat("\n").repeat(100_000);
     expect((await text("large", lines)).length).toBeLessThan(60_000);
     expect(await text("large", lines, { offset: 99_999, limit: 1 })).toMatch(/^x{1023}\n\n\[/);

@@ -379,7 +379,7 @@ describe("openSession rejects", () => {
 });
 
 describe("after close", () => {
-  test("a session rejects with CLOSED, and closing again does nothing", async () => {
+  test("a session rejects with CLOSED, and can be closed twice", async () => {
     const s = await session();
     await s.transformContext([user("hello")]);
     await s.close();
@@ -462,7 +462,7 @@ describe("onEvent", () => {
     await s.transformContext([user("one"), user("other", 3)]);
   };
 
-  test("tells every listener what happened, whatever another one does", async () => {
+  test("calls every listener even if another one throws", async () => {
     const s = await session();
     const events: unknown[] = [];
     s.onEvent((event) => {

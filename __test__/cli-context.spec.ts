@@ -27,7 +27,7 @@ async function played(): Promise<{ at: Desk; sent: Message[][] }> {
   return { at, sent };
 }
 
-test("the exact messages of every call are printed, after the process that made them has ended", async () => {
+test("prints the exact messages of every call of an ended process", async () => {
   const { at, sent } = await played();
   for (const [index, messages] of sent.entries()) {
     const printed = at.json<Printed>("context", "host-1", "--call", String(index + 1));
@@ -60,7 +60,7 @@ test("people read headings, handles and texts", async () => {
   expect(stdout).toContain("── 3 toolResult bash · t1\nline 0 of a long output\n");
 });
 
-test("the request that another extension changed stands at the end", async () => {
+test("prints the request last as another extension changed it", async () => {
   const { at } = await played();
   const { stdout } = at.run("context", "latest");
   expect(stdout).toMatch(/\nrequest +[0-9a-f]{64}; its messages were changed by another extension/);

@@ -49,7 +49,7 @@ test("says what is installed, where no session has run yet", () => {
   expect(at.json("doctor")).toMatchObject({ healthy: true, store: null, installation: { pi: "1.5.2", enabled: true } });
 });
 
-test("says what is installed also where the store cannot be opened", () => {
+test("says what is installed even if the store cannot be opened", () => {
   const at = withPi("0.80.1");
   mkdirSync(at.store, { recursive: true });
   const { status, stdout, stderr } = at.run("doctor");
@@ -103,7 +103,7 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
       at.env.PALIMPSEST_LOG = "loud";
     },
   ],
-])("names %s, and exits with 1", (_what, line, change) => {
+])("fails and names %s", (_what, line, change) => {
   const at = withPi("1.5.2");
   change(at);
   const { status, stdout } = at.run("doctor");
@@ -175,7 +175,7 @@ describe("OpenClaw", () => {
   });
 });
 
-test("counts the failures of the log and tells when the last one was", () => {
+test("counts the failures in the log and shows when the last was", () => {
   const at = withPi("1.5.2");
   mkdirSync(join(at.agent, "palimpsest"));
   const lines = [
@@ -188,7 +188,7 @@ test("counts the failures of the log and tells when the last one was", () => {
   expect(at.run("doctor").stdout).toMatch(/^log +\S+: 2 failures, the last 2026-01-03T03:04:05\.678Z$/m);
 });
 
-test("without Pi, and with settings that turn it off, nothing is wrong", () => {
+test("finds nothing wrong without Pi or if settings turn it off", () => {
   const at = withPi("1.5.2");
   at.env.PATH = temporaryFolder();
   writeFileSync(join(at.agent, "palimpsest.json"), JSON.stringify({ enabled: false }));

@@ -13,7 +13,7 @@ function withSessions(again: boolean): Desk {
   return at;
 }
 
-test("weights go to stdout or to a file, and what they are learned from to stderr", () => {
+test("prints weights to stdout or a file, and sources to stderr", () => {
   const at = withSessions(true);
   at.write("sessions/notes.jsonl", "no session\n");
   const { status, stdout, stderr } = at.run("learn", "sessions");
@@ -32,7 +32,7 @@ test("weights go to stdout or to a file, and what they are learned from to stder
   expect(learned).toMatchObject({ sessions: 2, calls: 300, hazards: { ...weights, caution } });
 });
 
-test("too little to learn from and wrong usage are refused, and nothing is written", () => {
+test("refuses too little data and wrong usage, and writes nothing", () => {
   const at = withSessions(false);
   expect(at.failure("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 1, code: "TOO_FEW_NEEDS" });
   for (const option of ["--caution", "--step-caution"]) {

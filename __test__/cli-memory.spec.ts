@@ -7,7 +7,7 @@ import { desk, withSession } from "./command.ts";
 
 const index = ".pi/memory/MEMORY.md";
 
-test("the overview names folders, files, sizes and what is wrong, and makes nothing", () => {
+test("the overview lists folders, files, sizes and problems", () => {
   const at = desk();
   const empty = at.run("memory");
   expect(empty).toMatchObject({ status: 0, stderr: "" });
@@ -61,7 +61,7 @@ test("an entry is staged, listed, flushed, found and confirmed", () => {
   expect(at.run("memory", "stale").stdout).toBe("No page looks stale.\n");
 });
 
-test("a recall says why it found nothing, in words, as JSON and by its exit code", () => {
+test("recall explains an empty result in words and as JSON", () => {
   const at = desk();
   at.write(index, "- a needle\n");
   expect(at.run("memory", "recall", "haystack")).toMatchObject({
@@ -91,7 +91,7 @@ test("past sessions are found with the message that says it", async () => {
   expect(hit.lines[0].text).toBe("Run it.");
 });
 
-test("notes of another program are shown first, and staged with --apply", () => {
+test("import shows another program's notes; --apply stages them", () => {
   const at = desk();
   at.write("CLAUDE.md", "# Rules\n\n- Never push to main\n- Use pnpm\n");
   const shown = at.run("memory", "import", "notes");
@@ -107,7 +107,7 @@ test("notes of another program are shown first, and staged with --apply", () => 
   );
 });
 
-test("a part that there is not, or that lacks its words, is wrong usage; what memory refuses is an error with its code", () => {
+test("wrong usage and refusals exit with codes of their own", () => {
   const at = desk();
   expect(at.failure("memory", "frobnicate")).toMatchObject({ status: 2, message: "`frobnicate` is no part of memory" });
   expect(at.failure("memory", "recall")).toMatchObject({ status: 2, code: "USAGE" });

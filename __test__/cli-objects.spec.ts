@@ -100,7 +100,7 @@ describe("show", () => {
     expect(at.run("show", "call_1").stdout).toBe("done\n");
   });
 
-  test("prints a large content whole, and stops quietly when its reader has enough", async () => {
+  test("prints large content whole, and stops if the reader does", async () => {
     const at = desk();
     const store = await openStore({ path: at.store });
     const content = `${"x".repeat(99)}\n`.repeat(200_000);
@@ -197,7 +197,7 @@ describe("lists", () => {
     expect(at.run("links", "a.md", "--part", "A").status).toBe(2);
   });
 
-  test("of links resolve within the folder that was given to `index`, unless another vault is marked", () => {
+  test("of links resolve within the indexed folder or its vault", () => {
     const at = desk();
     at.write("notes/plan.md", "See [[deep]] and [[sub/other]].");
     at.write("notes/sub/deep.md", "Back to [[plan]].");
@@ -218,7 +218,7 @@ describe("lists", () => {
     expect(targets("notes/sub/deep.md")).toEqual(["unresolved"]);
   });
 
-  test("of sessions say how each came about and how many calls it made", async () => {
+  test("of sessions show how each began and how many calls it made", async () => {
     const at = desk();
     await withSession(at);
     await withSession(at, "fork", "s");
@@ -233,7 +233,7 @@ describe("lists", () => {
     expect(rows[0]).toContain("forked from session:s");
   });
 
-  test("of sessions have titles and a limit, and none without a call or forgotten", async () => {
+  test("of sessions have titles and a limit, and skip empty ones", async () => {
     const at = desk();
     await withSession(at, "first");
     await withSession(at, "gone");
@@ -329,7 +329,7 @@ describe("a session", () => {
     expect(before.document).toMatchObject({ calls: 1, branchLeaf: 0, index: [], toolcallRefs: [] });
   });
 
-  test("is named by the first digits of its ID, or by `latest`, wherever one is meant", async () => {
+  test("can be named by a prefix of its ID or by `latest`", async () => {
     const at = desk();
     await withSession(at, uuid);
     await withSession(at, "0189abce-1234-7abc-8def-0123456789ab");
@@ -403,7 +403,7 @@ test("an object is taken out of a session's pool and brought back", async () => 
   await store.close();
 });
 
-test("`latest` is a session of this store, whatever was imported since", async () => {
+test("`latest` never means an imported session", async () => {
   const at = desk();
   await withSession({ ...at, store: join(at.folder, "other.sqlite") }, "theirs");
   await withSession(at, "ours");
@@ -425,7 +425,7 @@ test("an imported session was last written where it comes from", async () => {
 });
 
 describe("search", () => {
-  test("finds texts with their place and lines, of old versions on request", async () => {
+  test("finds text with its lines, in old versions if asked", async () => {
     const at = withTwoVersions();
     await withSession(at);
     const { id } = at.json<Version>("show", "a.md", "--metadata");

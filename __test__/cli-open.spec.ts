@@ -59,7 +59,7 @@ async function withStore(): Promise<Desk> {
 }
 
 describe("what it serves", () => {
-  test("is named by its address alone on stdout; how to open and to end it stands on stderr", async () => {
+  test("prints only the address to stdout, instructions to stderr", async () => {
     const at = await withStore();
     const open = opened(at, []);
     const { stdout, stderr } = await open.said();
@@ -92,7 +92,7 @@ describe("what it serves", () => {
     );
   });
 
-  test("comes at the port that was asked for; one that is taken is named", async () => {
+  test("uses the requested port, and reports one that is in use", async () => {
     const at = await withStore();
     const { port, release } = await claimPort();
     onTestFinished(release);
@@ -134,7 +134,7 @@ describe("the browser", () => {
   test.each([
     { how: "ends", end: "exit 0" },
     { how: "stays as long as the browser", end: "exec sleep 5" },
-  ])("is opened where there is a screen, by a program that $how", async ({ end }) => {
+  ])("is opened by a program that $how", async ({ end }) => {
     const at = await withStore();
     const { path, given } = opener(at, "xdg-open", end);
     const { stdout, stderr } = await opened(at, [], { DISPLAY: ":9", PATH: path }).said();
@@ -142,7 +142,7 @@ describe("the browser", () => {
     expect(given()).toBe(stdout.trim());
   });
 
-  test("is not said to be open where the program fails, is absent, or is not wanted", async () => {
+  test("is not reported as open if it fails or is absent", async () => {
     const at = await withStore();
     const { path, given } = opener(at, "xdg-open", "exit 4");
     const open = /^open this address in a browser on this machine; /;
@@ -155,7 +155,7 @@ describe("the browser", () => {
     expect(given()).toBe("");
   });
 
-  test("is that of Windows in its Linux, that of the system elsewhere, and none over SSH", () => {
+  test("is the one of Windows in WSL, and none over SSH", () => {
     const at = desk();
     const { path } = opener(at, "wslview", "");
     const wsl = { PATH: path, WSL_DISTRO_NAME: "Debian" };
@@ -206,7 +206,7 @@ describe("it refuses", () => {
 });
 
 describe("--html", () => {
-  test("writes a page that only its user may read, and says where; with --json as a document", async () => {
+  test("writes a page only its user can read, and prints its path", async () => {
     const at = await withStore();
     const path = join(at.folder, "page.html");
     const { status, stdout, stderr } = at.run("open", "latest", "--html", "page.html");
@@ -225,7 +225,7 @@ describe("--html", () => {
     });
   });
 
-  test("takes the place of a file, and of a link, whose other end stays", async () => {
+  test("replaces a file or a link, but not the link's target", async () => {
     const at = await withStore();
     const [kept, file, link] = ["kept.txt", "old.html", "link.html"].map((name) => join(at.folder, name));
     writeFileSync(kept, "mine");
@@ -240,7 +240,7 @@ describe("--html", () => {
     }
   });
 
-  test("says why a page cannot be written, and leaves nothing half done", async () => {
+  test("reports why it cannot write a page, and leaves no part", async () => {
     const at = await withStore();
     mkdirSync(join(at.folder, "folder"));
     writeFileSync(join(at.folder, "file.txt"), "mine");

@@ -60,20 +60,20 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
     ["search", ["search", "one"]],
     ["show of a chat", ["show", "chat:s"]],
     ["show of an unknown name", ["show", `no${hostile}`]],
-  ])("%s prints nothing that does more than be read", async (_, args) => {
+  ])("%s prints no control characters", async (_, args) => {
     const at = await hostileDesk();
     const printed = withoutOurStyles(onTerminal(at, ...args));
     expect(printed.length).toBeGreaterThan(20);
     expect(printed).not.toMatch(/(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u);
   });
 
-  test("a content is spelt out where it would act, and keeps its lines", async () => {
+  test("content has its control characters escaped, line by line", async () => {
     const at = await hostileDesk();
     expect(onTerminal(at, "show", "a.md")).toBe(`one ${spelt}\n\ttwo\n`);
     expect(JSON.parse(onTerminal(at, "show", "a.md", "--json")).text).toBe(`one ${hostile}\r\n\ttwo\n`);
   });
 
-  test("a content without a line end leaves the prompt a line of its own", async () => {
+  test("content without a final newline gets one before the prompt", async () => {
     const at = desk();
     at.write("a.md", "no end");
     at.run("index", "a.md");

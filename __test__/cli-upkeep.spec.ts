@@ -52,7 +52,7 @@ describe("export and import", () => {
     });
   });
 
-  test("take no nickname that could be taken for something of one's own, and say of what came from elsewhere that it did", async () => {
+  test("take no nickname that looks like a file, and mark origins", async () => {
     const at = withTwoVersions();
     at.run("name", "a.md", "plan");
     at.run("name", "a.md", "b.md");
@@ -177,7 +177,7 @@ describe("doctor", () => {
     expect(readFileSync(notes, "utf8")).toBe("my notes\n");
   });
 
-  test("names what is damaged, exits with 1, and sets the store aside when told to", () => {
+  test("names the damage, exits with 1, and sets the store aside", () => {
     const at = withTwoVersions();
     const database = new DatabaseSync(at.store);
     database.exec("UPDATE version SET content_hash = randomblob(32) WHERE tx_id = 1");

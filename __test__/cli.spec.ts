@@ -19,7 +19,7 @@ import { pinnedNode, root } from "../scripts/setup.js";
 import { desk, program, withSession, withTwoVersions } from "./command.ts";
 
 describe("help", () => {
-  test("fits one screen, and every command has its own with an example", () => {
+  test("fits on one screen, and every command has help of its own", () => {
     const at = desk();
     const declarations = ["index.d.ts", "binding.d.ts"].map((name) => readFileSync(join(root, name), "utf8"));
     const types = declarations.join("\n");
@@ -67,7 +67,7 @@ describe("wrong usage", () => {
     [["name", "only-one"], "an object and a nickname are needed"],
     [["show", "a", "--metadata", "--lines", "1"], "`--metadata` shows no content"],
     [["sessions", "--limit", "-1"], "`--limit` must be a whole number, is `-1`"],
-  ])("%j is told in words with a hint, exit code 2", (args, message) => {
+  ])("exits with a hint: %j", (args, message) => {
     const at = desk();
     const { status, stdout, stderr } = at.run(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
@@ -95,7 +95,7 @@ describe("wrong usage", () => {
     [["replay", "a.md", "--prices", "mine"], "`--prices` is `mine`; it must be one of anthropic, "],
     [["replay", "a.md", "--layout", "mine"], "`--layout` is `mine`; "],
     [["replay", "a.md", "--tokens", "mine"], "`--tokens` is `mine`; "],
-  ])("that the store finds, %j, has exit code 2 too", async (args, message) => {
+  ])("found by the store: %j", async (args, message) => {
     const at = withTwoVersions();
     await withSession(at);
     at.run("export", "a.jsonl");
@@ -112,7 +112,7 @@ describe("wrong usage", () => {
 });
 
 describe("the store", () => {
-  test("is where Pi's agent folder, a setting, the environment or --store puts it, the last that says so", () => {
+  test("is where agent folder, setting, environment or --store says", () => {
     const at = desk();
     at.write("a.md", "x");
     at.run("index", "a.md");
@@ -130,7 +130,7 @@ describe("the store", () => {
     expect(at.json<{ path: string }>("stats", "--store", "given.sqlite").path).toBe(join(at.folder, "given.sqlite"));
   });
 
-  test("is in the home folder's agent folder where nothing is said, also by `~`", () => {
+  test("is in the home folder's agent folder by default", () => {
     const at = desk();
     at.write("a.md", "x");
     delete at.env.PI_CODING_AGENT_DIR;
@@ -174,7 +174,7 @@ describe("the store", () => {
     expect(at.run("--json").status).toBe(2);
   });
 
-  test("that is damaged, a folder or described by wrong settings is named", () => {
+  test("is named if it is damaged, a folder or misconfigured", () => {
     const at = desk();
     const damaged = at.write("damaged.sqlite", "this is no database at all, and it is longer than a header");
     chmodSync(damaged, 0o600);
@@ -187,7 +187,7 @@ describe("the store", () => {
     expect(at.failure("replay", "x")).toMatchObject({ status: 1, code: "INVALID_SETTINGS" });
   });
 
-  test("is found whatever is wrong with settings that a command does not need", () => {
+  test("is found despite wrong settings that the command ignores", () => {
     const at = withTwoVersions();
     const settings = join(String(at.env.PI_CODING_AGENT_DIR), "palimpsest.json");
     writeFileSync(settings, '{"keepResults": "all", "mounts": [{ "agentPrefix": "/w" }], "exclude": ["[x"]}');
@@ -210,7 +210,7 @@ describe("the store", () => {
   });
 
   test.skipIf(process.getuid?.() !== 0 || spawnSync("setpriv", ["--version"]).status !== 0)(
-    "is read in a folder that cannot be written, and stays as it is",
+    "can be read in a read-only folder, and does not change",
     async () => {
       const at = withTwoVersions();
       at.write("a.md", "one [[b]]\n");
@@ -328,7 +328,7 @@ describe("index", () => {
     expect(stdout).toContain(`${2 - unreadable} created, ${1 + unreadable} failed, 1 skipped\n`);
   });
 
-  test("stores no text of key files, nor of what the user's settings exclude", () => {
+  test("stores no text of key files or excluded files", () => {
     const at = desk();
     at.write("server.pem", "secret");
     at.write("a.dump", "secret");

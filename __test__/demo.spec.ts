@@ -42,7 +42,7 @@ describe("the cost of calls", () => {
     expect(countRewrites(calls)).toBe(0);
   });
 
-  test("a rewritten request is cached up to the first change, or not beyond the tools, by provider", () => {
+  test("a rewritten request is cached up to the change or the tools", () => {
     const calls = measureCalls([body(user(50), user(20)), body(user(50), user(20, "v"), user(10))]);
     // The role of the changed message is still common: one token.
     expect(calls[1]).toEqual({ sent: 180, commonPrefix: 151, fixedPart: 100, grew: false });
@@ -62,7 +62,7 @@ describe("the cost of calls", () => {
     expect(second).toMatchObject({ sent: 150, commonPrefix: 150, grew: false });
   });
 
-  test("thinking, tool names and arguments count, IDs do not, and a character outside the first plane is one", () => {
+  test("counts thinking, tool names and arguments, but not IDs", () => {
     const assistant = { ...call("a-very-long-id", "read", {}), content: "😀😀", reasoning_content: "think" };
     const [first] = measureCalls([{ model: "m", messages: [assistant] }]);
     // assistant 9 + think 5 + two faces 2 + read 4 + {} 2
@@ -75,7 +75,7 @@ describe("calls and results", () => {
     expect(unpairedCalls(body(call("a", "read", {}), result("a", "x")))).toEqual([]);
   });
 
-  test("are named when a result is missing, doubled or without its call", () => {
+  test("are named if a result is missing, repeated or orphaned", () => {
     const wrong = body(
       call("a", "read", {}),
       call("b", "read", {}),
@@ -99,7 +99,7 @@ describe("standing ranges", () => {
   const readA = call("a", "read", { path: "f" });
   const readB = call("b", "read", { path: "f", offset: 10 });
 
-  test("are found wherever the file's lines stand, around what is not the file's", () => {
+  test("are found wherever the file's lines appear", () => {
     expect(findRanges(`${part(1, 9)}\n… 11 lines between …\n${part(21, 30)}`, { path: "f", text })).toEqual([
       { first: 1, last: 9 },
       { first: 21, last: 30 },
@@ -124,7 +124,7 @@ describe("standing ranges", () => {
     expect(repeatedRanges(once, reads)).toEqual([]);
   });
 
-  test("may stand twice for a request that repeats the one before, and for a changed file", () => {
+  test("may repeat after a new read request or a change of the file", () => {
     const again = new Map([...reads, ["a2", { path: "f", text }]]);
     const repeated = body(readA, result("a", text), call("a2", "read", { path: "f" }), result("a2", text));
     expect(repeatedRanges(repeated, again)).toEqual([]);
@@ -154,7 +154,7 @@ describe("the demo's report", () => {
     broughtBack: [{ referenceLine: `[t1] exit 0 · 431 lines · last: "ok"`, callId: "v" }],
   };
 
-  test("finds a collapsed test log, and no line that only looks like one", () => {
+  test("finds a collapsed test log, but no lookalike", () => {
     expect(findCollapsedLog(collapsed)).toEqual({ handle: "t1", line: `[t1] exit 0 · 431 lines · last: "ok"` });
     expect(findCollapsedLog(body(call("t", "bash", command), result("t", "test one ... ok")))).toBeUndefined();
     expect(findCollapsedLog(body(call("r", "read", { path: "x" }), result("r", "[t1] in a file")))).toBeUndefined();

@@ -12,7 +12,7 @@ function findAll(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map((match) => match[1]))];
 }
 
-test("the README's example is the one that is type-checked, and it runs", () => {
+test("the README's example is the type-checked one, and runs", () => {
   const example = join("__test__", "readme-example.ts");
   expect(read("README.md")).toContain(`\`\`\`ts\n${read(example)}\`\`\``);
   const { status, stdout, stderr } = spawnSync(pinnedNode(), [join(root, example)], { encoding: "utf8" });

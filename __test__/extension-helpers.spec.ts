@@ -86,7 +86,7 @@ describe("the observer", () => {
     ]);
   });
 
-  test("reports calls that did not run when they end, and our own tools never", async () => {
+  test("reports calls that did not run, but never our own tools", async () => {
     const { observer, finished } = observe();
     observer.started(started("c1", "bash", { command: "true" }));
     observer.started(started("c2", "edit", { path: "a" }));
@@ -100,7 +100,7 @@ describe("the observer", () => {
     ]);
   });
 
-  test("hands over what bash showed, failed or not, and no more of it than is looked at", async () => {
+  test("passes on bash's output, but no more than is examined", async () => {
     const { observer, finished } = observe();
     const result = { content: [{ type: "text", text: "a.c:1: error\n".repeat(100_000) }] };
     observer.started(started("c1", "bash", { command: "make" }));
@@ -137,7 +137,7 @@ describe("the usage reporter", () => {
   const answer = (input: number) =>
     ({ type: "message_end", message: { role: "assistant", usage: usage(input) } }) as unknown as MessageEndEvent;
 
-  test("reports the usage of answers, those to Pi's own messages as none of ours", async () => {
+  test("reports usage, and marks answers to Pi's own messages", async () => {
     const { called, ended, taken } = reporter();
     called(true);
     await ended(answer(1));
@@ -150,7 +150,7 @@ describe("the usage reporter", () => {
     ]);
   });
 
-  test("reports cache warming since the answer before the newest, oldest first", async () => {
+  test("reports recent cache warming, oldest first", async () => {
     const warm = (id: string) => {
       return { type: "usage", kind: "cache_warm", id, timestamp: "2026-01-01T00:00:01Z", usage: usage(0) };
     };

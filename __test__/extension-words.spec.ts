@@ -48,7 +48,7 @@ describe("the status line", () => {
     expect(statusLine({ ...unpriced, billRatio: 1.001 }, 200_000)).toBe("palimpsest on · 34k of 200k");
   });
 
-  test("says only that it is on while a session is small, whatever the ratio", () => {
+  test("says only that it is on while a session is small", () => {
     const small = { requestTokens: 2_600, plainRequestTokens: 2_100, billRatio: 5.6 };
     expect(line(small)).toBe("palimpsest on");
     expect(line({ ...small, calls: 0, billRatio: null, billDollars: null, plainBillDollars: null })).toBe(
@@ -92,7 +92,7 @@ describe("the status line", () => {
   });
 });
 
-test("figures are short, and small ones are not rounded to nothing", () => {
+test("figures are short, and small ones are not rounded to zero", () => {
   expect([0, 812, 1_200, 9_949, 9_950, 34_120, 999_499, 999_500, 2_345_678].map(shortCount)).toEqual([
     "0",
     "812",
@@ -122,7 +122,7 @@ test("where it is off there is a way to turn it on", () => {
   expect(offByError(noAddon).turnOn).toBe("put that right, then start Pi again");
 });
 
-test("the first notice says what is on, where data goes, and how to turn it off", () => {
+test("the first notice says what is on, and how to turn it off", () => {
   expect(welcome("/h/u/.pi/store.sqlite", "/h/u")).toMatch(
     /^Palimpsest is on: .*\n.* this machine, in `~\/\.pi\/store\.sqlite`\.\n`\/context` .*`\/context off` /,
   );
@@ -189,7 +189,7 @@ describe("the report of /context", () => {
   const parts = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, lines: 900, rest: 0 };
   const window = { host: "Pi", contextWindow: 200_000, layout: "log", parts } as const;
 
-  test("says in plain words and units what is in the window, what it cost, and what epochs saved", () => {
+  test("describes the window, the cost and the savings in words", () => {
     expect(contextReport(status, ledger, window)).toBe(
       [
         "window    34k tokens in the last request, of 200k that the model takes; plain Pi 63k",
@@ -213,7 +213,7 @@ describe("the report of /context", () => {
     );
   });
 
-  test("counts in tokens where nobody knows a price, says so, and never shows a bare number or a negative sum", () => {
+  test("counts in tokens if no price is known, and says so", () => {
     const epochs = ledger.epochs.map((epoch) => ({ ...epoch, savedDollars: null }));
     const prices = { name: "openai", prices: { read: 0.1, write: 1 } };
     const text = contextReport(unpriced, { ...ledger, dollars: null, prices, epochs }, window);
@@ -230,7 +230,7 @@ describe("the report of /context", () => {
     expect(fresh).toContain("missing   nothing: the model never had to ask for what had left\nepochs    none: ");
   });
 
-  test("says the layout where it is not the usual one, and does without what is not known", () => {
+  test("names an unusual layout, and leaves out unknown figures", () => {
     const text = contextReport(status, ledger, { host: "Pi", layout: "pools" });
     expect(text).toContain(
       "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 20;",
@@ -239,7 +239,7 @@ describe("the report of /context", () => {
   });
 });
 
-test("settings are listed with who set them, those that somebody set first", () => {
+test("settings are listed with their origin, changed ones first", () => {
   const values = [
     { key: "enabled", value: true, source: "default" },
     { key: "layout", value: "log", source: "default" },
@@ -261,7 +261,7 @@ test("settings are listed with who set them, those that somebody set first", () 
   expect(settingsText(values, "lauout")).toBe("No setting fits `lauout`.");
 });
 
-test("the row of a call says what came, and not again what was asked for", () => {
+test("the row of a call says what came, not what was asked for", () => {
   const came = (name: string, text: string, images = 0) =>
     cameWith(name, {
       content: [
@@ -283,7 +283,7 @@ test("the row of a call says what came, and not again what was asked for", () =>
   );
 });
 
-test("a name that Pi completes says what it is in one line, and does nothing to a terminal", async () => {
+test("a completion describes its name in one harmless line", async () => {
   const index = [{ handle: "f1", path: `/p/a\u001b[31m\n${"b".repeat(200)}`, tool: null, type: "file", id: "x" }];
   const session = { sets: async () => ({ index, active: [], pinned: [] }) } as unknown as Session;
   const [item] = await nameItems({ session }, "", "all");
@@ -318,7 +318,7 @@ describe("what is shared", () => {
     since: ago(seconds),
   });
 
-  test("is said with the address, what waits and for how long, and why", () => {
+  test("is described by address, queue, age and cause", () => {
     const lines = (changes: Partial<SharingStatus>) => sharingLines({ ...alike, ...changes }, now);
     expect(lines({})).toEqual([
       "http://box:3000: nothing waits; last sent 12 s ago",

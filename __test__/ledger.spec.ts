@@ -15,7 +15,7 @@ const claude = {
 const report: UsageReport = { kind: "call", input: 10, cacheRead: 400, cacheWrite: 90, output: 7 };
 
 describe("the ledger of a session", () => {
-  test("has prices by the host's model data, and reports beside estimates", async () => {
+  test("has prices from the host's model data, and reports", async () => {
     const open = await session();
     const messages = [user("Run it.")];
     await open.transformContext(messages, { model: claude });
@@ -69,7 +69,7 @@ describe("the ledger of a session", () => {
     expect((await own.ledger()).prices).toMatchObject({ name: "own", prices: { read: 0.5, write: 1 } });
   });
 
-  test("keeps reports that were not of a call of ours out of its calls", async () => {
+  test("keeps reports of other calls out of its own calls", async () => {
     const open = await session();
     await open.transformContext([user("x")]);
     await open.recordUsage({ ...report, call: 0 });
@@ -92,7 +92,7 @@ describe("the ledger of a session", () => {
     expect(await opened.ledger("session:s")).toEqual(before);
   });
 
-  test("refuses reports that are none, and sessions that are not there", async () => {
+  test("refuses malformed reports and unknown sessions", async () => {
     const open = await session();
     for (const odd of [5, {}, { ...report, kind: "lunch" }, { ...report, input: -1 }, { ...report, call: -1 }]) {
       expect((await rejection(() => open.recordUsage(wrong(odd)))).code).toBe("INVALID_ARGUMENT");

@@ -26,7 +26,7 @@ describe("equalsCopy", () => {
     Object.assign(Object.create(null), { bare: [1] }),
   ];
 
-  test.each(values.map((value) => [value]))("is true of a value and its own JSON: %o", (value) => {
+  test.each(values.map((value) => [value]))("is true of its JSON: %o", (value) => {
     expect(equalsCopy(value, JSON.parse(toJson(value) as string))).toBe(true);
   });
 
@@ -48,7 +48,7 @@ describe("equalsCopy", () => {
   });
 });
 
-test("shareStrings changes nothing that a copy says, whatever became of the value", () => {
+test("shareStrings never changes what a copy says", () => {
   const copy = () => JSON.parse('{"a":["x",{"b":"y"}],"c":"z","__proto__":"p","d":null}');
   for (const value of [
     copy(),
@@ -98,7 +98,7 @@ describe("reading an argument", () => {
     expect(() => listSnapshot({ length: 1 })).toThrow("`messages` is no array");
   });
 
-  test("keeps an event as it is, and what is no JSON for whoever refuses it", () => {
+  test("keeps an event as it was, and passes non-JSON on", () => {
     const event = { args: { path: "a" } };
     const copy = snapshot("event", event);
     event.args.path = "b";
@@ -133,7 +133,7 @@ describe("a request", () => {
     expect(JSON.parse(crossing.call)).toEqual({ model: "p/m", systemPrompt: "be brief", tools: [{ name: "read" }] });
   });
 
-  test("has only what is new cross then, and names the call that it follows", () => {
+  test("sends only what is new after a call, and names that call", () => {
     const { request, list } = begun();
     const longer = [...structuredClone(list), user("three", 3)];
     expect(request.crossing(longer, call)).toMatchObject({
@@ -144,7 +144,7 @@ describe("a request", () => {
     });
   });
 
-  test("has a changed message cross with all behind it, and a changed prompt", () => {
+  test("sends everything from a changed message, and a new prompt", () => {
     const { request, list } = begun();
     const changed = [user("another"), list[1]];
     const crossing = request.crossing(changed, { ...call, systemPrompt: "be verbose" });
@@ -160,7 +160,7 @@ describe("a request", () => {
     expect(request.build(list)).toEqual(list);
   });
 
-  test("is the host's own messages, copies with another content, and messages of ours", () => {
+  test("consists of host messages, edited copies and our messages", () => {
     const { request, list } = begun();
     const content = [{ type: "text", text: "[t1] shown above" }];
     const ours = { role: "user", content: "of ours" };
@@ -191,7 +191,7 @@ describe("a request", () => {
     expect(request.build(list)).toEqual([list[1], list[2]]);
   });
 
-  test("keeps what crossed where a message cannot be read a second time", () => {
+  test("keeps what was sent if a message cannot be read twice", () => {
     let reads = 0;
     const once = {
       role: "user",
@@ -217,7 +217,7 @@ describe("a request", () => {
 });
 
 describe("a queue", () => {
-  test("runs work in order, one after another, whatever became of the work before", async () => {
+  test("runs work in order, even after a failure", async () => {
     const queue = new Queue();
     const log: string[] = [];
     const work =

@@ -25,7 +25,7 @@ test.each([
   expect(found).toEqual(written.map((each) => expect.stringMatching(new RegExp(`^\\d{4}-\\S+Z ${each} text$`))));
 });
 
-test("without the variable failures alone are written, and a level that is none is told", async () => {
+test("writes only failures by default and at an invalid level", async () => {
   vi.stubEnv("PALIMPSEST_LOG", undefined);
   const usual = openLog(temporaryFolder());
   vi.unstubAllEnvs();

@@ -21,7 +21,7 @@ function places() {
   return { options, index, cited };
 }
 
-test("a page whose cited file changed is suggested, verified with a diff, and confirmed", async () => {
+test("a page with a changed cited file is verified and confirmed", async () => {
   const { options, cited } = places();
   const store = await openStore({ path: ":memory:", settings: {} });
   onTestFinished(() => store.close());

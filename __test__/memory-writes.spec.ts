@@ -14,7 +14,7 @@ function places() {
   return { agentDir: join(dir, "agent"), project: join(dir, "project") };
 }
 
-test("an entry is staged, listed, flushed, and said to stand where it stands", async () => {
+test("an entry is staged, listed and flushed, and not repeated", async () => {
   const { agentDir, project } = places();
   const memory = openMemory({ agentDir, project, trusted: true });
   expect(await memory.waiting()).toEqual([]);
@@ -45,7 +45,7 @@ test("an entry is staged, listed, flushed, and said to stand where it stands", a
   expect(await memory.waiting()).toEqual([]);
 });
 
-test("a staged entry says what a flush would find, and the flush says why it refuses", async () => {
+test("staging and flush say why an entry is refused", async () => {
   const { agentDir, project } = places();
   const memory = openMemory({ agentDir, project, trusted: true });
   mkdirSync(join(agentDir, "memory"), { recursive: true });
@@ -97,7 +97,7 @@ test("what may not be remembered is refused with its code", async () => {
   expect([existsSync(agentDir), existsSync(join(project, ".pi"))]).toEqual([false, false]);
 });
 
-test("a folder that cannot be written is said, and the others are flushed", async () => {
+test("a folder that cannot be written does not stop the others", async () => {
   const { agentDir, project } = places();
   const memory = openMemory({ agentDir, project, trusted: true });
   await memory.remember("global", "one");
@@ -112,7 +112,7 @@ test("a folder that cannot be written is said, and the others are flushed", asyn
   expect(readFileSync(journal, "utf8")).toContain("two");
 });
 
-test("a call of a host's tool is checked before and explained after it", async () => {
+test("a host's tool call is checked before and explained after it", async () => {
   const { agentDir, project } = places();
   const memory = openMemory({ agentDir, project, trusted: true });
   const path = ".pi/memory/MEMORY.md";
@@ -130,7 +130,7 @@ test("a call of a host's tool is checked before and explained after it", async (
   await expect(memory.checkWrite("write", {}, 5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("an import says what it would take, stages it when it is told to, and takes nothing twice", async () => {
+test("an import shows, then stages, and takes nothing twice", async () => {
   const { agentDir, project } = places();
   const theirs = join(project, "theirs");
   mkdirSync(theirs, { recursive: true });
@@ -166,7 +166,7 @@ test("an import says what it would take, stages it when it is told to, and takes
   await expect(memory.importFrom({ from: "x" as "notes" })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("a model proposes only where the user named one, and what it proposes waits", async () => {
+test("only a model that the user names proposes entries", async () => {
   const { agentDir, project } = places();
   const memory = openMemory({ agentDir, project, trusted: true });
   expect(await memory.captureModel()).toBeNull();
@@ -193,7 +193,7 @@ test("a model proposes only where the user named one, and what it proposes waits
   await expect(memory.capturePrompt(5 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("around a tool call a step that fails is reported and costs no other one", async () => {
+test("a failed step around a tool call does not stop the others", async () => {
   const { agentDir, project } = places();
   const memory = openMemory({ agentDir, project, trusted: true });
   const store = await openStore({ path: ":memory:" });

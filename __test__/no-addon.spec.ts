@@ -74,7 +74,7 @@ test("a package without this platform's package names it", () => {
   );
 });
 
-test("on a platform without a binary the package lists those that have one", () => {
+test("lists the supported platforms on one without a binary", () => {
   const freebsd = `Object.defineProperty(process, "platform", { value: "freebsd" });`;
   const change = (folder: string, binaries: string[]) => {
     unbuilt(folder, binaries);
@@ -87,7 +87,7 @@ test("on a platform without a binary the package lists those that have one", () 
   ]);
 });
 
-test("a binary that does not load is told with the system's reason, in one line", () => {
+test("reports why a binary does not load, in one line", () => {
   const change = (folder: string, binaries: string[]) => {
     published(folder, [binaryName()]);
     for (const file of binaries) {

@@ -191,7 +191,7 @@ test("the owner in a conversation of their own has everything", async () => {
   }
 });
 
-test("members see the figures and objects of their conversation, as it met them", async () => {
+test("members see the figures and objects of their conversation", async () => {
   const said = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
   expect(await said("status")).toMatch(/^window/m);
   expect(await said("status")).not.toContain("notice");
@@ -208,7 +208,7 @@ test("members see the figures and objects of their conversation, as it met them"
   expect(await said("memory help")).not.toContain("traces");
 });
 
-test("what is declared of commands and options is this, and all else is the owner's", () => {
+test("only declared commands and options are open to others", () => {
   const declared = (entries: Iterable<[string, { may?: string; options?: ReadonlyMap<string, { may?: string }> }]>) =>
     [...entries].flatMap(([name, { may, options }]) => [
       ...(may === undefined ? [] : [`${name}: ${may}`]),
@@ -251,7 +251,7 @@ test("what is declared of commands and options is this, and all else is the owne
   }
 });
 
-test("the request of a group and of a second person holds nothing of the owner's, nor do the model's tools", async () => {
+test("the request of a group holds nothing of the owner's", async () => {
   for (const [sessionId, sessionKey] of [
     ["group", group],
     ["other", other],
@@ -280,7 +280,7 @@ test("the request of a group and of a second person holds nothing of the owner's
   }
 });
 
-test("what a group learns stays the group's, until the owner takes it over by name", async () => {
+test("what a group learns stays there until the owner imports it", async () => {
   const inGroup = (line: string) => typed(onTelegram(owner, "group:-1001"), "group", group, line);
   const inPrivate = (line: string) => typed(onTelegram(owner, "111"), "own", own, line);
   expect(await inGroup("memory remember project Deploys: on Friday")).toContain("is not of this conversation");
@@ -302,7 +302,7 @@ test("what a group learns stays the group's, until the owner takes it over by na
   expect((await memory.pages()).map(({ text }) => text).join("\n")).toContain("Deploys: on Monday");
 });
 
-test("the owner turns it off in a group from their own chat, and on again", async () => {
+test("the owner turns it off and on for a group in private", async () => {
   const inPrivate = (line: string) => typed(onTelegram(owner, "111"), "own", own, line);
   const inGroup = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
   expect(await inPrivate("off nowhere")).toContain("No chat is called");
@@ -315,7 +315,7 @@ test("the owner turns it off in a group from their own chat, and on again", asyn
   expect(await inGroup("status")).toMatch(/^window/m);
 });
 
-test("a fork of the owner's session for a group begins without what that one left", async () => {
+test("a fork of the owner's session for a group starts empty", async () => {
   plugin.sessions.willFork(["forked"], "own");
   const request = await turn("forked", group);
   expect(request).not.toContain(secret);
@@ -323,7 +323,7 @@ test("a fork of the owner's session for a group begins without what that one lef
   expect((await current?.session.sets())?.index).toEqual([]);
 });
 
-test("somebody else who writes in the owner's session makes it a shared one, until they are an owner", async () => {
+test("another writer makes the owner's session a shared one", async () => {
   const key = "agent:main:desk";
   expect(await turn("desk", key)).toContain(secret);
   plugin.sessions.heard({
@@ -380,7 +380,7 @@ describe("whose a conversation is", () => {
     expect(await whose(key)).toBe(expected);
   });
 
-  test("the main session is the owner's as long as nobody else may write there", async () => {
+  test("the main session is the owner's while nobody else can write", async () => {
     const main = "agent:main:main";
     const shared = { ...withTelegram, session: {} };
     const telegram = (settings: object) => ({ ...shared, channels: { telegram: settings } });
@@ -404,7 +404,7 @@ describe("whose a conversation is", () => {
     expect(await whose("agent:main:home", { ...shared, session: { mainKey: "home" } })).toBe("mixed");
   });
 
-  test("people whom the host takes for one are the owner if all of them are", async () => {
+  test("linked identities are the owner if all of them are", async () => {
     const linked = (ids: string[]) => ({
       ...withTelegram,
       session: { ...(withTelegram.session as object), identityLinks: { Olga: ids } },
@@ -415,7 +415,7 @@ describe("whose a conversation is", () => {
     expect(await whose(key)).toBe("person");
   });
 
-  test("an owner who is named for no channel counts where there is one channel alone", async () => {
+  test("an owner without a channel counts if there is one channel", async () => {
     const config = { ...withTelegram, commands: { ownerAllowFrom: ["111"] } };
     expect(await whose(own, config)).toBe("owner");
     const two = { ...config, channels: { ...(withTelegram.channels as object), irc: { allowFrom: ["x"] } } };
@@ -423,7 +423,7 @@ describe("whose a conversation is", () => {
   });
 });
 
-test("a session of others stays confined when a program opens it that does not say so", async () => {
+test("a session of others stays confined, whoever opens it", async () => {
   await plugin.sessions.closeAll();
   const store = await openStore({ path: join(folder, "store.sqlite") });
   const session = await openSession(store, { harness: "openclaw", sessionId: "group", cwd: workspace });

@@ -20,7 +20,7 @@ const read = (name: string) => readFileSync(join(root, name), "utf8");
 describe("the manifest", () => {
   const written = JSON.parse(read("openclaw.plugin.json"));
 
-  test("has the settings of docs/settings.md (`node scripts/openclaw-manifest.js` writes it)", () => {
+  test("has the settings of docs/settings.md", () => {
     expect(written).toEqual(JSON.parse(manifest(read("docs/settings.md"))));
   });
 
@@ -69,12 +69,12 @@ describe("a list of OpenClaw", () => {
   const json = (list: object[]) =>
     toSession(list as typeof live, new Calls()).map((message) => JSON.stringify(message));
 
-  test("is the same in its turn and later, whatever OpenClaw calls its calls", () => {
+  test("is the same in its turn and later, whatever the call IDs", () => {
     expect(json(later)).toEqual(json(live));
     expect(new Set(json(live))).toHaveLength(live.length);
   });
 
-  test("comes back as the objects that they were, with the host's own IDs where something changed", () => {
+  test("converts back to the same objects with the host's IDs", () => {
     const calls = new Calls();
     const given = toSession(later, calls);
     expect(toHost(given, given, calls)).toEqual(later);
@@ -152,7 +152,7 @@ test("the running turn is what OpenClaw wrote and no history has", () => {
   expect(heard.messages).toEqual([user("two", 5)]);
 });
 
-test("sessions that were idle for long close, and go on as they were", async () => {
+test("idle sessions close, and go on later as they were", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];
   const logger = { warn: (message: string) => void told.push(message) };
@@ -184,7 +184,7 @@ test("sessions that were idle for long close, and go on as they were", async () 
   expect(told).toEqual([]);
 });
 
-test("`/palimpsest` says how a shared store stands, whose files are beside OpenClaw's state", async () => {
+test("`/palimpsest` shows the state of a shared store", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];
   const plugin = new Plugin(join(folder, "palimpsest"), { warn: (message: string) => void told.push(message) });
@@ -207,7 +207,7 @@ test("`/palimpsest` says how a shared store stands, whose files are beside OpenC
   expect(told).toHaveLength(1);
 });
 
-test("`/palimpsest open` says what to run on the gateway's machine, with the session once it has a call", async () => {
+test("`/palimpsest open` says what to run on the gateway", async () => {
   const folder = join(temporaryFolder(), "it's here");
   mkdirSync(folder);
   const plugin = new Plugin(join(folder, "palimpsest"), console);
@@ -224,7 +224,7 @@ test("`/palimpsest open` says what to run on the gateway's machine, with the ses
   await plugin.sessions.closeAll();
 });
 
-test("a sub-agent has the conversation of the one that it works for", async () => {
+test("a sub-agent belongs to the conversation of its parent", async () => {
   const sessions = new Sessions(temporaryFolder(), new Failures("", console, async (text) => text), new Authority());
   const group = "agent:main:telegram:group:5";
   sessions.willSpawn("agent:main:subagent:1", "agent:main:main");
@@ -253,7 +253,7 @@ test("wrong settings turn a session off, and say so once", async () => {
   expect(sessions.isOff("s")).toBe(true);
 });
 
-test("the room of a request is the window of the model, less after a refusal", () => {
+test("a request may fill the window, and less after a refusal", () => {
   const room = new Room();
   const limits = (promptTokenBudget: number, maxOutputTokens: number | null) => ({
     sessionId: "s",
@@ -274,7 +274,7 @@ test("the room of a request is the window of the model, less after a refusal", (
   expect(room).toMatchObject({ window: 50_000, whole: 200_000 });
 });
 
-test("a host that tells only how long its prompt is has it counted", async () => {
+test("counts a prompt of which the host only gives the length", async () => {
   const store = await openStore({ path: ":memory:" });
   const session = await openSession(store, { harness: "openclaw", sessionId: "s", cwd: temporaryFolder() });
   await session.transformContext([user("hello", 1)], { promptTokens: 9_000 });
@@ -284,7 +284,7 @@ test("a host that tells only how long its prompt is has it counted", async () =>
   await store.close();
 });
 
-test("what a model costs is from the configuration, or from what answers cost", () => {
+test("a model's price comes from the configuration or its usage", () => {
   const rates = new Rates();
   const models = [{ id: "m", contextWindow: 9, cost: { input: 3, cacheRead: 0.3, cacheWrite: 3.75 } }];
   const config = { models: { providers: { own: { api: "openai-completions", baseUrl: "http://x", models } } } };

@@ -45,7 +45,7 @@ test("on a terminal, quick work goes without a word", async () => {
   expect(said).toBe("");
 });
 
-test("on a terminal, work of more than a second says how far it is, in one line that goes away", async () => {
+test("work over a second shows one temporary line on a terminal", async () => {
   stderr.isTTY = true;
   await work("counting", 3, (second) => `${second} files`);
   const lines = said.split("\r\u001b[K");
@@ -54,7 +54,7 @@ test("on a terminal, work of more than a second says how far it is, in one line 
   expect(lines.at(-1)).toBe("");
 });
 
-test("in a log, work of some seconds goes without a word, even on a slow machine", async () => {
+test("work of some seconds prints nothing to a log", async () => {
   await work("counting", 9, () => "7 files");
   expect(said).toBe("");
 });

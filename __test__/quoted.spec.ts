@@ -41,7 +41,7 @@ function changedBy(changes: (character: string) => boolean): [number, number][] 
 }
 
 describe("what is spelt out", () => {
-  test("is the same for a model, a terminal and the page, character by character", () => {
+  test("is the same for a model, a terminal and the page", () => {
     const [[, lastOfC0], ...others] = cases.hidden;
     expect(changedBy((character) => name(character) !== character)).toEqual(cases.hidden);
     const butTab = [[0, 8], [10, lastOfC0], ...others];
@@ -111,7 +111,7 @@ const names = Array.from(
 );
 
 describe("what a model reads", () => {
-  test("of files and outputs begins no line of ours and acts on nothing", async () => {
+  test("of files and outputs imitates no line of ours", async () => {
     const store = await openStore({ path: ":memory:" });
     const settings = { keepResults: 1, collapseTokens: 100, previewTokens: 0 };
     const host = await Host.open(store, { sessionId: "s", cwd: temporaryFolder(), settings });

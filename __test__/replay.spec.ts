@@ -160,14 +160,14 @@ function openclawDatabase(path: string, sessions: Record<string, string[][]>): D
   return database;
 }
 
-describe("a replay costs what an independent pricing of its requests says", () => {
+describe("a replay costs what independent pricing says", () => {
   const cases: Setting[] = [
     ...settings,
     { prices: "gemini", layout: "pools" },
     { prices: "anthropic", window: 60_000 },
     { prices: "anthropic", window: 60_000, promptTokens: 15_000, overheadTokens: 900 },
   ];
-  test.each(cases)("for a written session: %j", async (setting) => {
+  test.each(cases)("for a written session, setting %#", async (setting) => {
     const path = transcriptIn(temporaryFolder(), "made.jsonl", writtenSession(60));
     const { said, priced } = await both(path, setting);
     expect(said).toEqual(priced);
@@ -175,7 +175,7 @@ describe("a replay costs what an independent pricing of its requests says", () =
   });
 
   test.each([{ promptTokens: 275 }, { promptTokens: 899, overheadTokens: 900 }, { promptTokens: -1 }])(
-    "not with fewer tokens of system prompt and tools than ours: %j",
+    "but refuses %j",
     async (options) => {
       const path = transcriptIn(temporaryFolder(), "made.jsonl", writtenSession(2));
       await expect(replayFile(path, options)).rejects.toMatchObject({
@@ -220,7 +220,7 @@ describe("palimpsest replay", () => {
     );
   });
 
-  test("prints one document and writes the requests where it is asked to", () => {
+  test("prints one document, and writes requests with --dump", () => {
     const at = desk();
     transcriptIn(at.folder, "one.jsonl.gz", writtenSession(30));
     const expectPrivate = plantLink(at.folder, join("out", "requests", "one.jsonl.gz"));
@@ -243,7 +243,7 @@ describe("palimpsest replay", () => {
     expect(again.sum.tokens.plain).not.toBe(report.sum.tokens.plain);
   });
 
-  test("writes a page for its owner alone, which holds the report and may load nothing", () => {
+  test("writes a private page that has the report and loads nothing", () => {
     const at = desk();
     transcriptIn(at.folder, "<one>.jsonl", writtenSession(30));
     const expectPrivate = plantLink(at.folder, "page.html");
@@ -299,7 +299,7 @@ describe("palimpsest replay", () => {
     expect(refused).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("`--oracle`") });
   });
 
-  test("replays each session of a database, or the one that is named", () => {
+  test("replays each session of a database, or only a named one", () => {
     const at = desk();
     copyFileSync(new URL("../tests/fixtures/transcripts/opencode.db", import.meta.url), join(at.folder, "opencode.db"));
     const names = (...args: string[]) => at.json<ReplayReport>("replay", ...args).files.map(({ name }) => name);
@@ -311,7 +311,7 @@ describe("palimpsest replay", () => {
     expect(failed).toMatchObject([{ error: { message: expect.stringContaining("`ses_none`") } }]);
   });
 
-  test("replays what a running OpenClaw holds, each conversation as the same session in a file", () => {
+  test("replays a running OpenClaw's conversations like files", () => {
     const at = desk();
     const [long, short] = [writtenSession(30), writtenSession(16)];
     const database = openclawDatabase(join(at.folder, "agents/main/agent/openclaw-agent.sqlite"), {

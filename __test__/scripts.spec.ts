@@ -85,7 +85,7 @@ describe("test results", () => {
   const failing = { name: "sums > adds (up)", state: "failed" as const, message: "not 2", ms: 1 };
   const results = { passed: 1, failed: 0, skipped: 0, failures: [], flaky: [] };
 
-  test("of all cargo test programs are summed, colours or not, with how each failure begins and is run alone", () => {
+  test("of all cargo programs are added up, with each failure", () => {
     const whole = ["--test", "crash"];
     const doc = "src/lib.rs - open (line 1)";
     expect(parseCargoOutput({ stdout, stderr, code: 101 })).toEqual({
@@ -114,7 +114,7 @@ describe("test results", () => {
     });
   });
 
-  test("of programs that do not say which of their tests failed are those of whole programs", () => {
+  test("of a program that names no failed test count as one failure", () => {
     const silent = stdout.slice(0, stdout.indexOf("running 1 test\n\nfailures"));
     const { failures } = parseCargoOutput({ stdout: silent, stderr, code: 101 });
     expect(failures.map(({ alone }) => alone)).toEqual([["--test", "crash"], ["--test", "memory"], ["--doc"]]);
@@ -130,7 +130,7 @@ describe("test results", () => {
     expect(parseVitestReport(undefined, 1)).toEqual({ ...broken, failures: [{ name: "vitest ended with 1" }] });
   });
 
-  test("of vitest name each failed test with its project, and whole the files that broke outside their tests", () => {
+  test("of vitest name failed tests and broken files", () => {
     const skipped = { ...failing, state: "skipped" as const };
     const passed = { ...failing, state: "passed" as const };
     const files = [
@@ -201,7 +201,7 @@ describe("test results", () => {
     expect(addUp([one, one])).toEqual({ passed: 2, failed: 2, skipped: 6, ...both });
   });
 
-  test("end with the failures and the flaky tests, which whoever runs the tests finds among all that was printed", () => {
+  test("end with the failures and the flaky tests", () => {
     const { lines, code } = closingLines({
       ...results,
       failed: 1,
@@ -222,7 +222,7 @@ describe("test results", () => {
     expect(parseClosingLines("lint", "", 1)).toEqual({ ...nothing, failed: 1, failures: [{ name: "lint" }] });
   });
 
-  test("are green with two flaky tests, and red with three, also of several programs", () => {
+  test("are green with two flaky tests, and red with three", () => {
     expect(closingLines({ ...results, flaky: ["a", "b"] })).toEqual({
       lines: ["flaky: a", "flaky: b", "1 passed, 0 failed, 0 skipped"],
       code: 0,
@@ -251,7 +251,7 @@ describe("what failed is run once more, alone:", () => {
   };
   const { VITEST: _, VITEST_MODE: __, VITEST_WORKER_ID: ___, ...env } = process.env;
 
-  test("in vitest a test that passes then is flaky, a file too, and one that fails again has failed", async () => {
+  test("a vitest test or file that then passes is flaky", async () => {
     const folder = folderHere();
     const first = (name: string) =>
       `const first = !existsSync(${JSON.stringify(join(folder, name))}); writeFileSync(${JSON.stringify(join(folder, name))}, "");`;
@@ -307,7 +307,7 @@ describe("what failed is run once more, alone:", () => {
   });
 });
 
-test("the second type check takes the types of the Pi that users run", () => {
+test("the second type check has the types of the current Pi", () => {
   const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.current-pi.json"), "utf8"));
   const [types] = compilerOptions.paths["@earendil-works/pi-coding-agent"];
   // tsc says nothing of a path that is not there, and takes the installed package.
@@ -336,7 +336,7 @@ test("benches that ran stand in a table with their ratios", () => {
   );
 });
 
-test("tracked files stand in a table beside the watcher of the same run", () => {
+test("tracked files share a table with the watcher of their run", () => {
   const spread = { median: 1, p95: 3 };
   const side = {
     readyMs: 10,
@@ -357,7 +357,7 @@ test("tracked files stand in a table beside the watcher of the same run", () => 
   expect(printed.endsWith("of 10,000 tracked files at most 7 waited at once")).toBe(true);
 });
 
-test("percentiles that the Rust benches print stand in a table beside the plain ones", () => {
+test("bench percentiles share a table with the plain ones", () => {
   const output = [
     "get/store/100000  time: [11.9 µs 12.0 µs 12.1 µs]",
     "percentiles: get/store/100000 = 12.00 30.00",
@@ -375,7 +375,7 @@ test("percentiles that the Rust benches print stand in a table beside the plain 
   );
 });
 
-test("the 95th percentile is the least sample that 95 % do not exceed", () => {
+test("the 95th percentile is the least that 95 % do not exceed", () => {
   const samples = Array.from({ length: 100 }, (_, index) => 100 - index);
   expect(spread(samples)).toEqual({ median: 50, p95: 95 });
   expect(spread([7])).toEqual({ median: 7, p95: 7 });
@@ -396,7 +396,7 @@ test("the addon's library is found among what cargo built", () => {
 describe("a claimed port", () => {
   const ports = pathToFileURL(join(root, "scripts", "lib", "ports.js")).href;
 
-  test("is free, its claimer's alone, and none that the system gives out", async () => {
+  test("is free, claimed once, and outside the system's range", async () => {
     const claims = await Promise.all(Array.from({ length: 20 }, claimPort));
     onTestFinished(() => claims.forEach(({ release }) => void release()));
     const numbers = claims.map(({ port }) => port);
@@ -408,7 +408,7 @@ describe("a claimed port", () => {
     await Promise.all(servers.map((server) => once(server, "listening")));
   });
 
-  test("goes to nobody else while no server is at it, also not to another process", async () => {
+  test("goes to no other process even before a server uses it", async () => {
     const { port, release } = await claimPort();
     onTestFinished(release);
     const claim = (choice: string) => `import { claimPort } from ${JSON.stringify(ports)};
@@ -424,7 +424,7 @@ describe("a claimed port", () => {
 });
 
 // npm omits what is for other systems where it locks what is installed here, and `npm ci` then refuses the lock file.
-test.each([".", "__test__/openclaw/host"])("the lock file of %s has the packages of all systems", (folder) => {
+test.each([".", "__test__/openclaw/host"])("%s locks the packages of all systems", (folder) => {
   const { packages } = JSON.parse(readFileSync(join(root, folder, "package-lock.json"), "utf8")) as {
     packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>;
   };
@@ -450,7 +450,7 @@ test("a missing program is named with how to get it, in one line", () => {
   expect(() => requirePrograms({ PATH: folder })).toThrow(/^missing: cargo \(install Rust: \S+\)$/);
 });
 
-test("the release workflow builds the addon for every target of package.json, and the page on releasing lists their packages", () => {
+test("the release workflow builds the addon for every target", () => {
   const { napi } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { napi: { targets: string[] } };
   const workflow = readFileSync(join(root, ".github", "workflows", "release.yml"), "utf8");
   const built = [...workflow.matchAll(/\{ target: ([\w-]+)/g)].map(([, target]) => target);

@@ -65,7 +65,7 @@ describe("tracking", () => {
     await expect.poll(words, { timeout: patience, interval: 5 }).toEqual(["updated a.txt"]);
   });
 
-  test("follows a move, and tells of a deletion and of a file that is back", async () => {
+  test("follows a move, and reports a deletion and a return", async () => {
     const { store, folder, told, words, write, settle } = await tracked({ "a.txt": "one" });
     words();
     renameSync(join(folder, "a.txt"), join(folder, "b.txt"));
@@ -80,7 +80,7 @@ describe("tracking", () => {
     expect(words()).toEqual(["deleted b.txt", "resumed b.txt", "updated b.txt"]);
   });
 
-  test("polls where it is asked to or may watch no more folders, and says so", async () => {
+  test("polls if asked to or out of watches, and reports that", async () => {
     const files = { "a/f": "1", "b/f": "2" };
     const asked = await tracked(files, { polling: true, pollMs: 20 });
     expect(asked.told[0]).toMatchObject({ type: "polling", reason: "asked" });
@@ -214,7 +214,7 @@ describe("beside other programs", () => {
     expect(mostPending).toBeLessThanOrEqual(files);
   });
 
-  test("files that an install puts beside a tracked one are not its business", { timeout: 120_000 }, async () => {
+  test("ignores files that an install puts beside a tracked one", { timeout: 120_000 }, async () => {
     const { folder, tracking, words, write, settle } = await tracked({
       "package.json": "{}",
       "node_modules/.package-lock.json": "{}",

@@ -61,7 +61,7 @@ test("without a JDK it says in one line what to do", () => {
   expect(stderr).toMatch(/^missing: java 17 or later \(.*apt-get install openjdk-17.*\)\n$/);
 });
 
-test("an option that it does not have is named, with those that it has", () => {
+test("names an unknown option and lists the known ones", () => {
   const { status, stderr } = spawnSync(process.execPath, [script, "--prot", "1"], { encoding: "utf8" });
   expect(status).toBe(1);
   expect(stderr).toMatch(/--prot.*\n.*--config standalone\|memory\|postgres\|FILE/s);

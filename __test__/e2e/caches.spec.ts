@@ -31,7 +31,7 @@ function turn(name: string): Step[] {
   ];
 }
 
-test.each(["anthropic", "openai"])("after a jump in the tree both sides pay for what is new: %s", async (prices) => {
+test.each(["anthropic", "openai"])("after a tree jump both sides pay for new content: %s", async (prices) => {
   const script = [...turn("first"), ...turn("second"), ...turn("third"), ...turn("fourth")];
   const { model, sandbox } = await start(script, { palimpsest: { prices } });
   const jump = join(sandbox.dir, "jump.js");

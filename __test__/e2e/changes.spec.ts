@@ -70,7 +70,7 @@ const run = (sandbox: Sandbox, ...args: string[]) => runPi(sandbox, ["-e", exten
 describe("a file that the model has read", () => {
   const head = "[f1] a.txt changed on disk after t1 (+1 -1):";
 
-  test("and that is changed outside between two calls is told with the next one, once", async () => {
+  test("is reported once if it changes between two calls", async () => {
     const steps = [read(), bash("true"), bash("true"), { text: "Done." }];
     const { model, sandbox } = await startWith(steps, { 1: (it) => change(it, "line 7\n", "line seven\n") });
     expect(await run(sandbox)).toMatchObject({ code: 0, stderr: "" });
@@ -84,7 +84,7 @@ describe("a file that the model has read", () => {
     { name: "sed -i", command: "sed -i 's/^line 7$/line seven/' a.txt" },
     { name: "a formatter", command: "sh format.sh" },
     { name: "a rewrite of the same size and time", command: "sh keep.sh" },
-  ])("and that $name changed is told with the very next call", async ({ command }) => {
+  ])("is reported after $name", async ({ command }) => {
     const scripts = {
       "format.sh": "for file in *.txt; do sed 's/^line 7$/line seven/' $file > $file.new && mv $file.new $file; done\n",
       "keep.sh": "cp -p a.txt old && sed -i 's/^line 7$/line X/' a.txt && touch -r old a.txt && rm old\n",
@@ -98,7 +98,7 @@ describe("a file that the model has read", () => {
     expectPairedCalls(model);
   });
 
-  test("and that a checkout changes between two turns is told in the person's message", async () => {
+  test("is reported in the user's message if a checkout changes it", async () => {
     if (missing("git")) {
       return;
     }
@@ -125,7 +125,7 @@ describe("a file that the model has read", () => {
   });
 });
 
-test("what a command changed is in the store before the next call, also of a file that does not stand", async () => {
+test("a file that a command changed is stored by the next call", async () => {
   const held: (string | null)[] = [];
   const steps = [
     { calls: [call("write", { path: "b.txt", content: "one\n" })] },
@@ -149,7 +149,7 @@ test("what a command changed is in the store before the next call, also of a fil
 });
 
 describe("an edit that fails", () => {
-  test("tells what changed and the nearest lines in its error, and no note says it again", async () => {
+  test("reports the change and the nearest lines in its error", async () => {
     const steps = [read(), edit("line 7\n", "line VII\n"), edit("line seven\n", "line VII\n"), { text: "Done." }];
     const { model, sandbox } = await startWith(steps, { 1: (it) => change(it, "line 7\n", "line seven\n") });
     expect(await run(sandbox)).toMatchObject({ code: 0, stderr: "" });

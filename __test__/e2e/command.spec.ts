@@ -27,7 +27,7 @@ const readsOnce: Step[] = [
 ];
 const files = { "my notes.txt": "alpha\nbeta\ngamma\n" };
 
-test("/context activate shows a text to the model with the next message, once, and says what goes", async () => {
+test("/context activate adds a text to the next message, once", async () => {
   const { model, sandbox } = await start(readsOnce, { files });
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("go");
@@ -51,7 +51,7 @@ test("/context activate shows a text to the model with the next message, once, a
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("/context layout changes the session's requests, also when it is resumed, and its settings say so", async () => {
+test("/context layout changes requests, also after a resume", async () => {
   const { model, sandbox } = await start(readsOnce, { files });
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("go");
@@ -109,7 +109,7 @@ test("/context acts while the model's tools run, too", async () => {
   expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
 });
 
-test("/context export writes an archive of the session, and no other file", async () => {
+test("/context export writes an archive and no other file", async () => {
   const { sandbox } = await start(readsOnce, { files: { ...files, "key.txt": `token = "ghp_${"a1B2".repeat(9)}"\n` } });
   const pi = startPiRpc(sandbox, ["-e", extension, "--session-id", "mine"]);
   await pi.prompt("go");
@@ -142,7 +142,7 @@ test("/context export writes an archive of the session, and no other file", asyn
   expect(await pi.close()).toMatchObject({ code: 0 });
 });
 
-test("/context settings says who set each: nobody, the user, a trusted project, the environment", async () => {
+test("/context settings says who set each one", async () => {
   const { sandbox } = await start([{ text: "Hello." }], {
     palimpsest: { prices: "openai", keepResults: 6, track: false },
     files: { ".pi/palimpsest.json": '{ "keepResults": 7, "exclude": ["*.mine"] }' },
@@ -177,7 +177,7 @@ test("print and json mode say it in text beside the answers", async () => {
   expect(model.requests).toHaveLength(3);
 });
 
-test("--no-context gives plain Pi, says so, and says where Pi took the prompt for its value", async () => {
+test("--no-context gives plain Pi, and says so", async () => {
   const answers = [{ text: "Hello." }, { text: "Hello." }, { text: "Hello." }];
   const { model, sandbox } = await start(answers, { trusted: false });
   const plain = await runPi(sandbox, ["-e", extension, "-p", "hi", "--no-context"]);

@@ -56,7 +56,7 @@ describe("at the threshold", () => {
     return { ...played, model, sandbox };
   }
 
-  test("Pi does not compact while our request fits, and is not asked at every message", { timeout }, async () => {
+  test("Pi does not compact while our request fits", { timeout }, async () => {
     const played = await play(["-e", extension]);
     expect(played).toMatchObject({ code: 0, stderr: "" });
     expect(played.model.errors).toEqual([]);
@@ -72,7 +72,7 @@ describe("at the threshold", () => {
     expectPairedCalls(played.model);
   });
 
-  test("Pi may compact in the end where no provider says how long requests were", { timeout }, async () => {
+  test("Pi compacts in the end if no provider reports token counts", { timeout }, async () => {
     const played = await play(["-e", extension], {}, null);
     expect(played).toMatchObject({ code: 0, stderr: "" });
     expect(
@@ -119,7 +119,7 @@ Broken.prototype.${method} = async () => {
   });
 });
 
-test("after an overflow the retry fits, without a summary by the model, and all comes back", { timeout }, async () => {
+test("after an overflow the retry fits, and content can come back", { timeout }, async () => {
   const said = "The release branch is called amber-falcon.";
   let done = 0;
   let refused = 0;
@@ -163,7 +163,7 @@ test("after an overflow the retry fits, without a summary by the model, and all 
   expectPairedCalls(model);
 });
 
-test("`/compact` is Pi's own, with the user's words, and what it took away comes back", { timeout }, async () => {
+test("`/compact` is Pi's own, and compacted content can come back", { timeout }, async () => {
   const { model, sandbox } = await start(
     ({ body }): Step => {
       const sent = text(body);
@@ -218,7 +218,7 @@ describe("in Anthropic's format", { timeout }, () => {
     }
   });
 
-  test("after an overflow the retry fits, without a summary by the model", async () => {
+  test("after an overflow the retry fits, without a summary", async () => {
     let done = 0;
     let refused = 0;
     const script = ({ body }: { body: Record<string, unknown> }): Step => {

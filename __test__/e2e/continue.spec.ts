@@ -38,7 +38,7 @@ async function leave(path: string, cwd: string) {
   return output;
 }
 
-test("handles and the chat as text are there, from another store, and back in a third session from an archive", async () => {
+test("handles and chat continue from another store or an archive", async () => {
   const { model, sandbox } = await start([
     { text: "Going on." },
     { calls: [{ name: "activate", args: { name: "t1", lines: "7-8" } }] },

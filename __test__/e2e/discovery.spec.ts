@@ -23,7 +23,7 @@ function stored(store: string): Record<string, string> {
   return Object.fromEntries(objects.map(({ source, fields }) => [basename(source.path), fields.no_content ?? "text"]));
 }
 
-test("a file that a command or its output names is known by path, and activated by path and by handle", async () => {
+test("a file that a command names has a path and a handle", async () => {
   const command = "cat notes.txt; ls src/*.c; echo 'src/a.c:2:6: error'; exit 3";
   const { model, sandbox } = await start(
     [

@@ -75,7 +75,7 @@ async function inEachOrder<T>(
 }
 
 describe("beside Palimpsest, loaded before it or after it", { timeout }, () => {
-  test.skipIf(missing("rg"))("tool-override, truncated-tool, permission-gate and claude-rules", async () => {
+  test.skipIf(missing("rg"))("tool, permission and rule examples work as in plain Pi", async () => {
     const many = Array.from({ length: 6 }, (_, n) => [`src/part${n}.txt`, numbered(`${n}`).repeat(12)]);
     const files = {
       "a.txt": numbered("a"),
@@ -157,7 +157,7 @@ describe("beside Palimpsest, loaded before it or after it", { timeout }, () => {
     }
   });
 
-  test("custom-compaction is not needed at the threshold, since content leaves before", async () => {
+  test("custom-compaction is not needed at the threshold", async () => {
     const play = async (sandbox: Sandbox, extensions: string[]) => {
       addGemini(sandbox);
       const pi = start(sandbox, extensions);

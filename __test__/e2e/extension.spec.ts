@@ -30,7 +30,7 @@ function call(name: string, args: unknown) {
 }
 
 describe("a short session", () => {
-  test("reaches the model in print mode as it does without the extension", async () => {
+  test("reaches the model as without the extension, in print mode", async () => {
     const plain = await start(shortSession, { files });
     await runPi(plain.sandbox, ["-p", "go"]);
     const ours = await start(shortSession, { files });
@@ -122,7 +122,7 @@ function systemLines(body: { messages: { role: string; content?: unknown }[] }, 
 }
 
 describe("tools", () => {
-  test("an unknown name is an error with its code, and the session goes on", async () => {
+  test("an unknown name is an error with a code, not the end", async () => {
     const { model, sandbox } = await start([{ calls: [call("activate", { name: "t99" })] }, { text: "ok" }]);
     expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "ok\n" });
     expect(model.requests[1].body.messages.at(-1)?.content).toContain("UNKNOWN_NAME");
@@ -150,7 +150,7 @@ describe("tools", () => {
     expect(matched).toContain("src/b.txt:2: two");
   });
 
-  test("reads that cannot give text answer as Pi's own do, and the session goes on", async () => {
+  test("reads of what is no text answer as Pi's own do", async () => {
     const odd = { "nul.txt": "a\0b\n", "folder/x": "" };
     const paths = ["nul.txt", "latin1.txt", "folder", "absent.txt", "a.txt"];
     const steps = [...paths.map((path) => ({ calls: [call("read", { path })] })), { text: "ok" }];
@@ -177,7 +177,7 @@ describe("tools", () => {
 });
 
 describe("a later process", () => {
-  test("continues the session with the messages that the model has seen", async () => {
+  test("continues the session with the messages the model has seen", async () => {
     const { model, sandbox } = await start([...shortSession, { text: "And on." }], { files });
     await runPi(sandbox, ["-e", extension, "-p", "go"]);
     const finished = await runPi(sandbox, ["-e", extension, "-p", "--continue", "and now?"]);

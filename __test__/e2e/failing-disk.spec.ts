@@ -93,51 +93,45 @@ describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that is",
     return { env, fail: () => writeFileSync(flag, ""), mend: () => rmSync(flag) };
   }
 
-  test.each(errors)(
-    "%s while a session is open lets Pi's own messages out, and nothing is lost",
-    async (_how, errno, code) => {
-      const { model, sandbox } = await started();
-      const { env, fail, mend } = failing(errno);
-      const pi = startPiRpc(sandbox, ["-e", extension], { env });
-      const { failing: shown } = await threeTurns(pi, fail, mend);
-      expect(shown).toMatch(/^palimpsest failing: /);
-      expect(status(pi)).toBe("palimpsest on");
-      const told = warnings(pi);
-      expect(told, told.join("\n")).toHaveLength(2);
-      expect(told[0]).toMatch(code);
-      expect(told[1]).toContain("it works again");
-      expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
-      expectWhole(model, ["the first turn", "the second turn", "the third turn"]);
-      const { called, failed, messages } = await calls(sandbox);
-      expect({ all: called + failed, failed }).toEqual({ all: model.requests.length, failed: 2 });
-      // Three turns of a prompt, a call, a result and a word, of which no request had the last.
-      expect(messages).toBe(12);
-    },
-  );
+  test.each(errors)("%s sends Pi's own messages, and loses nothing", async (_how, errno, code) => {
+    const { model, sandbox } = await started();
+    const { env, fail, mend } = failing(errno);
+    const pi = startPiRpc(sandbox, ["-e", extension], { env });
+    const { failing: shown } = await threeTurns(pi, fail, mend);
+    expect(shown).toMatch(/^palimpsest failing: /);
+    expect(status(pi)).toBe("palimpsest on");
+    const told = warnings(pi);
+    expect(told, told.join("\n")).toHaveLength(2);
+    expect(told[0]).toMatch(code);
+    expect(told[1]).toContain("it works again");
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+    expectWhole(model, ["the first turn", "the second turn", "the third turn"]);
+    const { called, failed, messages } = await calls(sandbox);
+    expect({ all: called + failed, failed }).toEqual({ all: model.requests.length, failed: 2 });
+    // Three turns of a prompt, a call, a result and a word, of which no request had the last.
+    expect(messages).toBe(12);
+  });
 
-  test.each(errors)(
-    "%s when Pi starts turns it off, and `/context on` turns it on once that is mended",
-    async (_how, errno, code) => {
-      const { model, sandbox } = await started();
-      const { env, fail, mend } = failing(errno);
-      fail();
-      const pi = startPiRpc(sandbox, ["-e", extension], { env });
-      await pi.prompt("the first turn");
-      expect(status(pi)).toMatch(/^palimpsest off: /);
-      expect(toolNames(model.requests[0].body)).not.toContain(contextToolNames[0]);
-      mend();
-      await pi.send({ type: "prompt", message: "/context on" });
-      await pi.prompt("the second turn");
-      expect(status(pi)).toBe("palimpsest on");
-      expect(warnings(pi)).toEqual([expect.stringMatching(code)]);
-      expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
-      expectWhole(model, ["the first turn", "the second turn"]);
-      expect(await calls(sandbox)).toMatchObject({ called: 2, failed: 0 });
-    },
-  );
+  test.each(errors)("%s at the start turns it off until `/context on`", async (_how, errno, code) => {
+    const { model, sandbox } = await started();
+    const { env, fail, mend } = failing(errno);
+    fail();
+    const pi = startPiRpc(sandbox, ["-e", extension], { env });
+    await pi.prompt("the first turn");
+    expect(status(pi)).toMatch(/^palimpsest off: /);
+    expect(toolNames(model.requests[0].body)).not.toContain(contextToolNames[0]);
+    mend();
+    await pi.send({ type: "prompt", message: "/context on" });
+    await pi.prompt("the second turn");
+    expect(status(pi)).toBe("palimpsest on");
+    expect(warnings(pi)).toEqual([expect.stringMatching(code)]);
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+    expectWhole(model, ["the first turn", "the second turn"]);
+    expect(await calls(sandbox)).toMatchObject({ called: 2, failed: 0 });
+  });
 });
 
-test("a store that another program holds lets Pi's own messages out, and nothing is lost", async () => {
+test("a locked store sends Pi's own messages, and loses nothing", async () => {
   const { model, sandbox } = await started();
   const pi = startPiRpc(sandbox, ["-e", extension]);
   let other: DatabaseSync | undefined;

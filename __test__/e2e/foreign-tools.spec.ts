@@ -34,7 +34,7 @@ const steps = [
 
 for (const when of ["load", "session_start", "agent_start"] as const) {
   for (const order of ["before", "after"] as const) {
-    test(`tools registered at ${when} by an extension loaded ${order} ours are the ones that run`, async () => {
+    test(`foreign tools are used: ${when}, loaded ${order} ours`, async () => {
       const { model, sandbox } = await start(steps, { files: { "a.txt": "of the host\n" } });
       const foreign = foreignTools(sandbox.dir, when);
       const loaded = order === "before" ? [foreign, extension] : [extension, foreign];

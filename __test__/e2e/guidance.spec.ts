@@ -81,7 +81,7 @@ function lastResult(body: RequestBody): string {
   return String(body.messages.findLast(({ role }) => role === "tool")?.content);
 }
 
-test("it stands in every request as it is, through turns, notes, a resumed session and what is activated", async () => {
+test("it is the same in every request, even after a resume", async () => {
   const change = call("bash", { command: "sed -i 's/line 7 of/LINE SEVEN of/' a.txt" });
   const read = call("read", { path: "a.txt" });
   const steps = [read, change, call("activate", { name: "f1" }), done, read, call("pin", { name: "t1" }), done];
@@ -98,7 +98,7 @@ test("it stands in every request as it is, through turns, notes, a resumed sessi
 });
 
 describe("a model that", () => {
-  test("repeats a call right away gets the content again: a file, an output shown in part, what stands above", async () => {
+  test("repeats a call right away gets the content again", async () => {
     const [read, long, other] = [
       call("read", { path: "a.txt" }),
       call("bash", { command: "seq 1 9000" }),
@@ -128,7 +128,7 @@ describe("a model that", () => {
     expectPairedCalls(model);
   });
 
-  test("gives arguments in a shape that is nearly right gets what it means", async () => {
+  test("sends nearly valid arguments is understood", async () => {
     const numbers = call("bash", { command: "seq 1 50" });
     const given = [
       { lines: 40 },
@@ -144,41 +144,37 @@ describe("a model that", () => {
     expect(heads.slice(1)).toEqual([one, one, "[t1] bash · lines 38-42 of 50", "[t1] bash · lines 1-50 of 50"]);
   });
 
-  test.each(["write", "edit"])(
-    "puts a line that stands for content into a file by %s is refused, and the way out works",
-    async (tool) => {
-      const line = (body: RequestBody) =>
-        /^… [\d,]+ lines between \(t1:\d+-\d+\) …$/m.exec(lastResult(body))?.[0] ?? "";
-      const filled = (text: string) =>
-        tool === "write"
-          ? call("write", { path: "a.txt", content: `first\n${text}\nlast\n` })
-          : call("edit", { path: "a.txt", edits: [{ oldText: "line 3 of a, and some words", newText: text }] });
-      let wrong = "";
-      const { model, sandbox } = await start(
-        ({ n, body }): Step => {
-          if (n === 1) {
-            wrong = line(body);
-          }
-          const way = [
-            call("bash", { command: "seq 1 9000" }),
-            filled(wrong),
-            call("activate", { name: "t1", lines: "4500" }),
-          ];
-          return [...way, filled(lastResult(body).split("\n")[1] ?? ""), done][n];
-        },
-        { files: { "a.txt": lines("a", 5) } },
-      );
-      expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
-      expect(wrong).not.toBe("");
-      const [, refused, activated] = resultsOf(model);
-      expect(refused).toBe(
-        `\`${wrong}\` is no text of the file: it stands for lines that are not shown here. Nothing was written. Activate it to see them, then give the real lines.`,
-      );
-      expect(activated).toBe("[t1] bash · line 4500 of 9,000\n4500");
-      const path = join(sandbox.projectDir, "a.txt");
-      expect(existsSync(path) && readFileSync(path, "utf8")).toBe(
-        tool === "write" ? "first\n4500\nlast\n" : lines("a", 5).replace("line 3 of a, and some words", "4500"),
-      );
-    },
-  );
+  test.each(["write", "edit"])("uses %s to put a line of ours into a file is refused", async (tool) => {
+    const line = (body: RequestBody) => /^… [\d,]+ lines between \(t1:\d+-\d+\) …$/m.exec(lastResult(body))?.[0] ?? "";
+    const filled = (text: string) =>
+      tool === "write"
+        ? call("write", { path: "a.txt", content: `first\n${text}\nlast\n` })
+        : call("edit", { path: "a.txt", edits: [{ oldText: "line 3 of a, and some words", newText: text }] });
+    let wrong = "";
+    const { model, sandbox } = await start(
+      ({ n, body }): Step => {
+        if (n === 1) {
+          wrong = line(body);
+        }
+        const way = [
+          call("bash", { command: "seq 1 9000" }),
+          filled(wrong),
+          call("activate", { name: "t1", lines: "4500" }),
+        ];
+        return [...way, filled(lastResult(body).split("\n")[1] ?? ""), done][n];
+      },
+      { files: { "a.txt": lines("a", 5) } },
+    );
+    expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
+    expect(wrong).not.toBe("");
+    const [, refused, activated] = resultsOf(model);
+    expect(refused).toBe(
+      `\`${wrong}\` is no text of the file: it stands for lines that are not shown here. Nothing was written. Activate it to see them, then give the real lines.`,
+    );
+    expect(activated).toBe("[t1] bash · line 4500 of 9,000\n4500");
+    const path = join(sandbox.projectDir, "a.txt");
+    expect(existsSync(path) && readFileSync(path, "utf8")).toBe(
+      tool === "write" ? "first\n4500\nlast\n" : lines("a", 5).replace("line 3 of a, and some words", "4500"),
+    );
+  });
 });

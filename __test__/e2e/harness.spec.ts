@@ -42,7 +42,7 @@ describe("plain pi against the scripted model", () => {
     expect(types).toContain("agent_settled");
   });
 
-  test("rpc mode carries several prompts and ends when its input does", async () => {
+  test("rpc mode accepts several prompts and ends with its input", async () => {
     const { model, sandbox } = await start([...readThenAnswer, { text: "Again: hello." }]);
     const pi = startPiRpc(sandbox);
     await pi.prompt("read a.txt");

@@ -57,7 +57,7 @@ async function follow({ url, id }: { url: string; id: string }) {
 }
 
 describe("in rpc mode", () => {
-  test("the page is for who has its token, shows the running session, and follows it", async () => {
+  test("the page needs the token, and follows the running session", async () => {
     const { sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("go");
@@ -85,7 +85,7 @@ describe("in rpc mode", () => {
     expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
   });
 
-  test("the page shows a session that has made no call yet once it has made one", async () => {
+  test("the page shows a new session after its first call", async () => {
     const { sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     const page = await opened(pi);
@@ -100,7 +100,7 @@ describe("in rpc mode", () => {
     await stream.ended;
   });
 
-  test("the requests to the model are those of a session that nobody looks at", async () => {
+  test("looking at the page does not change requests to the model", async () => {
     const looks = async (isLookedAt: boolean) => {
       const { model, sandbox } = await start(steps, { files });
       const pi = startPiRpc(sandbox, ["-e", extension]);
@@ -119,7 +119,7 @@ describe("in rpc mode", () => {
     expect(await looks(true)).toEqual(await looks(false));
   });
 
-  test("the page ends at a new session and by `/context off`, not by another layout", async () => {
+  test("the page ends with a new session or `/context off`", async () => {
     const { sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("go");
@@ -137,7 +137,7 @@ describe("in rpc mode", () => {
     expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("the page ends when the session goes on in another store, and the next one shows that", async () => {
+  test("the page ends when the session moves to another store", async () => {
     const { sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("go");
@@ -153,7 +153,7 @@ describe("in rpc mode", () => {
     expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
   });
 
-  test("where it is off the page shows what is stored, or what is said is why there is none", async () => {
+  test("the page shows what is stored where Palimpsest is off", async () => {
     const { sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension, "--session-id", "mine"]);
     await pi.prompt("go");
@@ -193,7 +193,7 @@ describe("in rpc mode", () => {
     await expect(fetch(again.url)).rejects.toMatchObject(gone);
   });
 
-  test("nobody's browser is opened, since who reads may sit elsewhere", async () => {
+  test("no browser is opened, since the user may be elsewhere", async () => {
     const { sandbox } = await start(steps, { files });
     const { env, given } = withBrowser(sandbox);
     const pi = startPiRpc(sandbox, ["-e", extension], { env });
@@ -216,7 +216,7 @@ function withBrowser({ dir, env }: Sandbox) {
   };
 }
 
-test("in print and json mode, which end with the answer, it says what to run", async () => {
+test("print and json mode print the command to run", async () => {
   const { model, sandbox } = await start(steps, { files });
   await runPi(sandbox, ["-e", extension, "--session-id", "mine", "-p", "go"]);
   const store = join(sandbox.agentDir, "palimpsest", "store.sqlite");
@@ -231,7 +231,7 @@ test("in print and json mode, which end with the answer, it says what to run", a
   expect(model.requests).toHaveLength(2);
 });
 
-test.skipIf(missing("tmux"))("in a terminal the browser opens, and the address stands in the transcript", async () => {
+test.skipIf(missing("tmux"))("a terminal opens the browser and shows the address", async () => {
   const { sandbox } = await start(steps, { files });
   const { env, given } = withBrowser(sandbox);
   const pi = terminal({ ...sandbox, env: { ...sandbox.env, ...env } }, { columns: 80, rows: 40 });

@@ -25,7 +25,7 @@ function last(model: { requests: { body: RequestBody }[] }): RequestBody | undef
 }
 
 describe("a file", () => {
-  test("that changed outside after the model saw it is told once, with the difference", async () => {
+  test("that changed after the model read it is reported once", async () => {
     const path = { value: "" };
     const change: Step = { calls: [call("bash", { command: "true" })] };
     const { model, sandbox } = await start(
@@ -82,7 +82,7 @@ describe("a file", () => {
 });
 
 describe("a session", () => {
-  test("that is compacted by the user goes on, and what was compacted away is within reach", async () => {
+  test("goes on after /compact, with compacted content in reach", async () => {
     const { model, sandbox } = await start(
       (request: { body: RequestBody }) => {
         const body = text(request.body);
@@ -108,7 +108,7 @@ describe("a session", () => {
     expectPairedCalls(model);
   });
 
-  test("that was compacted gives the words of the person and the model back, in the next process too", async () => {
+  test("gives compacted words back, also when resumed", async () => {
     const said = "The release branch is called amber-falcon.";
     const asked: string[] = [];
     const { model, sandbox } = await start(
@@ -149,7 +149,7 @@ describe("a session", () => {
     await store.close();
   });
 
-  test("that is killed goes on in the next process as if nothing had been", async () => {
+  test("goes on in the next process after a kill", async () => {
     const { model, sandbox } = await start(
       [
         { calls: [call("read", { path: "a.txt" })] },

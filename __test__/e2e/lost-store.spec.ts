@@ -114,46 +114,43 @@ describe.skipIf(process.platform !== "linux")("a store that fails while a sessio
   // Before a call of the model, and before a call of our tool.
   const cases = failures.flatMap(([how, ...rest]) => [1, 2].map((at) => [how, at, ...rest] as const));
 
-  test.each(cases)(
-    "because it is %s, at call %i, is left for another one, and the user is told",
-    async (_how, at, fail, place, code) => {
-      const { sandbox, notices, status, results } = await session(at, fail);
-      const told = notices.filter((notice) => notice.includes("this session goes on in"));
-      expect(told, notices.join("\n")).toHaveLength(1);
-      expect(told[0]).toContain(code);
-      expect(told[0]).toContain(place === "store.sqlite" ? "in the store that is there now" : place);
-      expect(status.at(-1)?.includes("in store-2.sqlite")).toBe(place !== "store.sqlite");
-      expect(readFileSync(join(folder(sandbox), "palimpsest.log"), "utf8")).toContain(code);
-      const activated = JSON.stringify(results.at(-1)?.content);
-      if (at === 2) {
-        expect(notices, notices.join("\n")).toHaveLength(2);
-        expect(activated).toContain("does not work right now, and the user has been told. Go on without it");
-        expect(activated).not.toContain("STORE");
-      } else {
-        expect(notices, notices.join("\n")).toHaveLength(1);
-        expect(activated).toContain("line 400 of the file");
-      }
-      if (code === "STORE_GONE") {
-        // A deleted file that is open can still be read.
-        expect(told[0]).toContain("with all that it held");
-        expect(await callsIn(join(folder(sandbox), place))).toBe(5);
-      }
-      // All that the model was shown is in the store that was named.
-      const chats = await chatsIn(join(folder(sandbox), place));
-      expect(chats).toContain("read a.txt");
-      expect(chats).toContain("Went on.");
-      if (place !== "store.sqlite") {
-        expect(existsSync(storeFile(sandbox))).toBe(true);
-      }
+  test.each(cases)("is replaced when %s at call %i", async (_how, at, fail, place, code) => {
+    const { sandbox, notices, status, results } = await session(at, fail);
+    const told = notices.filter((notice) => notice.includes("this session goes on in"));
+    expect(told, notices.join("\n")).toHaveLength(1);
+    expect(told[0]).toContain(code);
+    expect(told[0]).toContain(place === "store.sqlite" ? "in the store that is there now" : place);
+    expect(status.at(-1)?.includes("in store-2.sqlite")).toBe(place !== "store.sqlite");
+    expect(readFileSync(join(folder(sandbox), "palimpsest.log"), "utf8")).toContain(code);
+    const activated = JSON.stringify(results.at(-1)?.content);
+    if (at === 2) {
+      expect(notices, notices.join("\n")).toHaveLength(2);
+      expect(activated).toContain("does not work right now, and the user has been told. Go on without it");
+      expect(activated).not.toContain("STORE");
+    } else {
+      expect(notices, notices.join("\n")).toHaveLength(1);
+      expect(activated).toContain("line 400 of the file");
+    }
+    if (code === "STORE_GONE") {
+      // A deleted file that is open can still be read.
+      expect(told[0]).toContain("with all that it held");
+      expect(await callsIn(join(folder(sandbox), place))).toBe(5);
+    }
+    // All that the model was shown is in the store that was named.
+    const chats = await chatsIn(join(folder(sandbox), place));
+    expect(chats).toContain("read a.txt");
+    expect(chats).toContain("Went on.");
+    if (place !== "store.sqlite") {
+      expect(existsSync(storeFile(sandbox))).toBe(true);
+    }
 
-      const later = await runPi(sandbox, ["-e", extension, "--continue", "-p", "and later?"]);
-      expect(later).toMatchObject({ code: 0, stdout: "Came back.\n" });
-      expect(later.stderr.includes("is used instead")).toBe(place !== "store.sqlite");
-      expect(await chatsIn(join(folder(sandbox), place))).toContain("and later?");
-    },
-  );
+    const later = await runPi(sandbox, ["-e", extension, "--continue", "-p", "and later?"]);
+    expect(later).toMatchObject({ code: 0, stdout: "Came back.\n" });
+    expect(later.stderr.includes("is used instead")).toBe(place !== "store.sqlite");
+    expect(await chatsIn(join(folder(sandbox), place))).toContain("and later?");
+  });
 
-  test("because it is deleted after the last call is kept all the same", async () => {
+  test("is written again when deleted after the last call", async () => {
     const { sandbox } = await start(steps, { files: { "a.txt": text } });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("read a.txt");
@@ -166,7 +163,7 @@ describe.skipIf(process.platform !== "linux")("a store that fails while a sessio
     expect(await callsIn(storeFile(sandbox))).toBe(2);
   });
 
-  test("because it is overwritten after the last call is not, and the user is told", async () => {
+  test("loses the end when overwritten after the last call", async () => {
     const { sandbox } = await start(steps, { files: { "a.txt": text } });
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("read a.txt");
@@ -186,14 +183,14 @@ describe.skipIf(process.platform !== "linux")("a store that fails while a sessio
     expect(chats).toContain("Went on.");
   });
 
-  test("because another store was copied over it is left for another one", async () => {
+  test("is replaced when another store was copied over it", async () => {
     const other = await otherStore();
     const { sandbox, notices } = await session(1, (running) => copyFileSync(other, storeFile(running)));
     expect(notices).toEqual([expect.stringContaining("store-2.sqlite")]);
     expect(await chatsIn(join(folder(sandbox), "store-2.sqlite"))).toContain("Went on.");
   });
 
-  test("and no other can be made goes on in memory, and says that nothing is kept", async () => {
+  test("is replaced by one in memory if no file can be created", async () => {
     const { sandbox, notices, status } = await session(1, (running) => {
       garbage(running);
       for (let number = 2; number <= 10; number += 1) {

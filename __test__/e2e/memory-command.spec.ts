@@ -26,7 +26,7 @@ function seed({ projectDir }: Places, file: string, text: string): string {
 
 const done = Array.from({ length: 6 }, () => ({ text: "The certificate had expired." }));
 
-test("/memory shows, searches, stages, flushes, verifies and switches in a session, and the model sees what it did", async () => {
+test("/memory shows, searches, stages, flushes, verifies, toggles", async () => {
   const { model, sandbox } = await start(done);
   const index = seed(sandbox, "MEMORY.md", "# Memory\n\n- the linker is mold\n- see `notes.txt`\n");
   seed(sandbox, "archive/old.md", "- the linker was lld\n");
@@ -87,7 +87,7 @@ test("/memory shows, searches, stages, flushes, verifies and switches in a sessi
   expect(await next.close()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("a project that is not trusted is not read, mentioned or made, and recall says that it was denied", async () => {
+test("an untrusted project is not read, and recall is denied", async () => {
   const { sandbox } = await start(done);
   seed(sandbox, "MEMORY.md", "- a needle of the project\n");
   const pi = startPiRpc(sandbox, ["-e", extension, "--no-approve"]);
@@ -102,7 +102,7 @@ test("a project that is not trusted is not read, mentioned or made, and recall s
   expect(existsSync(keptFolder(sandbox))).toBe(false);
 });
 
-test("/memory answers in print and json mode, and without an open session", async () => {
+test("/memory answers in print and json mode, with no session too", async () => {
   const { model, sandbox } = await start(done);
   seed(sandbox, "MEMORY.md", "- the linker is mold\n");
   const printed = await runPi(sandbox, ["-e", extension, "-p", "/memory recall linker"]);

@@ -18,7 +18,7 @@ function memoryOf({ body }: { body: unknown }): string {
 
 const call = (name: string, args: object): Step => ({ calls: [{ name, args }] });
 
-test("an entry is marked once a file that it cites was edited, until the entry is edited", async () => {
+test("an entry is marked while a cited file is newer than it", async () => {
   const mark = "(cited file changed)";
   const { model, sandbox } = await start([
     call("edit", { path: "a.txt", edits: [{ oldText: "one", newText: "two" }] }),

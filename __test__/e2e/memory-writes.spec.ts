@@ -52,7 +52,7 @@ function copyWith(statement: string): string {
   return copy;
 }
 
-test("a secret keeps `write` and `edit` from running on a memory file, and what else is found is told with the result", async () => {
+test("a secret blocks `write` and `edit` on a memory file", async () => {
   const edit = { path: ".pi/memory/MEMORY.md", edits: [{ oldText: "clean", newText: secret }] };
   const { model, sandbox } = await start([
     write(`- Deploy key: ${secret}\n`),
@@ -77,7 +77,7 @@ test("a secret keeps `write` and `edit` from running on a memory file, and what 
   expect(readFileSync(indexOf(sandbox), "utf8")).toBe("- CI: green\n- clean\n- CI: red\n");
 });
 
-test("what an earlier session left waiting is written before the first prompt of the next", async () => {
+test("waiting entries are written before the next session starts", async () => {
   const { model, sandbox } = await start([{ text: "Yes." }]);
   await stage(sandbox, "project", "Tests: make check");
   await stage(sandbox, "global", "Answers: short");
@@ -88,7 +88,7 @@ test("what an earlier session left waiting is written before the first prompt of
   expect(prompt).toContain("Answers: short");
 });
 
-test("the start of Pi does not wait until that is written, the first prompt and the end do", async () => {
+test("Pi's first prompt and end wait for that, but not its start", async () => {
   const copy = copyWith(`const flush = memory.flush.bind(memory);
     memory.flush = async () => {
       while (!existsSync("go")) await setTimeout(20);
@@ -136,7 +136,7 @@ test("what is not written is told, with the reason", async () => {
   expect(stderr).toContain("MEMORY.md:2: it holds the marks of a merge that nobody finished");
 });
 
-test("a secret that somebody else put into a memory file is told at the start, and not shown", async () => {
+test("a secret in a memory file is reported but not shown", async () => {
   const { sandbox } = await start([{ text: "Yes." }]);
   mkdirSync(join(sandbox.projectDir, ".pi", "memory"), { recursive: true });
   writeFileSync(indexOf(sandbox), `- x y\n- Deploy key: ${secret}\n`);
@@ -160,7 +160,7 @@ test("a session that is killed loses nothing that was staged", async () => {
   expect(readFileSync(indexOf(sandbox), "utf8")).toBe("## Notes\n\n- Staged before the kill\n");
 });
 
-test("whatever of this fails, Pi's tools write, the person is told once, and the log has the cause", async () => {
+test("Pi's tools still write if any of this fails", async () => {
   const methods = ["checkWrite", "explainWrite", "waiting", "flush", "check", "captureModel", "ended"];
   const copy = copyWith(`for (const method of ${JSON.stringify(methods)}) {
     memory[method] = async () => { throw new Error(method + " is broken"); };
@@ -176,7 +176,7 @@ test("whatever of this fails, Pi's tools write, the person is told once, and the
   }
 });
 
-test("in a project that is not trusted nothing waits and nothing is written", async () => {
+test("nothing is written in an untrusted project", async () => {
   const { sandbox } = await start([write("- CI: green\n- CI: red\n"), { text: "Done." }], {
     files: { ".pi/settings.json": "{}" },
   });
@@ -187,7 +187,7 @@ test("in a project that is not trusted nothing waits and nothing is written", as
   expect(journal).not.toContain("commit");
 });
 
-test("a model that the user named proposes entries at the end, and they wait for a person's word", async () => {
+test("a configured model proposes entries for approval", async () => {
   const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
   const answer = '[{"scope": "project", "text": "Package manager: pnpm, since npm breaks the workspace"}]';
   const { model, sandbox } = await start([{ text: "Understood." }, { text: answer }, { text: "Yes." }, { text: "[]" }]);
@@ -209,7 +209,7 @@ test("a model that the user named proposes entries at the end, and they wait for
   expect(model.requests).toHaveLength(3);
 });
 
-test("after a compaction the model is asked as well, and Pi does not wait for it", async () => {
+test("the model is asked after a compaction, in the background", async () => {
   const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
   const answer = '[{"scope": "global", "text": "Answers: without praise"}]';
   const { model, sandbox } = await start(
@@ -229,7 +229,7 @@ test("after a compaction the model is asked as well, and Pi does not wait for it
   expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("Person: No. We use pnpm here");
 });
 
-test("without such a model nothing is asked, and one that Pi does not know is told", async () => {
+test("nothing is asked without a model that Pi knows", async () => {
   const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
   const { model, sandbox } = await start([{ text: "Understood." }, { text: "Understood." }]);
   expect(await runPi(sandbox, ["-e", extension, "-p", prompt])).toMatchObject({ code: 0, stderr: "" });

@@ -68,7 +68,7 @@ describe("the system prompt", () => {
     expect(memory).toContain("\n\n## Yours in this project (MEMORY.local.md)\n- My port: 4711");
   });
 
-  test("has nothing of a project that is not trusted, and nothing is made there", async () => {
+  test("has nothing of an untrusted project, and creates no file", async () => {
     const { model, sandbox } = await start([{ text: "Yes." }]);
     const folders = remember(sandbox, {
       global: { "MEMORY.md": "- Answers: short\n" },
@@ -83,7 +83,7 @@ describe("the system prompt", () => {
     expect(readdirSync(folders.project).sort()).toEqual(["MEMORY.md", "config.json"]);
   });
 
-  test("says how to keep memory where there is none, and makes no folder", async () => {
+  test("says how to keep memory where there is none", async () => {
     const { model, sandbox } = await start([{ text: "Yes." }]);
     await runPi(sandbox, ["-p", "-e", extension, "Hello."]);
     expect(memoryOf(model.requests[0])).toContain("MEMORY.md");
@@ -91,7 +91,7 @@ describe("the system prompt", () => {
     expect(existsSync(join(sandbox.agentDir, "memory"))).toBe(false);
   });
 
-  test("has none of it with `--no-memory`, or where `config.json` says so", async () => {
+  test("has none of it with `--no-memory` or by `config.json`", async () => {
     const { model, sandbox } = await start([{ text: "One." }, { text: "Two." }]);
     remember(sandbox, { global: { "MEMORY.md": "- Answers: short\n" } });
     await runPi(sandbox, ["-p", "Hello.", "-e", extension, "--no-memory"]);
@@ -102,7 +102,7 @@ describe("the system prompt", () => {
 });
 
 describe("memory that changes in a session", () => {
-  test("is told in the newest message, while 50 prompts have the same system prompt; after a cold point it holds all", async () => {
+  test("is in the newest message until the cache is cold", async () => {
     const script: Step[] = [];
     const call = (name: string, args: object): Step => ({ calls: [{ name, args }] });
     for (let turn = 0; turn < 50; turn++) {

@@ -47,7 +47,7 @@ function continues(body: Record<string, unknown>, n: number, all: Record<string,
 }
 
 test.each([standing, collapsing])(
-  "the same session on models of three providers: %o",
+  "one session on three providers' models, prices: $prices",
   { timeout },
   async (palimpsest) => {
     const play = async (args: string[]) => {
@@ -121,7 +121,7 @@ describe("within a turn nothing is written anew", { timeout }, () => {
     expectAllFaithful(plain, ours);
   });
 
-  test("but elsewhere it is, so that content leaves as soon as that pays", async () => {
+  test("but elsewhere content leaves as soon as that pays", async () => {
     const play = (sandbox: Sandbox, args: string[]) => prompts(sandbox, args, [run("one", 1)]);
     const { ours } = await withAndWithout("anthropic", obedient, play, { files, palimpsest: paying });
     expect(ours.map(continues)).toContain(false);
@@ -138,7 +138,7 @@ describe("Codex over its WebSocket", { timeout }, () => {
 
   const body = ({ body }: CodexRequest) => body;
 
-  test("every request continues from the reply before, as plain Pi's do", async () => {
+  test("every request continues the last reply, as in plain Pi", async () => {
     const plain = await play([], standing);
     const ours = await play(["-e", extension], standing);
     expect(plain.requests.map(({ continues }) => continues)).toEqual(plain.requests.map((_, n) => n > 0));
@@ -146,7 +146,7 @@ describe("Codex over its WebSocket", { timeout }, () => {
     expectAllFaithful(plain.requests.map(body), ours.requests.map(body));
   });
 
-  test("an epoch sends everything once, and then replies are continued again", async () => {
+  test("an epoch sends everything once, then replies continue", async () => {
     const plain = await play([], paying);
     const ours = await play(["-e", extension], paying);
     expectAllFaithful(plain.requests.map(body), ours.requests.map(body));

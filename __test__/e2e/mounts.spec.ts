@@ -80,7 +80,7 @@ export default function (pi) {
   return path;
 }
 
-test("a sandboxed agent and a host agent meet in the same objects, each by its own paths", async () => {
+test("sandbox and host share objects under their own paths", async () => {
   const edit = (path: string, oldText: string, newText: string) =>
     call("edit", { path, edits: [{ oldText, newText }] });
   const { model, sandbox } = await start(
@@ -134,7 +134,7 @@ test("a sandboxed agent and a host agent meet in the same objects, each by its o
   ]);
 });
 
-test("what is not mapped is the sandbox's own and never opened on the host", async () => {
+test("unmapped paths of a sandbox are never opened on the host", async () => {
   // Absolute paths that are there on both sides.
   const own = realpathSync(temporaryFolder());
   const { model, sandbox } = await start(

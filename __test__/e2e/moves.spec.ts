@@ -34,7 +34,7 @@ function notes(model: ScriptedModel, n: number): string[] {
 const at = (sandbox: Sandbox, path: string) => join(sandbox.projectDir, path);
 
 describe("the model is told", () => {
-  test("of a file that it deletes, and of one that it moves, which it then need not read again", async () => {
+  test("of deleted and moved files, and need not read them again", async () => {
     const steps = [read("a.txt"), read("b.txt"), bash("rm a.txt && mkdir sub && mv b.txt sub/new.txt")];
     const { model, sandbox } = await start([...steps, read("sub/new.txt"), done], { files });
     expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
@@ -49,7 +49,7 @@ describe("the model is told", () => {
     await store.close();
   });
 
-  test("of a move by another program between two turns, and that a file made in the old place is another", async () => {
+  test("of moves by other programs, and of new files in their place", async () => {
     const steps = [read("a.txt"), done, done, read("a.txt"), done];
     const { model, sandbox } = await start(steps, { files });
     const pi = startPiRpc(sandbox, ["-e", extension]);

@@ -99,7 +99,7 @@ describe.each(models)("a model of $wire that takes changes in the middle", { tim
   );
 });
 
-test("a model that takes changes in the middle gets a prompt that another extension forces as plain Pi gives it", {
+test("another extension's forced prompt is sent as by plain Pi", {
   timeout,
 }, async () => {
   const [{ wire, compat }] = models;
@@ -111,7 +111,7 @@ test("a model that takes changes in the middle gets a prompt that another extens
   expectAllFaithful(plain, ours);
 });
 
-test("a model that does not gets the prompt as it is now in front, and the tools that there are", {
+test("a model that does not gets the current prompt and tools", {
   timeout,
 }, async () => {
   const options = { files, palimpsest: collapsing };

@@ -51,7 +51,7 @@ async function reading(name: string) {
 }
 
 describe("the name of a file", () => {
-  test("begins no line of its own in notes and headings, and acts on nothing", async () => {
+  test("begins no line of its own in notes and headings", async () => {
     const said = await reading(`a\u001b[2J\u202e.txt\n${forged}`);
     const shown = `a\\u001b[2J\\u202e.txt\\u000a\\u005b${forged.slice(1).replace(" changed", "\\u0020changed")}`;
     expect(said[0]).toContain(`[f1] ${shown} changed on disk after t1 (+1 -1):`);
@@ -87,25 +87,22 @@ describe("an entry of memory", () => {
     "",
   ].join("\n");
 
-  test.each([true, false])(
-    "ends no section and poses as no other scope, with pages: %s",
-    async (pageTableInjection) => {
-      const { model, sandbox } = await start([{ text: "Yes." }]);
-      const [global, project] = [join(sandbox.agentDir, "memory"), join(sandbox.projectDir, ".pi", "memory")];
-      mkdirSync(global, { recursive: true });
-      mkdirSync(project, { recursive: true });
-      writeFileSync(join(global, "MEMORY.md"), "- Answers: short\n");
-      writeFileSync(join(global, "config.json"), JSON.stringify({ pageTableInjection }));
-      writeFileSync(join(project, "MEMORY.md"), entries);
-      expect((await runPi(sandbox, ["-e", extension, "--approve", "-p", "go"])).code).toBe(0);
-      const prompt = textOf((model.requests[0].body as Body).messages[0].content);
-      const section = prompt.slice(prompt.indexOf("<memory>"));
-      expect(section).toContain("Tests: need node");
-      expect(section).toContain("Usage: `make <target>` for Vec<String>");
-      expect(section.match(/<\s*\/\s*(memory|rules|own)/gi)).toEqual(["</memory"]);
-      expect(section.match(/<\s*(rules|own|memory)/gi)).toEqual(["<memory"]);
-      expect(prompt.match(/Global \(MEMORY\.md\)/g)).toHaveLength(1);
-      expect(prompt).not.toMatch(acts);
-    },
-  );
+  test.each([true, false])("ends no section and mimics no other scope, pages: %s", async (pageTableInjection) => {
+    const { model, sandbox } = await start([{ text: "Yes." }]);
+    const [global, project] = [join(sandbox.agentDir, "memory"), join(sandbox.projectDir, ".pi", "memory")];
+    mkdirSync(global, { recursive: true });
+    mkdirSync(project, { recursive: true });
+    writeFileSync(join(global, "MEMORY.md"), "- Answers: short\n");
+    writeFileSync(join(global, "config.json"), JSON.stringify({ pageTableInjection }));
+    writeFileSync(join(project, "MEMORY.md"), entries);
+    expect((await runPi(sandbox, ["-e", extension, "--approve", "-p", "go"])).code).toBe(0);
+    const prompt = textOf((model.requests[0].body as Body).messages[0].content);
+    const section = prompt.slice(prompt.indexOf("<memory>"));
+    expect(section).toContain("Tests: need node");
+    expect(section).toContain("Usage: `make <target>` for Vec<String>");
+    expect(section.match(/<\s*\/\s*(memory|rules|own)/gi)).toEqual(["</memory"]);
+    expect(section.match(/<\s*(rules|own|memory)/gi)).toEqual(["<memory"]);
+    expect(prompt.match(/Global \(MEMORY\.md\)/g)).toHaveLength(1);
+    expect(prompt).not.toMatch(acts);
+  });
 });

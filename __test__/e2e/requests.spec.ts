@@ -47,7 +47,7 @@ async function records(sandbox: Sandbox): Promise<Json[]> {
 }
 
 describe("Anthropic's messages", () => {
-  test("with an API key get a fourth breakpoint, on the person's words", async () => {
+  test("get a fourth breakpoint on the user's words by API key", async () => {
     const { bodies, sandbox } = await startProvider("anthropic", script, {
       id: "claude-x",
       apiKey: "sk-ant-api",
@@ -85,7 +85,7 @@ describe("Anthropic's messages", () => {
     }
   });
 
-  test("differ from what Pi alone sends in nothing but the breakpoint", async () => {
+  test("differ from Pi's own only in the breakpoint", async () => {
     const alone = `import { appendFileSync } from "node:fs";
       export default (pi) => pi.on("before_provider_request", ({ payload }) => {
         appendFileSync(process.env.SEEN, JSON.stringify(payload) + "\\n");
@@ -106,7 +106,7 @@ describe("Anthropic's messages", () => {
   });
 });
 
-test("Bedrock gets a cache point of its own behind the person's words", async () => {
+test("Bedrock gets a cache point after the user's words", async () => {
   const id = "anthropic.claude-sonnet-4-5-20250929-v1:0";
   const { bodies, sandbox } = await startProvider("bedrock", script, { id, apiKey: "token", files });
   const env = { AWS_BEDROCK_FORCE_HTTP1: "1" };
@@ -183,7 +183,7 @@ describe("OpenAI's completions", () => {
     return ["-e", path];
   };
 
-  test("whose messages another extension changes behind us are recorded as they went out", async () => {
+  test("are recorded as sent after another extension's changes", async () => {
     const { model, sandbox } = await start(steps, { files });
     const other = redacting(sandbox, "context_with_system");
     const { code } = await runPi(sandbox, ["-e", extension, ...other, "-p", prompt]);
@@ -196,7 +196,7 @@ describe("OpenAI's completions", () => {
     expect(inserted.map(({ message }) => JSON.parse(message))).toEqual(model.requests[2].body.messages.slice(4));
   });
 
-  test("whose messages another extension changes are ours as changed, in either order of loading", async () => {
+  test("that another extension changes are taken as changed", async () => {
     for (const isFirst of [true, false]) {
       const { model, sandbox } = await start(steps, { files });
       const other = redacting(sandbox, "context");

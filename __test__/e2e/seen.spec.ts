@@ -26,7 +26,7 @@ async function said(pi: Pi, command: string): Promise<string> {
   return String((await shown).message);
 }
 
-test("the first session that a person sees says what is on, where data goes and how to turn it off; no other one does", async () => {
+test("only the first visible session explains what is on", async () => {
   const { sandbox } = await start(() => ({ text: "Hello." }));
   // A script's output is no place for it.
   const script = await runPi(sandbox, ["-e", extension, "-p", "hi"]);
@@ -43,7 +43,7 @@ test("the first session that a person sees says what is on, where data goes and 
   expect(await informed()).toEqual([]);
 });
 
-test("the status line has money and the window, of the model that is used", async () => {
+test("the status line has cost and window of the current model", async () => {
   const files = Object.fromEntries([0, 1, 2, 3].map((n) => [`f${n}.txt`, lines(`file ${n}`, 1_200)]));
   // Twice the same: the second time a line stands for what is in the window.
   const { model, sandbox } = await start(
@@ -64,7 +64,7 @@ test("the status line has money and the window, of the model that is used", asyn
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("after a switch from a model without a price the sums are Pi's", async () => {
+test("after a switch from a model without a price sums are Pi's", async () => {
   const usage = (body: RequestBody): Step["usage"] => ({ in: body.model === "free" ? 900_000 : 70_000 });
   const { model, sandbox } = await start(({ body }) => ({ text: "Hello.", usage: usage(body) }), { palimpsest: {} });
   const models = [
@@ -85,7 +85,7 @@ test("after a switch from a model without a price the sums are Pi's", async () =
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("/context off gives the model plain Pi, also when resumed, and /context on all of it again", async () => {
+test("/context off gives plain Pi, and /context on undoes that", async () => {
   const { model, sandbox } = await start(
     ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "a.txt" } }] } : { text: "Fine." }),
     { files: { "a.txt": lines("the file", 800) }, palimpsest: { previewReads: true, prices: "openai" } },
@@ -126,7 +126,7 @@ test("/context off gives the model plain Pi, also when resumed, and /context on 
   await fresh.close();
 });
 
-test("a setting that turns it off is said, with the way to turn it on", async () => {
+test("the status line names a setting that turns it off", async () => {
   const { sandbox } = await start([{ text: "Hello." }], { palimpsest: { enabled: false } });
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("hi");
@@ -138,7 +138,7 @@ test("a setting that turns it off is said, with the way to turn it on", async ()
   await pi.close();
 });
 
-test("/context lists the objects, shows one with its versions, says why it is shown so, and lets it go", async () => {
+test("/context lists, shows, explains and releases objects", async () => {
   const steps: Step[] = [
     { calls: [{ name: "read", args: { path: "a.txt" } }] },
     { calls: [{ name: "bash", args: { command: "seq 1 1500" } }] },

@@ -72,7 +72,7 @@ async function run(
   return { model, sandbox };
 }
 
-test("results in three blocks, as a string and beside an image are as plain Pi's while they stand, and then collapse", async () => {
+test("results of any shape match plain Pi until they collapse", async () => {
   const plain = await run(steps, false);
   const { model, sandbox } = await run(steps, true);
   expectPairedCalls(model);
@@ -105,7 +105,7 @@ test("results in three blocks, as a string and beside an image are as plain Pi's
   await store.close();
 });
 
-test("a long result in three blocks is shown in part when it is first sent", async () => {
+test("a long result in three blocks is first shown in part", async () => {
   const first = steps.slice(0, 1);
   const { model } = await run([...first, { text: "ok" }], true, 1_000);
   const shown = String(model.requests[1].body.messages.at(-1)?.content);
@@ -122,7 +122,7 @@ test("the text of three blocks comes back whole", async () => {
   expect(answer).toBe(`[t1] look_up · lines 1-180 of 180\n${given}`);
 });
 
-test("an image collapses with its text, and activate brings both back", async () => {
+test("activate brings back a collapsed image with its text", async () => {
   const takesImages = (sandbox: Sandbox, baseUrl: string) => {
     const models = [{ id: "sees", contextWindow: 1_000_000, maxTokens: 8_000, input: ["text", "image"] }];
     useModel(sandbox, { baseUrl, api: "openai-completions", apiKey: "k", models });

@@ -37,7 +37,7 @@ async function sharing(xtdbUrl: string) {
   return { model, sandbox };
 }
 
-test("a server that does not answer delays nothing, and is said in /context, the status line and one notice", async () => {
+test("an unreachable server is reported and delays nothing", async () => {
   const { model, sandbox } = await sharing("http://127.0.0.1:1");
   const pi = startPiRpc(sandbox, ["-e", extension]);
   await pi.prompt("go");
@@ -58,7 +58,7 @@ test("a server that does not answer delays nothing, and is said in /context, the
   expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
 });
 
-test("a server that takes requests and never answers delays no call, and the end of Pi by a second at most", async () => {
+test("a server that hangs delays Pi's end by a second at most", async () => {
   const server = createServer((socket) => socket.on("error", () => {}));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   onTestFinished(() => void server.close());
@@ -81,7 +81,7 @@ test("a server that takes requests and never answers delays no call, and the end
   expect(silent - plain).toBeLessThan(1_900);
 });
 
-test("settings that cannot be are said as any others, without what may be a secret", async () => {
+test("invalid settings are reported without possible secrets", async () => {
   const { sandbox } = await sharing("http://me:word@127.0.0.1:1");
   const { stderr } = await runPi(sandbox, ["-e", extension, "-p", "go"]);
   expect(stderr).toContain("`xtdbUrl` is `http://…@127.0.0.1:1`, which holds a name or password");
@@ -89,7 +89,7 @@ test("settings that cannot be are said as any others, without what may be a secr
 });
 
 describe.skipIf(noXtdb || !isEverything)("on a real node", () => {
-  test("what is new arrives by itself; an outage is said, and over when it is over", { timeout: 120_000 }, async () => {
+  test("changes arrive by themselves, and outages are reported", { timeout: 120_000 }, async () => {
     const { port, release } = await claimPort();
     onTestFinished(release);
     const node = await startNode({ port });

@@ -101,7 +101,7 @@ describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that does
     expect(pi.outcome.stderr).toBe("");
   });
 
-  test("with the store lets Pi's own messages out, and the record says so", async () => {
+  test("under the store sends Pi's own messages, and records that", async () => {
     const { model, sandbox, far, env } = await startFar((n) => {
       const read: Step = { calls: [{ name: "read", args: { path: "near.txt" } }] };
       return n === 0 ? read : { text: "Ok." };

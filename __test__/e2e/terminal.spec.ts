@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { missing, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
 
-test.skipIf(missing("tmux"))("the first session: notice, status line, completions, off and on", async () => {
+test.skipIf(missing("tmux"))("a first session: notice, status, completions, off and on", async () => {
   const { sandbox } = await start(
     ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "a.txt" } }] } : { text: "Hello." }),
     { files: { "a.txt": "one\n" } },
@@ -30,7 +30,7 @@ test.skipIf(missing("tmux"))("the first session: notice, status line, completion
   await pi.shows(/Palimpsest is on again in this session\./);
 });
 
-test.skipIf(missing("tmux"))("a long answer of /context is a panel that scrolls and closes, at any width", async () => {
+test.skipIf(missing("tmux"))("a long answer of /context opens a panel that scrolls", async () => {
   const { sandbox } = await start(
     ({ n }) => (n < 30 ? { calls: [{ name: "bash", args: { command: `seq ${n} 40` } }] } : { text: "Done." }),
     { files: { "a\tb \u001b[31m.txt": "one\n" }, contextWindow: 200_000 },
@@ -80,54 +80,48 @@ test.skipIf(missing("tmux"))("a long answer of /context is a panel that scrolls 
   await width(110, /Which one\? `\/context layout log\|pools`/);
 });
 
-test.skipIf(missing("tmux"))(
-  "a panel shows a text of Windows, and a command of several lines, row by row",
-  async () => {
-    const text = Array.from({ length: 8 }, (_, at) => `${at + 1}\ta line of Windows\r\n`).join("");
-    const { sandbox } = await start(
-      ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "w.txt" } }] } : { text: "Done." }),
-      { files: { "w.txt": text } },
-    );
-    const pi = terminal(sandbox, { columns: 80, rows: 40 });
-    await pi.shows(/^palimpsest on$/m);
-    await pi.command("go");
-    await pi.shows(/Done\./);
-    await pi.command("/context show f1");
-    const rows = Array.from({ length: 8 }, (_, at) => ` ${at + 1} {3}a line of Windows\n`).join("");
-    await pi.shows(new RegExp(`^─+\n Palimpsest · /context show f1\n${rows} escape closes\n─+$`, "m"));
-    pi.press("Escape");
-    await pi.lacks(/escape closes/);
-    pi.paste("/context nothing\nof the kind");
-    pi.press("Enter");
-    await pi.shows(/^─+\n Palimpsest · \/context nothing of the kind\n `\/context nothing` is not known\./m);
-  },
-);
+test.skipIf(missing("tmux"))("a panel shows CRLF text and long commands row by row", async () => {
+  const text = Array.from({ length: 8 }, (_, at) => `${at + 1}\ta line of Windows\r\n`).join("");
+  const { sandbox } = await start(
+    ({ n }) => (n === 0 ? { calls: [{ name: "read", args: { path: "w.txt" } }] } : { text: "Done." }),
+    { files: { "w.txt": text } },
+  );
+  const pi = terminal(sandbox, { columns: 80, rows: 40 });
+  await pi.shows(/^palimpsest on$/m);
+  await pi.command("go");
+  await pi.shows(/Done\./);
+  await pi.command("/context show f1");
+  const rows = Array.from({ length: 8 }, (_, at) => ` ${at + 1} {3}a line of Windows\n`).join("");
+  await pi.shows(new RegExp(`^─+\n Palimpsest · /context show f1\n${rows} escape closes\n─+$`, "m"));
+  pi.press("Escape");
+  await pi.lacks(/escape closes/);
+  pi.paste("/context nothing\nof the kind");
+  pi.press("Enter");
+  await pi.shows(/^─+\n Palimpsest · \/context nothing of the kind\n `\/context nothing` is not known\./m);
+});
 
-test.skipIf(missing("tmux"))(
-  "why it is off stands in the status line, also after --continue, and no figures of before",
-  async () => {
-    const { sandbox } = await start(() => ({ text: "Hello." }));
-    const settings = join(sandbox.agentDir, "palimpsest.json");
-    const working = readFileSync(settings, "utf8");
-    const first = terminal(sandbox, { columns: 80, rows: 24 });
-    await first.shows(/^palimpsest on$/m);
-    await first.command("hi");
-    await first.shows(/Hello\./);
-    await first.quit();
-    writeFileSync(settings, '{ "layuot": "log" }');
-    const pi = terminal(sandbox, { columns: 80, rows: 24, args: ["--continue"] });
-    const off = /^palimpsest off: palimpsest\.json: `layuot` is not a setting, `layout` is$/m;
-    await pi.shows(off);
-    await pi.command("hi");
-    await pi.shows(off);
-    await pi.command("/context");
-    await pi.shows(/To turn it on: put that right, then `\/context on`/);
-    await pi.command("/context settings");
-    await pi.shows(
-      /`layuot` is not\s+a\s+setting, `layout` is \(INVALID_SETTINGS\); hint: `docs\/settings\.md` of\s+palimpsest has all/,
-    );
-    writeFileSync(settings, working);
-    await pi.command("/context on");
-    await pi.shows(/^palimpsest on$/m);
-  },
-);
+test.skipIf(missing("tmux"))("the status line says why it is off, also after --continue", async () => {
+  const { sandbox } = await start(() => ({ text: "Hello." }));
+  const settings = join(sandbox.agentDir, "palimpsest.json");
+  const working = readFileSync(settings, "utf8");
+  const first = terminal(sandbox, { columns: 80, rows: 24 });
+  await first.shows(/^palimpsest on$/m);
+  await first.command("hi");
+  await first.shows(/Hello\./);
+  await first.quit();
+  writeFileSync(settings, '{ "layuot": "log" }');
+  const pi = terminal(sandbox, { columns: 80, rows: 24, args: ["--continue"] });
+  const off = /^palimpsest off: palimpsest\.json: `layuot` is not a setting, `layout` is$/m;
+  await pi.shows(off);
+  await pi.command("hi");
+  await pi.shows(off);
+  await pi.command("/context");
+  await pi.shows(/To turn it on: put that right, then `\/context on`/);
+  await pi.command("/context settings");
+  await pi.shows(
+    /`layuot` is not\s+a\s+setting, `layout` is \(INVALID_SETTINGS\); hint: `docs\/settings\.md` of\s+palimpsest has all/,
+  );
+  writeFileSync(settings, working);
+  await pi.command("/context on");
+  await pi.shows(/^palimpsest on$/m);
+});

@@ -67,7 +67,7 @@ function state(folder: string): Record<string, unknown> {
 const placesOf = ({ agentDir, projectDir }: Places) => ({ agentDir, project: projectDir });
 const trustIt = (sandbox: Places) => trustProject(placesOf(sandbox), true);
 
-test("a clone with memory and settings changes nothing of the first request, and nothing is read or written outside", async () => {
+test("a clone's memory and settings do not change a request", async () => {
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   const plain = await runPi(sandbox, ["-e", extension, "-p", "go"]);
   expect(plain).toMatchObject({ code: 0, stderr: "" });
@@ -87,7 +87,7 @@ test("a clone with memory and settings changes nothing of the first request, and
   await store.close();
 });
 
-test("once the person said yes it counts, what is outside of the clone still does not, and it stays so", async () => {
+test("a trusted clone counts, but no file outside it", async () => {
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   clone(sandbox, { ...memory, ".pi/palimpsest.json": "{}" });
   const secret = join(sandbox.dir, "home", "private.txt");
@@ -112,7 +112,7 @@ test("`--trust-memory` counts for its run alone", async () => {
   expect(promptOf(model.requests[1] as never)).not.toContain("CLONEWORD");
 });
 
-test("a journal of a clone moves no file, and its commands do not run", async () => {
+test("a clone's journal moves no file and runs no command", async () => {
   const { model, sandbox } = await start(
     ({ n }) => (n === 0 ? { calls: [{ name: "bash", args: { command: "git status | head -3" } }] } : { text: "ok" }),
     { trusted: false },
@@ -157,7 +157,7 @@ test("a journal of a clone moves no file, and its commands do not run", async ()
   await pi.close();
 });
 
-test("what one's own session wrote needs no word, and what a pull brings does", async () => {
+test("own writes need no approval, but pulled files do", async () => {
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   const pi = startPiRpc(sandbox, ["-e", extension]);
   for (const command of ["/memory remember project OWNWORD is mine", "/memory flush"]) {

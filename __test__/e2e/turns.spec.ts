@@ -127,7 +127,7 @@ async function live(sandbox: Sandbox, args: string[]): Promise<void> {
   expect(pi.records.filter((record) => record.type === "extension_error")).toEqual([]);
 }
 
-test.each(paired(settings))("all that happens in a run, $wire, $name", { timeout }, async ({ wire, palimpsest }) => {
+test.each(paired(settings))("everything in a run, $wire, $name", { timeout }, async ({ wire, palimpsest }) => {
   const model = { input: ["text", "image"], reasoning: true };
   const options = { files, palimpsest, model, settings: { retry: { baseDelayMs: 5 } } };
   const { plain, ours, sandbox } = await withAndWithout(wire, () => obedient(() => hangs()), live, options);

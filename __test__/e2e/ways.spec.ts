@@ -134,11 +134,11 @@ async function workBeside(sandbox: Sandbox, args: string[]): Promise<void> {
 /** Whether everything stays in the window, or leaves as soon as it may. */
 const settings = [
   { how: "while all stands", palimpsest: standing },
-  { how: "while outputs leave at every chance", palimpsest: collapsing },
+  { how: "while outputs collapse", palimpsest: collapsing },
 ];
 
 test.each(paired(settings))(
-  "new, switch, fork, clone, reload, tree in one process, $wire, $how",
+  "all ways in one process, $wire, $how",
   {
     timeout,
   },
@@ -150,7 +150,7 @@ test.each(paired(settings))(
 );
 
 describe.each(isEverything ? wires : wires.slice(-1))("%s", { timeout }, (wire) => {
-  test("--continue, --session, --fork, --no-session and a new one, in print and json mode", async () => {
+  test("all ways across processes, in print and json mode", async () => {
     const { plain, ours, sandbox, results } = await withAndWithout(wire, obedient, comeBack, {
       files,
       palimpsest: collapsing,

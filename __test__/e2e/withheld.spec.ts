@@ -32,7 +32,7 @@ describe("an excluded file", () => {
   test.each([
     { name: "by default", exclude: undefined, held: false },
     { name: "not where nothing is excluded", exclude: [], held: true },
-  ])("goes to the model and not into the store: $name", async ({ exclude, held }) => {
+  ])("reaches only the model: $name", async ({ exclude, held }) => {
     const { model, sandbox } = await start(steps, { files: { ".env": `KEY=${secret}\n` } });
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), JSON.stringify({ exclude }));
     const finished = await runPi(sandbox, ["-e", extension, "-p", "go"]);
@@ -47,7 +47,7 @@ describe("an excluded file", () => {
   });
 });
 
-test("an excluded file is not stored however a real command shows it", async () => {
+test("no command gets an excluded file into the store", async () => {
   const commands = [
     "git init -q && git add -f .env k.pem && git -c user.name=a -c user.email=a@b commit -qm x && echo done",
     "git show HEAD:.env",
@@ -90,7 +90,7 @@ test("an output that Pi cut is stored whole", async () => {
   expect([...valuesOf(storeOf(sandbox.agentDir))].some((value) => value.equals(whole))).toBe(true);
 });
 
-test("a session that the user had forgotten stays forgotten: Pi goes on, and one line says so", async () => {
+test("a forgotten session stays forgotten, and Pi works on", async () => {
   const { model, sandbox } = await start([{ text: "One." }, { text: "Two." }], { files: { "a.txt": `${secret}\n` } });
   await runPi(sandbox, ["-e", extension, "-p", `my key is ${secret}`]);
   const path = storeOf(sandbox.agentDir);

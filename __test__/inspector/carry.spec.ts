@@ -62,7 +62,7 @@ describe("a session as one page", () => {
     file = await saved(made, "varied");
   }, 300_000);
 
-  test("of many calls is smaller than one and a half times its messages as JSON Lines", () => {
+  test("of many calls is less than 1.5 times its messages", () => {
     expect(carriedBy(file).calls.length).toBe(calls);
     expect(statSync(file).size / made.jsonl).toBeLessThan(1.5);
   });
@@ -83,7 +83,7 @@ describe("a session as one page", () => {
   }, 120_000);
 
   test.skipIf(recorded === undefined)(
-    "that was recorded is smaller than one and a half times its messages as JSON Lines",
+    "that was recorded is less than 1.5 times its messages",
     async () => {
       const made = await recordedStore(inside("recorded"), String(recorded));
       expect(statSync(await saved(made, "recorded")).size / made.jsonl).toBeLessThan(1.5);
@@ -146,7 +146,7 @@ describe.skipIf(noBrowser)("a saved page", () => {
     }
   }, 60_000);
 
-  test("loads nothing and asks for nothing, also when its texts are opened", async () => {
+  test("loads nothing and requests nothing, even with texts open", async () => {
     const requests: string[] = [];
     const page = await open("about:blank", { offline: true });
     page.on("request", (request) => requests.push(request.url()));
@@ -162,7 +162,7 @@ describe.skipIf(noBrowser)("a saved page", () => {
     expect(requests.filter((request) => request.replace(/#.*/, "") !== file)).toEqual([]);
   });
 
-  test("opens with its session, light and dark, and fits into 380 pixels", async () => {
+  test("opens with its session in light and dark, and fits 380 px", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       const page = await open(file, { colorScheme, offline: true });
       await page.getByRole("heading", { level: 1 }).waitFor();
@@ -184,7 +184,7 @@ describe.skipIf(noBrowser)("a saved page", () => {
 });
 
 describe("what a store does not hold", () => {
-  test.skipIf(noBrowser)("is written as excluded and as forgotten, and never in its words", async () => {
+  test.skipIf(noBrowser)("is written as excluded or forgotten, never as text", async () => {
     const made = await withheldStore(inside("withheld"));
     const file = await saved(made, "withheld");
     const text = carriedText(file);
@@ -212,7 +212,7 @@ describe("what a store does not hold", () => {
 });
 
 test.skipIf(noBrowser)(
-  "a page with hostile texts and a large output is written, and shows them as text",
+  "a page with hostile texts shows them as text",
   async () => {
     const made = await hostileStore(inside("hostile"), isEverything ? 50_000_000 : 5_000_000);
     const file = `file://${await saved(made, "hostile")}`;
@@ -250,7 +250,7 @@ describe("a page that is to hold no secret", () => {
     expect(carriedText(file)).toContain(join(folder, "secrets", "project", "config.txt"));
   });
 
-  test("does not call a message checked of which something was taken out", () => {
+  test("does not call a redacted message checked", () => {
     const { abouts, calls, texts } = carriedBy(file);
     const withheld = calls
       .flatMap((call) => ("sent" in call ? call.sent.add : []))
@@ -266,7 +266,7 @@ describe("a page that is to hold no secret", () => {
     expect(versions.filter(({ redacted }) => redacted === "secret").length).toBeGreaterThan(2);
   });
 
-  test.skipIf(noBrowser)("says in its bar, at its messages and beside its hash that it was redacted", async () => {
+  test.skipIf(noBrowser)("says in bar, messages and hash that it was redacted", async () => {
     const page = await open(`file://${file}#/session/${encodeURIComponent(made.session)}/call/2`, { offline: true });
     await page.getByText("not checked").waitFor();
     await page.locator("header").getByText("redacted").waitFor();
@@ -325,7 +325,7 @@ describe("a page for others", () => {
     process.env.PALIMPSEST_TEST_WORD = elsewhere["the environment"];
   });
 
-  test.each([[], ["--redact"]])("has what its session saw, and nothing else of the person's %s", async (...options) => {
+  test.each([[], ["--redact"]])("has what its session saw, and nothing else %s", async (...options) => {
     const file = join(folder, "others", `page${options.join("")}.html`);
     const text = carriedText(await save(made, file, join(folder, "others", "agent"), ...options));
     const has = (words: object) => Object.entries(words).filter(([, word]) => text.includes(word));

@@ -33,7 +33,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await shoot(page, "live");
   });
 
-  test("is called live when it was written, and not any more after a minute", async () => {
+  test("is called live until a minute after the last write", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();
@@ -70,7 +70,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await page.getByRole("heading", { level: 1, name: new RegExp(`\\b${calls}\\b`) }).waitFor();
   });
 
-  test("has a what-if of what it was before, which says so and is played again", async () => {
+  test("marks a what-if as outdated, and can play it again", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();
@@ -86,7 +86,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     expect(await verdict.textContent()).not.toBe(before);
   });
 
-  test("is seen in the list, as is one that begins, and the person's place there stays", async () => {
+  test("appears in the list without moving the reader's place", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();
@@ -107,7 +107,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await store.close();
   });
 
-  test("leaves open what the person opened of an object, and the focus where it was", async () => {
+  test("leaves open parts of an object and the focus alone", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();
@@ -128,7 +128,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     expect(focused).toBe("Content");
   });
 
-  test("is brought up to date beside another one, and the charts stay", async () => {
+  test("is updated in a comparison, and the charts stay", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();
@@ -143,7 +143,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     expect(await chart.evaluate((node) => node === node.ownerDocument.activeElement)).toBe(true);
   });
 
-  test("is seen in more tabs than a browser opens connections to a server", async () => {
+  test("is followed in more tabs than a browser has connections", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();
@@ -174,7 +174,7 @@ describe.skipIf(noBrowser)("a server that has ended", () => {
   test.each([
     ["a session", "session/session%3Aworked"],
     ["the list", ""],
-  ])("is told of in the bar while %s is on show, which stays", async (_, session) => {
+  ])("is reported in a bar while %s stays visible", async (_, session) => {
     const { path } = await workedStore(privateFolder(), { turns: 1 });
     const { url, stop } = startInspector(["--store", path]);
     onTestFinished(stop);
@@ -198,7 +198,7 @@ describe.skipIf(noBrowser)("a server that has ended", () => {
     expect(await overhang(page)).toBe(0);
   });
 
-  test("is not told of any more when it answers again, and what was written meanwhile is shown", async () => {
+  test("is no longer reported once it answers again", async () => {
     const folder = privateFolder();
     const writer = startWriter(folder);
     await writer.playTurn();

@@ -39,7 +39,7 @@ beforeAll(async () => {
 }, 120_000);
 
 describe.skipIf(noBrowser)("a call", () => {
-  test("that another extension changed shows what went out in its place", async () => {
+  test("that another extension changed shows what was sent instead", async () => {
     const page = await open(`${url}${session}/call/1?tab=payload`);
     await page.getByText("Another extension changed the messages after Palimpsest:").waitFor();
     await page.getByText("added by another extension").waitFor();
@@ -84,7 +84,7 @@ describe.skipIf(noBrowser)("a call", () => {
     await page.getByRole("heading", { level: 1, name: /^Call 4/ }).waitFor();
   });
 
-  test("with 5,000 messages draws those in sight, finds one of them, and does not jump", async () => {
+  test("with 5,000 messages draws only visible ones, without jumps", async () => {
     const page = await open(`${url}${session}/call/4`);
     await page.getByText("step 0", { exact: false }).first().waitFor();
     expect(Number(await page.locator("main *").count())).toBeLessThan(20_000);

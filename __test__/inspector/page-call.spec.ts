@@ -73,7 +73,7 @@ describe("what a piece costs", () => {
   const prices = { read: 0.1, write: 1.25 };
   const call = { ours: { sent: 100, cached: 60, written: 40, cost: 56 } } as LedgerCall;
 
-  it("reads the beginning of the request from the cache, as far as that went", () => {
+  it("reads the start of the request from the cache", () => {
     const costs = pieceCosts([30, 40], call, prices);
     expect(costs?.map(({ cached }) => cached)).toEqual([1, 1, 0]);
     expect(costs?.map(({ cost }) => Number(cost.toFixed(6)))).toEqual([3, 3, 50]);
@@ -139,7 +139,7 @@ describe("since the call before", () => {
     ]);
   });
 
-  it("says that a message left because its steps were folded in this call", () => {
+  it("says that a message left because it was folded in this call", () => {
     const fold = { line: "[t1] 1 step", sinceCall: 15, sinceEpoch: 1, reason: null };
     const folded = [view({ position: 0, folds: [fold] }), ...messages.slice(1)];
     const left = (call: number) => changesSince(folded, before, call).find(({ fate }) => fate === "left")?.words;
@@ -147,7 +147,7 @@ describe("since the call before", () => {
     expect(left(16)).not.toContain("Folded");
   });
 
-  it("sums the tokens of each fate, of what left by the call before", () => {
+  it("sums the tokens of each fate, at their size before", () => {
     const found = sums(changesSince(messages, before, 15), messages, before);
     expect(found.get("left")).toEqual({ count: 1, tokens: 90, was: 0 });
     expect(found.get("new")).toEqual({ count: 2, tokens: 20, was: 0 });
@@ -178,7 +178,7 @@ describe("against a plain host that would have compacted", () => {
   const fates = (from: number) =>
     changesAgainstPlain(messages, plain, from).map(({ fate, count }) => `${count} ${fate}`);
 
-  it("what is older is in a summary of plain's, whether ours has it or not", () => {
+  it("older messages are in the plain host's summary", () => {
     expect(fates(5)).toEqual(["2 stays", "2 neither", "1 new", "1 kept"]);
     expect(fates(3)).toEqual(["2 stays", "1 neither", "1 left", "1 changed", "1 kept"]);
     expect(fates(0)).toEqual(["2 kept", "1 left", "1 left", "1 changed", "1 kept"]);

@@ -115,7 +115,7 @@ beforeAll(async () => {
 }, 60_000);
 
 describe.skipIf(noBrowser)("the view of memory", () => {
-  test("shows pages with how much of each the model has, and the faults", async () => {
+  test("shows faults, and how much of each page the model has", async () => {
     const page = await open(url + memory);
     await page.getByRole("heading", { name: "Faults" }).waitFor();
     const main = page.locator("main");
@@ -127,7 +127,7 @@ describe.skipIf(noBrowser)("the view of memory", () => {
     await shoot(page, "memory-pages");
   });
 
-  test("shows of a page in doubt how the files that it cites changed since it was confirmed", async () => {
+  test("shows how files changed that a doubtful page cites", async () => {
     const page = await open(url + memory);
     const about = (path: string) => page.locator(".cited", { hasText: path });
     await about("src/limits.rs").waitFor();
@@ -138,7 +138,7 @@ describe.skipIf(noBrowser)("the view of memory", () => {
     await page.getByRole("heading", { level: 1, name: "src/limits.rs" }).waitFor();
   });
 
-  test("shows a long difference in pieces, and says how much of it is not there", async () => {
+  test("shows a long diff in pieces, and how much is left out", async () => {
     const page = await open(url + memory);
     const long = page.locator(".cited", { hasText: "src/long.rs" });
     await long.waitFor();

@@ -26,7 +26,7 @@ describe("the calls that showed an object", () => {
     expect(runText({ from: 2, to: 2, as: "current" })).toBe("call 2: as it is now");
   });
 
-  it("end before the newest request where it is not shown any more", () => {
+  it("end before the newest request if the object is gone", () => {
     expect(shownNow(a.shown, 9)).toBe("not shown since call 5");
     expect(shownNow(b.shown, 9)).toBe("one line instead");
     expect(shownNow([], 9)).toBe("never shown");

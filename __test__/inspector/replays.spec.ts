@@ -51,7 +51,7 @@ async function written(report: ReplayReport): Promise<string> {
 }
 
 describe.skipIf(noBrowser)("the page of a replay", () => {
-  test("shows the sum, a table of the sessions, and the first session", async () => {
+  test("shows the sum, a table of sessions, and the first session", async () => {
     const report = await replayReport([replayed("shop", 20), replayed(lure, 40)], { window: 200_000 });
     const page = await open(await written(report));
     const text = await page.getByRole("main").textContent();
@@ -66,7 +66,7 @@ describe.skipIf(noBrowser)("the page of a replay", () => {
     await shoot(page, "replay");
   });
 
-  test("sorts by a heading, and shows the session whose name is pressed", async () => {
+  test("sorts by a heading, and shows a session on a click", async () => {
     const page = await open(await written(await replayReport([replayed("a", 16), replayed("b", 30)])));
     const names = page.locator("tbody .name");
     expect(await names.allInnerTexts()).toEqual(["a", "b"]);

@@ -89,7 +89,7 @@ const answersOf = (store: Store, around: Omit<Answers["around"], "store" | "refr
 const policy = /^default-src 'none'; script-src 'self'; (?!.*unsafe)(?!.*https?:)/;
 
 describe("who is refused", () => {
-  test("all who lack the token, have another one or one of another length", async () => {
+  test("everybody without the exact token", async () => {
     const { url } = await served();
     const token = tokenPath(url).slice(1);
     expect(token).toMatch(/^[0-9a-f]{32}$/);
@@ -112,7 +112,7 @@ describe("who is refused", () => {
     expect((await get(url, "/")).status).toBe(200);
   });
 
-  test("every name of this machine but 127.0.0.1 and localhost, with the port", async () => {
+  test("every host but 127.0.0.1 and localhost with the port", async () => {
     const { url } = await served();
     const { port } = new URL(url);
     const statusOf = async (host: string) => (await get(url, "/api/about", { headers: { host } })).status;
@@ -176,7 +176,7 @@ describe("who is refused", () => {
 });
 
 describe("what is answered", () => {
-  test("has a policy that lets the page load and ask nothing else, also where it is refused, fails or goes on", async () => {
+  test("has a policy that lets the page load and ask nothing else", async () => {
     const { url } = await served();
     const session = encodeURIComponent(made.session);
     const stream = await follow(url, made.session);
@@ -258,7 +258,7 @@ describe("what is answered", () => {
     }
   });
 
-  test("says what is wrong with a query, whatever it holds, and goes on", async () => {
+  test("says what is wrong with any query, and goes on", async () => {
     const { url } = await served();
     const session = encodeURIComponent(made.session);
     const cases: [query: string, status: number, code: string | RegExp][] = [
@@ -306,7 +306,7 @@ describe("what is answered", () => {
     expect((await get(url, "/api/about")).status).toBe(200);
   });
 
-  test("says of what was forgotten that it was, with none of its text", async () => {
+  test("says that something was forgotten, without its text", async () => {
     const withheld = await withheldStore(privateFolder());
     const { url } = await served(withheld.path);
     const { objects } = JSON.parse(
@@ -325,7 +325,7 @@ describe("what is answered", () => {
     expect({ status: gone.status, code: JSON.parse(gone.text).code }).toEqual({ status: 410, code: "FORGOTTEN" });
   });
 
-  test("says what to do where the native addon lacks a method that the inspector needs", async () => {
+  test("says what to do if the addon lacks a method", async () => {
     const store = await openStore({ path: made.path, readOnly: true });
     const old = new Proxy(store, {
       get: (target, key) => {
@@ -361,7 +361,7 @@ describe("the folder that a session names", () => {
       }),
     );
 
-  test("stays as it is, whatever is asked for, also where its memory is links to elsewhere", async () => {
+  test("is never changed by requests, even through links", async () => {
     const folder = privateFolder();
     const clone = join(folder, "project");
     const memory = join(clone, ".pi", "memory");
@@ -425,7 +425,7 @@ async function archiveOf(path: string): Promise<string[]> {
 }
 
 describe("the store", () => {
-  test("stays as it is, byte for byte, but for its indexes, which searches and links need", async () => {
+  test("stays as it is, byte for byte, except for its indexes", async () => {
     const { path, session } = await workedStore(privateFolder(), { turns: 2 });
     const before = { files: filesOf(path), objects: await archiveOf(path) };
     const { url, child, finished } = await started("--store", path);
@@ -485,7 +485,7 @@ describe("the end", () => {
     expect(stderr).toMatch(/^[^\n]*Ctrl-C ends it\n$/);
   });
 
-  test("comes when nobody looked for a while, and refused ones do not count", async () => {
+  test("comes after a while without requests that were accepted", async () => {
     const { url, ended } = await served(made.path, { idleMs: 300 });
     let isEnded = false;
     void ended.then(() => {
@@ -498,7 +498,7 @@ describe("the end", () => {
     await expect(get(url, "/")).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("does not come while somebody follows a session, and comes when they have left", async () => {
+  test("does not come while somebody follows a session", async () => {
     const { url, ended } = await served(made.path, { idleMs: 200 });
     const stream = await follow(url, made.session);
     await setTimeout(800);
@@ -531,7 +531,7 @@ describe("the end", () => {
     expect(await late).toBe("socket hang up");
   });
 
-  test("comes with the process that serves beside its own work, whoever looks", async () => {
+  test("comes with the process that serves, whoever is looking", async () => {
     const script = `
       import { serve } from "./inspector/server/serve.js";
       const { url, unref } = await serve({ prepare() {}, newest: async () => ({ now: 1, told: 1 }) }, { idleMs: 60_000 });

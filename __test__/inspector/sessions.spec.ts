@@ -16,7 +16,7 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     url = await serve("--store", path);
   });
 
-  test("has the one written last first, and only the rows in sight in the document", async () => {
+  test("has the newest first, and renders only visible rows", async () => {
     const page = await open(url);
     await page.getByText(`${count} sessions`).waitFor();
     const rows = page.locator(".sessions-list .rows .row");
@@ -37,7 +37,7 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await last.locator(".saved", { hasText: "$" }).waitFor();
   });
 
-  test("finds sessions by words of title, folder and host, and keeps the words in the address", async () => {
+  test("finds sessions by words, and keeps the words in the URL", async () => {
     const page = await open(url);
     await page.getByRole("searchbox").fill("codex wide");
     const found = Array.from({ length: count }, (_, at) => at).filter((at) => at % 4 === 3 && at % 6 === 1);
@@ -49,7 +49,7 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await page.getByText("No title, folder or host has").waitFor();
   });
 
-  test("searches the texts of all sessions, and a hit leads to its session", async () => {
+  test("searches the texts of all sessions, and links to each hit", async () => {
     const page = await open(url);
     await page.getByRole("searchbox").fill(`${(17 * 7919) % 10_007} passed`);
     await page.getByRole("searchbox").press("Enter");
@@ -65,7 +65,7 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await page.getByRole("heading", { level: 1, name: /npm test/ }).waitFor();
   });
 
-  test("is walked by the keyboard, and going back finds the place again", async () => {
+  test("can be walked by keyboard, and going back keeps the place", async () => {
     const page = await open(url);
     await page.getByText(`${count} sessions`).waitFor();
     await page.locator(".sessions-list .rows a").first().focus();
@@ -78,7 +78,7 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await page.locator(".sessions-list .row", { hasText: `Task ${count - 31}:` }).waitFor();
   });
 
-  test("finds the words, the place and the chosen sessions again when the person comes back", async () => {
+  test("restores words, place and chosen sessions on return", async () => {
     const page = await open(url);
     await page.getByRole("searchbox").fill("project-1");
     const list = page.locator(".sessions-list");
@@ -137,7 +137,7 @@ describe.skipIf(noBrowser)("a store", () => {
     await shoot(page, "sessions-none");
   });
 
-  test("with one session has a list as high as that, and nothing to compare", async () => {
+  test("with one session has a short list, and nothing to compare", async () => {
     const place = join(folder, "one");
     mkdirSync(place, { mode: 0o700 });
     const { path } = await workedStore(place, { turns: 1 });

@@ -12,7 +12,7 @@ import { privateFolder } from "./browser.ts";
 import { Host } from "./host.ts";
 
 describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that does not answer", () => {
-  test("keeps no request waiting, whether its files are named by path or by ID", async () => {
+  test("delays no request, with files named by path or by ID", async () => {
     const folder = realpathSync(privateFolder());
     const [far, flag, library] = ["far", "silent", "silent-disk.so"].map((name) => join(folder, name));
     const source = join(root, "tests", "fixtures", "silent-disk.c");

@@ -28,7 +28,7 @@ beforeAll(async () => {
   return () => store.close();
 });
 
-test("each call is as large in its own view as in the ledger and in the session's charts", async () => {
+test("each call has the same size in its view, ledger and charts", async () => {
   const billed = session.ledger.perCall.filter(({ number }) => number % 4 === 1 || number === last);
   expect(billed.length).toBeGreaterThan(8);
   for (const { number, ours, plain } of billed) {
@@ -42,7 +42,7 @@ test("each call is as large in its own view as in the ledger and in the session'
   expect(session.ledger.perCall.some(({ ours }) => ours.sent > 0)).toBe(true);
 });
 
-test("what plain would have sent fits its window, though the host's list does not", async () => {
+test("plain's request fits its window, unlike the host's list", async () => {
   const { call } = await answers.call(made.session, last);
   expect(session.ledger.plainCompactions).toBeGreaterThan(0);
   const room = 48_000 - 16_384;
@@ -50,7 +50,7 @@ test("what plain would have sent fits its window, though the host's list does no
   expect(call.size?.plain).toBeLessThanOrEqual(room);
 });
 
-test("messages that plain would have compacted away are not said to be in its request", async () => {
+test("messages that plain compacted are not in its request", async () => {
   const { call, messages } = await answers.call(made.session, last);
   const plain = await answers.plain(made.session, last);
   const from = call.size?.plainFrom ?? null;
@@ -68,7 +68,7 @@ test("messages that plain would have compacted away are not said to be in its re
 });
 
 describe.skipIf(noBrowser)("in the browser", () => {
-  test("the newest request has the same size in the list, in the session and in its own view", async () => {
+  test("the newest request has the same size in all views", async () => {
     const page = await open(await serve("--store", made.path));
     const { ours, plain } = session.ledger.perCall.at(-1) ?? { ours: { sent: 0 }, plain: { sent: 0 } };
     const [sent, other] = [short(ours.sent), short(plain.sent)];

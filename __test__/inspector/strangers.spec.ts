@@ -40,7 +40,7 @@ async function answered({ open }: { open: () => Socket }, sent: string): Promise
 }
 
 describe("without the token", () => {
-  test("any number of silent connections, held and renewed, are few, and the person is answered", async () => {
+  test("any number of silent connections leaves the user served", async () => {
     const server = await served();
     const before = sockets();
     // Who does not read would not notice that it has ended.
@@ -69,7 +69,7 @@ describe("without the token", () => {
     }
   });
 
-  test("a connection on which nothing comes, or half a request, ends", async () => {
+  test("a connection with no request or half a request ends", async () => {
     const server = await served();
     const asking = server.asking("api/about");
     const halves = ["", "G", asking.slice(0, 20), asking];
@@ -78,7 +78,7 @@ describe("without the token", () => {
     expect(ends.filter((end) => end.includes("200 OK"))).toEqual([]);
   });
 
-  test("nothing but the address shows it, and who is refused is not kept", async () => {
+  test("only the address serves the page, and strangers are dropped", async () => {
     const server = await served();
     const refused = ["/ HTTP/1.1", `${server.pathname.slice(0, -2)}/ HTTP/1.1`];
     for (const line of refused) {
@@ -95,7 +95,7 @@ describe("without the token", () => {
 });
 
 describe("with the token", () => {
-  test("a request with a body, for another protocol, or before the last one is answered ends the connection", async () => {
+  test("a request with a body or out of turn ends the connection", async () => {
     const server = await served();
     const body = await answered(server, server.asking("api/about", "Content-Length: 9000000", "", "some of it"));
     expect(body).toMatch(/^HTTP\/1.1 400 /);
@@ -111,7 +111,7 @@ describe("with the token", () => {
     expect(await answered(server, server.asking("api/about", `X: ${"x".repeat(20_000)}`, ""))).toBe("");
   });
 
-  test("one request after the other is answered on one connection, which ends when nothing more comes", async () => {
+  test("successive requests share a connection until it is idle", async () => {
     const server = await served();
     const socket = server.open();
     for (let count = 0; count < 3; count += 1) {

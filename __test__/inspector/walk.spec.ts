@@ -41,7 +41,7 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true });`;
 
 describe.skipIf(noBrowser)("a session's charts", () => {
-  test("say what stands at the call under the pointer, all of them at the same call", async () => {
+  test("all show the call under the pointer", async () => {
     const page = await open(url + session);
     const box = await chart(page).boundingBox();
     await page.mouse.move((box?.x ?? 0) + 400, (box?.y ?? 0) + 100);
@@ -55,7 +55,7 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     await shoot(page, "session-pointed");
   });
 
-  test("are walked by the keyboard to an event, whose call Enter opens", async () => {
+  test("can be walked by keyboard, and Enter opens an event's call", async () => {
     const page = await open(url + session);
     await chart(page).focus();
     await page.keyboard.press("Home");
@@ -96,7 +96,7 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     expect(await chart(page).getAttribute("aria-valuenow")).toBe(String(calls));
   });
 
-  test("and the table of 5,000 calls stay where they are, and hold no more than is in sight", async () => {
+  test("and the table of 5,000 calls render only visible rows", async () => {
     const page = await open(url);
     await page.route("**/api/session?*", async (route) => {
       const response = await route.fetch();
@@ -118,7 +118,7 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     expect(await page.evaluate("shifted")).toBeLessThan(0.01);
   });
 
-  test("stand beside a table of the same, whose rows lead to the calls", async () => {
+  test("are beside a table whose rows link to the calls", async () => {
     const page = await open(url + session);
     const row = page.getByRole("table", { name: "Calls" }).getByRole("row").nth(5);
     await row.scrollIntoViewIfNeeded();
@@ -139,7 +139,7 @@ describe.skipIf(noBrowser)("a call", () => {
     await heading(page, calls);
   });
 
-  test("has its messages as they were sent, checked by their hash, and why each stands as it does", async () => {
+  test("shows its messages as sent, checked, with reasons", async () => {
     const page = await open(`${url}${session}/call/33`);
     await page.getByText("hash checked").waitFor();
     const text = (await page.locator("main").textContent()) ?? "";
@@ -148,7 +148,7 @@ describe.skipIf(noBrowser)("a call", () => {
     expect(text).toContain("$0.0");
   });
 
-  test("tells what left, what is new and what came back since the call before", async () => {
+  test("shows what left, is new or came back since the last call", async () => {
     const page = await open(`${url}${session}/call/33?tab=before`);
     const text = () => page.locator("main").textContent();
     await page.locator("main", { hasText: "Since call 32" }).waitFor();
@@ -158,7 +158,7 @@ describe.skipIf(noBrowser)("a call", () => {
     await expect.poll(text).toContain("new");
   });
 
-  test("leads to an object, and that back to the calls that showed it", async () => {
+  test("links to an object, which links to the calls that showed it", async () => {
     const page = await open(`${url}${session}/call/33`);
     await page
       .getByRole("link", { name: /bin\/commands\/sessions\.js/ })

@@ -77,7 +77,7 @@ async function expectAnswer(page: Page, asked: ReplayOptions): Promise<void> {
 }
 
 describe.skipIf(noBrowser)("a session that is played again", () => {
-  test("with other prices costs what the store says, and the address has them", async () => {
+  test("at other prices costs what the store says", async () => {
     const page = await open(url + view);
     await field(page, "prices").selectOption("gemini");
     await play(page).click();
@@ -94,7 +94,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     await shoot(page, "what-if-prices");
   });
 
-  test("in a smaller window is compacted as the store says, and shows both courses", async () => {
+  test("in a smaller window is compacted as the store says", async () => {
     const page = await open(url + view);
     await field(page, "window").fill("20,000");
     await play(page).click();
@@ -140,7 +140,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     await expectAnswer(page, { layout: "pools", settings: { activePerTurn: 1 } });
   });
 
-  test("is beside the ledger's bill, from which it differs by so much", async () => {
+  test("shows how much it differs from the ledger's bill", async () => {
     const page = await open(`${url}${view}?prices=none`);
     await answer(page).waitFor();
     const [before, ledger] = [await played({}), await (store as Store).ledger("session:worked")];
@@ -170,7 +170,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
 });
 
 describe.skipIf(noBrowser)("what is asked for", () => {
-  test("comes back with the address: by a link, by reloading, by going back and forward", async () => {
+  test("is restored from the URL by link, reload, back and forward", async () => {
     const page = await open(`${url}${view}?prices=openai`);
     await expectAnswer(page, { prices: "openai" });
     await page.reload();
@@ -254,7 +254,7 @@ describe.skipIf(noBrowser)("what is asked for", () => {
     await page.locator(".readout", { hasText: "call1" }).waitFor();
   });
 
-  test("is played once, however often it is asked for, and is there when the person comes back", async () => {
+  test("is played once, however often it is asked for", async () => {
     const page = await open(url + view);
     const asked: string[] = [];
     page.on("request", (request) => {

@@ -14,7 +14,7 @@ function inside(name: string): string {
 }
 
 describe.skipIf(noBrowser)("what a store does not hold", () => {
-  test("is shown as excluded and as forgotten in a call, and never in its words", async () => {
+  test("is shown as excluded or forgotten, never as text", async () => {
     const { path, session } = await withheldStore(inside("withheld"));
     const page = await open(`${await serve("--store", path)}#/session/${encodeURIComponent(session)}/call/4`);
     await page.getByText("deployed").first().waitFor();
@@ -26,7 +26,7 @@ describe.skipIf(noBrowser)("what a store does not hold", () => {
     await shoot(page, "withheld");
   });
 
-  test("is shown as redacted in a store that came from an archive without secrets", async () => {
+  test("is shown as redacted after the import of a redacted archive", async () => {
     const { redacted, session } = await withheldStore(inside("redacted"));
     const page = await open(`${await serve("--store", redacted)}#/session/${encodeURIComponent(session)}/call/4`);
     await page.getByText("deployed").first().waitFor();
@@ -38,7 +38,7 @@ describe.skipIf(noBrowser)("what a store does not hold", () => {
 });
 
 describe.skipIf(noBrowser)("a damaged output", () => {
-  test("is named in the calls that showed it, while the session and its other calls are there", async () => {
+  test("is reported in its calls, and other calls are shown", async () => {
     const { path, session, call } = await damagedStore(inside("damaged"));
     const url = await serve("--store", path);
     const hash = `#/session/${encodeURIComponent(session)}`;

@@ -93,7 +93,7 @@ describe("in a running gateway", () => {
     ["a group", member, group],
     ["a private chat with a second person", member, member],
     ["a group in which the owner writes", owner, group],
-  ])("%s hears nothing of what is the owner's, nor does its model", async (_, from, chat) => {
+  ])("%s hears nothing private", async (_, from, chat) => {
     const own = await turn(from, chat, call("activate", { name: "plan.md" }), call("activate", { name: outside }));
     expect(all(own)).not.toContain(secret);
     expect(all(own)).toContain("UNKNOWN_NAME");
@@ -132,7 +132,7 @@ describe("in a running gateway", () => {
     expect(memory).not.toContain("planted");
   });
 
-  test("a member sees the figures of the group, and the owner may not turn it off there", async () => {
+  test("a group sees its figures, and the owner cannot stop that", async () => {
     expect(await typed(member, group, "status")).toMatch(/^window/m);
     expect(await typed(member, group, "off")).toContain("is the owner's");
     expect(await typed(owner, group, "off")).toContain("not yours alone");
@@ -150,7 +150,7 @@ describe("in a running gateway", () => {
     expect(since()).toEqual([]);
   });
 
-  test("what a group learns stays the group's, until the owner takes it over", async () => {
+  test("what a group learns stays the group's until it is imported", async () => {
     expect(await typed(owner, group, "memory remember conversation Deploys: on Monday")).toContain("Staged");
     expect(await typed(owner, group, "memory flush")).toContain("Monday");
     expect(all(await turn(member, member))).not.toContain("Monday");

@@ -133,7 +133,7 @@ describe("a store that cannot be opened", () => {
   });
 });
 
-test("an error inside `assemble`: OpenClaw's own messages, one notice, and afterwards nothing is lost", async () => {
+test("an error in `assemble` sends OpenClaw's own messages", async () => {
   const key = "agent:main:assemble";
   await turn(key, "one", log("cherry"), { text: "one" });
   const notices = told();
@@ -158,7 +158,7 @@ test("an error inside `assemble`: OpenClaw's own messages, one notice, and after
   expect(await said(key)).not.toContain("the last call went out with");
 });
 
-test("an error inside `commitTurn`: the turn is answered, and is stored when it is mended", async () => {
+test("a turn whose `commitTurn` fails is stored later", async () => {
   const key = "agent:main:commit";
   await turn(key, "one", log("fig"), { text: "one" });
   const notices = told();
@@ -185,7 +185,7 @@ test("an error in the middleware: the tool's own result goes out", async () => {
   expect(results(two).at(-1)).toContain("ivy number 7");
 });
 
-test("a store that is deleted while OpenClaw runs: it is told, and the next turn goes on in a new one", async () => {
+test("a store deleted at run time is reported and replaced", async () => {
   const key = "agent:main:deleted";
   await turn(key, "one", log("kiwi"), { text: "one" });
   for (const end of ["", "-wal", "-shm"]) {
@@ -201,7 +201,7 @@ test("a store that is deleted while OpenClaw runs: it is told, and the next turn
   expect(logged()).toContain("STORE_GONE");
 });
 
-test("`agent exec`, which loads no engine, is plain OpenClaw, and OpenClaw says so", async () => {
+test("`agent exec` loads no engine and is plain OpenClaw", async () => {
   await gateway.stop();
   const since = fromNow(model);
   model.play(log("olive"), { text: "done" });

@@ -80,7 +80,7 @@ async function play(sessionKey: string, ...turns: Parameters<Puppet["play"]>[]) 
 const readA = call("read", { path: "a.txt" });
 const readB = call("read", { path: "b.txt" });
 
-test("what assemble returns reaches the model in its order, with the user's message behind it", async () => {
+test("the model gets what assemble returns, then the user's words", async () => {
   const [[first]] = await play("agent:main:order", [{ text: "hello" }]);
   expect(lines(first)).toEqual([
     expect.stringMatching(/^user: \[note\]\nRuntime: agent=main \| session=agent:main:order \| /),
@@ -90,7 +90,7 @@ test("what assemble returns reaches the model in its order, with the user's mess
   expect(prompt).toContain("attempt:STABLE -->\n[addition]\n\n<!-- openclaw:attempt:DYNAMIC -->");
 });
 
-test("assemble gets the turns before the current one, and in the loop what it returned itself", async () => {
+test("assemble gets earlier turns, then what it returned itself", async () => {
   const key = "agent:main:history";
   await play(key, [readA, { text: "one" }], [readB, { text: "two" }]);
   const roles = seen(key, "assemble").map(({ messages }) => messages.map(({ role }) => role).join(" "));
@@ -104,7 +104,7 @@ test("assemble gets the turns before the current one, and in the loop what it re
   expect(before.tokenBudget).toBeLessThan(inLoop.tokenBudget);
 });
 
-test("what assemble makes of a result takes effect in the turn after the result's own", async () => {
+test("assemble's change to a result takes effect a turn later", async () => {
   const [one, two] = await play("agent:main:reach", [readA, readB, { text: "one" }], [{ text: "two" }]);
   expect(lines(one[2]).filter((line) => line.startsWith("tool"))).toEqual(["tool: alpha\n", "tool: beta\n"]);
   expect(lines(two[0]).filter((line) => line.startsWith("tool"))).toEqual(Array(2).fill("tool: [earlier read]"));
@@ -116,7 +116,7 @@ test("middleware rewrites a result in its own turn and for good", async () => {
   expect(lines(two[0])[2]).toBe("tool: [files]");
 });
 
-test("an ID of a call is the provider's in hooks and commits, and stripped in assemble and in requests", async () => {
+test("a call ID is stripped in assemble, but not in hooks", async () => {
   const key = "agent:main:ids";
   const [[, answered]] = await play(
     key,
@@ -130,7 +130,7 @@ test("an ID of a call is the provider's in hooks and commits, and stripped in as
   expect(conversationOf(answered).at(-1)?.tool_call_id).toBe("call1x");
 });
 
-test("each request begins with the whole request before it, but for the note that stands behind all", async () => {
+test("each request begins with the last, except for the note", async () => {
   const turns = [
     [readA, readB, call("probe_note", { word: "x" }), { text: "one" }],
     [readB, { text: "two" }],
@@ -143,7 +143,7 @@ test("each request begins with the whole request before it, but for the note tha
   }
 });
 
-test("in Anthropic's format the last cache breakpoint stands in front of that note", async () => {
+test("the last breakpoint precedes that note (Anthropic)", async () => {
   claude.play(readA, { text: "one" });
   const turn = { sessionKey: "agent:main:plain-claude", message: "turn 1", params: { model: "claude/claude-1" } };
   expect(await gateway.agent(turn)).toMatchObject({ status: "ok", text: "one" });
@@ -157,7 +157,7 @@ test("in Anthropic's format the last cache breakpoint stands in front of that no
   expect(system.map((block) => "cache_control" in block)).toEqual([true, false]);
 });
 
-test("a turn that is broken off is not committed, and is in the history all the same", async () => {
+test("an aborted turn is not committed, but is in the history", async () => {
   const key = "agent:main:plain-abort";
   const running = gateway.waitFor(
     ({ payload }) => payload.sessionKey === key && payload.stream === "tool" && payload.data.name === "exec",
@@ -175,7 +175,7 @@ test("a turn that is broken off is not committed, and is in the history all the 
   expect(missing).toMatch(/missing tool result/);
 });
 
-test("a slash command of the plugin is answered, and /new begins a new history", async () => {
+test("a plugin's command is answered, and /new clears history", async () => {
   const key = "agent:main:plain-commands";
   await play(key, [{ text: "one" }]);
   expect(await gateway.chat("/probe", { sessionKey: key })).toMatchObject({
@@ -191,13 +191,13 @@ test("a slash command of the plugin is answered, and /new begins a new history",
   ]);
 });
 
-test("the entry is evaluated in several copies, which all know the original folder", async () => {
+test("several copies of the entry all know the original folder", async () => {
   const copies = recordsOf<Seen>(sandbox, "records").filter(({ event }) => event === "register");
   expect(new Set(copies.map(({ url }) => url)).size).toBeGreaterThan(1);
   expect(new Set(copies.map(({ rootDir }) => rootDir))).toEqual(new Set([probe]));
 });
 
-test("after a kill in a turn the next one goes on behind what was done, and so does a turn without a gateway", async () => {
+test("after a kill the next turn continues from what was done", async () => {
   const key = "agent:main:plain-kill";
   await play(key, [{ text: "one" }]);
   const asked = Promise.withResolvers<void>();

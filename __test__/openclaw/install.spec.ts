@@ -57,7 +57,7 @@ async function local(message: string, ...steps: Parameters<Puppet["play"]>) {
 
 const install = () => installPlugin(sandbox, packed.main, { registry: registry.url, deadlineMs: 200_000 });
 
-test("the tarball installs with its platform's package, and takes the slot", async () => {
+test("the tarball installs with its binary and takes the slot", async () => {
   const before = readConfig(sandbox);
   const installed = await install();
   expect(installed, installed.stdout + installed.stderr).toMatchObject({ code: 0 });
@@ -67,7 +67,7 @@ test("the tarball installs with its platform's package, and takes the slot", asy
   expect({ ...others, meta: undefined }).toEqual({ ...before, plugins: undefined, meta: undefined });
 });
 
-test("a configuration that is wrong is refused by name, before anything runs", async () => {
+test("an invalid setting is named and refused before a run", async () => {
   const file = join(sandbox.stateDir, "openclaw.json");
   const before = readFileSync(file, "utf8");
   for (const [config, said] of [
@@ -84,7 +84,7 @@ test("a configuration that is wrong is refused by name, before anything runs", a
   }
 });
 
-test("a turn without a gateway and one in a gateway are ours, with one addon in the process", async () => {
+test("turns with and without a gateway use Palimpsest", async () => {
   const { requests: one, stderr } = await local("run", runLog, { text: "one" });
   expect(toolNames(one[0])).toEqual(expect.arrayContaining(["activate", "deactivate", "pin", "unpin"]));
   expect(results(one[1])[0]).toMatch(/… \d+ lines between \(t1:/);
@@ -107,7 +107,7 @@ test("a turn without a gateway and one in a gateway are ours, with one addon in 
   expect([...new Set(mapped)]).toHaveLength(1);
 });
 
-test("uninstalling leaves OpenClaw as it was, and the store and the transcript there", async () => {
+test("uninstalling restores OpenClaw and keeps the store", async () => {
   const sessions = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions").sessions;
   const uninstalled = await uninstallPlugin(sandbox, "palimpsest");
   expect(uninstalled, uninstalled.stderr).toMatchObject({ code: 0 });

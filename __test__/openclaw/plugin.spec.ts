@@ -59,7 +59,7 @@ const failures = () => {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 };
 
-test("a long output is shown in part at once, stays so, and can be activated in the same turn and in a later one", async () => {
+test("a long output is shown in part, and can be activated later", async () => {
   const key = "agent:main:preview";
   const one = await turn(key, "run", runLog, call("activate", { name: "t1", lines: "700-701" }), { text: "one" });
   expect(results(one[1])).toEqual([
@@ -93,7 +93,7 @@ test("what went out is in the store, exactly", async () => {
   ).toEqual(results(requests[2]));
 });
 
-test("parallel calls, a call that fails, and IDs that a server uses twice", async () => {
+test("handles parallel calls, a failed call and a reused ID", async () => {
   const key = "agent:main:calls";
   const both: Step = {
     calls: [
@@ -117,7 +117,7 @@ test("parallel calls, a call that fails, and IDs that a server uses twice", asyn
   expect(failures()).toBe("");
 });
 
-test("a failed edit is explained, and a secret does not get into memory", async () => {
+test("explains a failed edit, and keeps a secret out of memory", async () => {
   const key = "agent:main:writes";
   const edit = call("edit", { path: "a.txt", edits: [{ oldText: "beta\ngama", newText: "x" }] });
   const secret = `AKIA${"QYLPMN5HFIQR7XYZ".slice(0, 16)}`;
@@ -128,7 +128,7 @@ test("a failed edit is explained, and a secret does not get into memory", async 
   expect(existsSync(join(sandbox.workspaceDir, ".pi", "memory", "MEMORY.md"))).toBe(false);
 });
 
-test("a line of ours does not get into a file, and the model is told of files that change", async () => {
+test("keeps lines of ours out of files, and reports changed files", async () => {
   const key = "agent:main:lines";
   const file = join(sandbox.workspaceDir, "b.txt");
   writeFileSync(file, "one\ntwo\n");
@@ -146,7 +146,7 @@ test("a line of ours does not get into a file, and the model is told of files th
 describe("memory", () => {
   const promptOf = ([{ messages }]: RequestBody[]) => textOf(messages[0]);
 
-  test("stands in the system prompt, beside what the memory plugin of OpenClaw says, and stays byte for byte", async () => {
+  test("stays unchanged in the system prompt beside OpenClaw's own", async () => {
     const key = "agent:main:memory";
     const first = promptOf(await turn(key, "one", { text: "one" }));
     expect(first).toContain("the user wants tabs");
@@ -185,7 +185,7 @@ test("a turn that is broken off, and the one behind it", async () => {
   expect(failures()).toBe("");
 });
 
-test("a session of many calls: every request continues the one before, or begins an epoch that says why", async () => {
+test("every request continues the last or begins an epoch", async () => {
   const key = "agent:main:many";
   const all: RequestBody[] = [];
   for (const at of Array.from({ length: 6 }, (_, each) => each)) {
@@ -240,7 +240,7 @@ describe("`/palimpsest`", () => {
   });
 });
 
-test("`/new` starts anew, and what was before can be activated no longer by its name of then", async () => {
+test("`/new` starts over, and old names no longer resolve", async () => {
   const key = "agent:main:new";
   await turn(key, "one", runLog, { text: "one" });
   await gateway.chat("/new", { sessionKey: key });
@@ -250,7 +250,7 @@ test("`/new` starts anew, and what was before can be activated no longer by its 
   expect(failures()).toBe("");
 });
 
-test("a gateway that is killed goes on where it was, and `--local` with it", async () => {
+test("a killed gateway goes on where it was, and `--local` too", async () => {
   const key = "agent:main:crash";
   const one = await turn(key, "one", runLog, { text: "one" });
   await gateway.kill("SIGKILL");
@@ -287,7 +287,7 @@ test("one addon serves all copies of the plugin", () => {
   expect([...new Set(mapped)]).toHaveLength(1);
 });
 
-test("where the store is gone a call goes out as without us, and the next turn has a new store", async () => {
+test("a call without a store is plain, and the next has a new one", async () => {
   const key = "agent:main:gone";
   await turn(key, "one", runLog, { text: "one" });
   for (const end of ["", "-wal", "-shm", "-ack"]) {

@@ -177,7 +177,7 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     expect(after[0]).not.toBe(Object.values(project(wire))[0]);
   });
 
-  test("pair every call, keep the order of roles, and what the person said", () => {
+  test("pair every call, and keep roles and the user's words", () => {
     for (const [at, body] of requestsOf(ours, wire).entries()) {
       expect(isPaired(body), `request ${at}`).toBe(true);
       const roles = conversationOf(body).map(({ role }) => role);
@@ -193,7 +193,7 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     );
   });
 
-  test("show long outputs in part at once, old ones as lines, and what was activated", () => {
+  test("show long outputs in part, and old ones as lines", () => {
     const requests = requestsOf(ours, wire);
     const preview =
       /^… 316 lines between \(t6:1-316\) …\ntest case_317 \.\.\. FAILED: left 3, right 4\n… 83 lines between/;
@@ -210,7 +210,7 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     expect(whole.filter((text) => text.includes("test suite_4::case_4::"))).toHaveLength(8);
   });
 
-  test("cost less than half as much, with nearly the same share from the cache", () => {
+  test("cost less than half, with nearly the same share cached", () => {
     const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, calls)));
     bills.push([wire, before, after]);
     expect(before.rewrites).toBe(0);
@@ -240,7 +240,7 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
   });
 });
 
-test("after a kill in the middle of a tool call nothing is lost or doubled, and the next request goes on", async () => {
+test("after a kill in a tool call nothing is lost or doubled", async () => {
   const wire = "openai";
   const running = ours.gateway.waitFor(({ payload }) => payload.stream === "tool" && payload.data.name === "exec");
   const command = `echo ${wire} | tee -a killed.txt; sleep 60`;

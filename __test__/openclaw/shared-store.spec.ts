@@ -10,7 +10,7 @@ import { noXtdb, startNode } from "../xtdb/nodes.ts";
 import { call, linkPalimpsest, startPuppet } from "./support.ts";
 
 describe.skipIf(noXtdb)("on a real node", () => {
-  test("files arrive by themselves, with a token from beside OpenClaw's state, and an outage is said", async () => {
+  test("files arrive by themselves, and an outage is reported", async () => {
     const node = await startNode({ token: "right" });
     const model = await startPuppet();
     const sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files: { "a.txt": "alpha\n" } });

@@ -94,7 +94,7 @@ function expectOwn(requests: RequestBody[], word: string, others: string[]) {
   }
 }
 
-test("two gateways on one store, and two sessions in one of them, at the same time", async () => {
+test("two gateways and two sessions share a store at once", async () => {
   const key = "agent:main:main";
   const beside = "agent:main:beside";
   const players: [Side, string, string][] = [

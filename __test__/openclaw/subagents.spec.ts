@@ -61,14 +61,14 @@ async function spawned(sessionKey: string, context: string, step: Step): Promise
 
 const look = call("activate", { name: "t1", lines: "5" });
 
-test("an isolated one has nothing of its parent's chat, and the user's memory", async () => {
+test("an isolated one has the memory but not its parent's chat", async () => {
   const [first, second] = await spawned("agent:main:isolated", "isolated", look);
   expect(lines(first).join("\n")).not.toContain("lines between");
   expect(textOf(first.messages[0])).toContain("the user wants tabs");
   expect(lines(second).at(-1)).toContain("UNKNOWN_NAME");
 });
 
-test("a fork knows the handles of its parent, and leaves the parent as it is", async () => {
+test("a fork knows its parent's handles, and does not change it", async () => {
   const [, second] = await spawned("agent:main:fork", "fork", look);
   expect(lines(second).at(-1)).toContain("test case number 5 ... ok");
   const { sessions } = palimpsest<{ sessions: { parentId: string | null }[] }>(sandbox, "sessions", "--json");

@@ -70,12 +70,12 @@ async function turn(message: string, ...steps: Parameters<Puppet["play"]>): Prom
   return since();
 }
 
-test("installed from its tarball, it takes the slot of the context engine", () => {
+test("the installed tarball takes the slot of the context engine", () => {
   const { plugins } = readConfig(sandbox);
   expect(plugins).toMatchObject({ slots: { contextEngine: "palimpsest" }, entries: { palimpsest: { enabled: true } } });
 });
 
-test("a long output is shown in part, and what was left out can be activated, also in the next turn", () => {
+test("a long output is shown in part, and can be activated later", () => {
   expect(toolNames(requests[0])).toEqual(expect.arrayContaining(["activate", "deactivate", "pin", "unpin"]));
   const shown = results(requests[5]);
   expect(shown[0]).toMatch(/… \d+ lines between \(t1:/);
@@ -97,7 +97,7 @@ test("`/palimpsest` says what there is, and turns it off and on", async () => {
   expect(await said("/palimpsest on")).toBe("Palimpsest is on again in this session.");
 });
 
-test("each request continues the one before, and the store has what was sent", () => {
+test("every request continues the last, and is stored as sent", () => {
   expect(requests.map(isPaired)).toEqual(requests.map(() => true));
   expect(requests.slice(1).map((body, at) => continues(requests[at], body))).toEqual(Array(5).fill(true));
   const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions");

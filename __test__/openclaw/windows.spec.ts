@@ -60,7 +60,7 @@ test("requests stay in the window over a session that is longer", async () => {
   expect(requests.every(isPaired)).toBe(true);
 });
 
-test("a request that the provider refuses as too long is followed by a shorter one", async () => {
+test("a request refused as too long is followed by a shorter one", async () => {
   const key = "agent:main:refused";
   await reading(key, names.slice(0, 2));
   const since = fromNow(model);
@@ -70,7 +70,7 @@ test("a request that the provider refuses as too long is followed by a shorter o
   expect(tokensOf(after)).toBeLessThan(tokensOf(before));
 });
 
-test("where that is refused, too, OpenClaw compacts in its own way, and the session goes on", async () => {
+test("OpenClaw compacts by itself if that is refused too", async () => {
   const key = "agent:main:twice";
   await reading(key, names.slice(0, 3));
   const since = fromNow(model);

@@ -15,7 +15,7 @@ describe.skipIf(noXtdb)("migrate", { timeout: 120_000 }, () => {
     node = await startNode();
   }, 120_000);
 
-  test("brings everything into XTDB and back, and again changes nothing", async () => {
+  test("copies all to XTDB and back, and is idempotent", async () => {
     const at = await full();
     const url = node.database();
     const copy = join(at.folder, "copy.sqlite");
@@ -67,7 +67,7 @@ describe.skipIf(noXtdb)("migrate", { timeout: 120_000 }, () => {
     await expect.poll(stages, { timeout: 60_000 }).toEqual(expect.arrayContaining(["taking", "checking"]));
   });
 
-  test("finds a text that is not what was stored, and takes none of it", async () => {
+  test("detects a forged text, and takes none of it", async () => {
     const [one, other] = [desk(), desk()];
     one.write("a.md", "one\n");
     one.run("index", "a.md");

@@ -21,7 +21,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     node = await startNode();
   }, 120_000);
 
-  test("brings files from one machine to another, each version, and says what waits", () => {
+  test("brings every version to other machines, and shows the queue", () => {
     const url = node.database();
     const [one, other] = [machine(url), machine(url)];
     one.write("a.md", "one\n");
@@ -74,7 +74,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     expect(one.run("show", "a.md@-1").stdout).toBe("of one\n");
   });
 
-  test("gets no session unless that is asked for, and then gives it by its ID and the host's", async () => {
+  test("gets a session only on request, and finds it by both IDs", async () => {
     const url = node.database();
     const [one, other, third] = [machine(url), machine(url), machine(url)];
     await withSession(one, "of-one");
@@ -105,7 +105,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     expect(machine(url).json("sync", "sessions")).toMatchObject({ sessions: [{ hostSessionId: "of-one" }] });
   });
 
-  test("never gets the text of excluded files, also of those that are excluded only now, nor a secret in a session", async () => {
+  test("never gets text of excluded files or secrets of a session", async () => {
     const url = node.database();
     const [one, other] = [machine(url), machine(url)];
     one.write("plans.md", "of our plans\n");
@@ -190,7 +190,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     expect(other.run("show", join(one.folder, ".pi/memory/MEMORY.md")).stdout).not.toContain("what we know");
   });
 
-  test("is named by the environment over the settings, and by an option over both", () => {
+  test("is named by option, then environment, then settings", () => {
     const [url, another] = [node.database(), node.database()];
     const at = machine("http://127.0.0.1:1");
     at.write("a.md", "one\n");
@@ -204,7 +204,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
 });
 
 describe.skipIf(noXtdb || !isEverything)(
-  "a shared store that cannot be used is named, and what is here stays as it is:",
+  "an unusable shared store is named, and local data stays:",
   { timeout: 120_000 },
   () => {
     beforeAll(async () => {
@@ -258,7 +258,7 @@ describe.skipIf(noXtdb || !isEverything)(
       expect(alone.message).toMatch(/^`--url` is `nonsense`, which is no address of a server/);
     });
 
-    test("a server that wants another token, which stands nowhere but in its file", async () => {
+    test("a server that wants another token", async () => {
       const right = "eyJhbGciOi.only-this-server.takes-it";
       const guarded = await startNode({ token: right });
       const at = machine(guarded.url);
@@ -281,7 +281,7 @@ describe.skipIf(noXtdb || !isEverything)(
       expect(holding).toEqual([join(at.env.PI_CODING_AGENT_DIR ?? "", "token")]);
     });
 
-    test("a token file that others may read, that is missing, or holds no token", () => {
+    test("a token file that is public, missing or empty", () => {
       const url = node.database();
       const at = machine(url);
       set(at, { xtdbUrl: url, xtdbTokenFile: token(at, "right", 0o644) });
@@ -340,7 +340,7 @@ describe.skipIf(noXtdb || !isEverything)(
       refused(machine(url), "XTDB_FOREIGN", /.*format 99.*/);
     });
 
-    test("documents that are not what we write, which are passed over one by one", async () => {
+    test("documents that are not ours, which are skipped", async () => {
       const url = node.database();
       const [one, other] = [machine(url), machine(url)];
       one.write("a.md", "one\n");
@@ -366,7 +366,7 @@ describe.skipIf(noXtdb || !isEverything)(
       refused(machine(`http://127.0.0.1:${port}`), "XTDB_FOREIGN", /.*it speaks PostgreSQL's protocol, as XTDB 2 does/);
     });
 
-    test("a node that indexes nothing any more, and a clock that is off", async () => {
+    test("a node that stopped indexing, and a clock that is off", async () => {
       // What such a node answers, as XTDB's own server printed it; to break a real one would take a document that nests too deep.
       const port = await inOwnProcess(
         `require("node:http").createServer((request, to) => {

@@ -70,7 +70,7 @@ describe("with tools that are exposed as", () => {
   });
 });
 
-test("a long result is kept whole though Pi took out its middle: its lines have the numbers of the whole, and come back", async () => {
+test("a long result is kept whole although Pi truncates it", async () => {
   const long = call("mcp__reports__long", { rows: 3_000 });
   const pattern = call("activate", { name: "t1", pattern: "^row 15(00|01) " });
   const { model } = await run("direct", [long, pattern, call("activate", { name: "t1" }), done]);
@@ -88,7 +88,7 @@ test("a long result is kept whole though Pi took out its middle: its lines have 
   );
 });
 
-test("tools that tool_search found make one call dear on both sides and stay declared as they are", async () => {
+test("tools that tool_search adds cost one call and then stay", async () => {
   const steps = [
     call("bash", { command: "true" }),
     call("tool_search", { query: "report" }),

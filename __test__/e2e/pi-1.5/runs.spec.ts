@@ -35,7 +35,7 @@ export default function (pi) {
 }
 `;
 
-test("a run that a message of another extension starts goes out as from plain Pi, and goes on with what stands", async () => {
+test("a run that another extension starts is as in plain Pi", async () => {
   const run = async (args: string[]) => {
     const { model, sandbox } = await start([read, done, { ...read, text: "Again." }, done], { files });
     const wake = join(sandbox.dir, "wake.js");
@@ -63,7 +63,7 @@ test("a run that a message of another extension starts goes out as from plain Pi
 test.each([
   ["as by default", undefined],
   ["with code mode and tool_search", ["+codemode", "+tool_search"]],
-])("a resumed session sends the same system prompt and tools, ours among them: %s", async (_, defaultTools) => {
+])("a resume keeps the prompt: %s", async (_, defaultTools) => {
   const { model, sandbox } = await start([read, done, done, done], { files, settings: { defaultTools } });
   for (const args of [
     ["-p", "go"],

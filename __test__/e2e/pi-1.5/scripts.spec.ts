@@ -41,7 +41,7 @@ async function fieldsOf(sandbox: Sandbox, id: string): Promise<Record<string, un
 }
 
 describe("what a script did to files", () => {
-  test("is known: no note tells the model of its own edit, and nothing that only the script read stands in the window", async () => {
+  test("is known, and the model gets no note of its own edit", async () => {
     const edit = "await tools.edit({ path: 'd.txt', edits: [{ oldText: 'line 3 of d', newText: 'LINE THREE' }] })";
     const { model, sandbox } = await run([
       call("read", { path: "d.txt" }),
@@ -60,7 +60,7 @@ describe("what a script did to files", () => {
     expect(fields.brief).toBe("read a.txt, edit d.txt");
   });
 
-  test("is told where the model cannot know it: a command changed a file that it had read, and an edit failed unseen", async () => {
+  test("is reported if the model cannot know it", async () => {
     const sed = "await tools.bash({ command: \"sed -i 's/line 3 of a/LINE THREE/' a.txt\" })";
     const edit = "await tools.edit({ path: 'a.txt', edits: [{ oldText: 'line 3 of a', newText: 'x' }] })";
     const { model } = await run([
@@ -83,7 +83,7 @@ function between(text: string) {
   return { before: Number(before), line, handle, first: Number(first), last: Number(last), after: Number(after) };
 }
 
-test("the whole of what a script returned is kept where Pi took out the middle, and lines are numbered as in the whole", async () => {
+test("a script's result is kept whole although Pi truncates it", async () => {
   const long = "const { output } = await tools.bash({ command: 'seq 1 20000' }); return output";
   let lines = "";
   const { model, sandbox } = await start(
@@ -116,7 +116,7 @@ function toolText(body: RequestBody): string {
   return String(body.messages.findLast(({ role }) => role === "tool")?.content);
 }
 
-test("a script that writes a line which stands for content, by write or by edit, is refused with the way out", async () => {
+test("a script cannot write a line of ours into a file", async () => {
   const { model, sandbox } = await start(
     ({ n, body }): Step => {
       if (n === 0) {
@@ -143,34 +143,28 @@ test("a script that writes a line which stands for content, by write or by edit,
   expect(readFileSync(join(sandbox.projectDir, "a.txt"), "utf8")).toBe(files["a.txt"]);
 });
 
-test.each(["on", "only"])(
-  "our tools are declared and cannot be called from a script: codemode.mode %s",
-  async (mode) => {
-    const { model } = await run([script("return Object.keys(tools).concat(ALL_TOOLS.map(({ name }) => name))"), done], {
-      settings: { codemode: { mode } },
-    });
-    expect(toolNames(model.requests[0].body)).toEqual(expect.arrayContaining(contextToolNames));
-    const callable = resultsOf(model)[0];
-    expect(callable).toContain('"read"');
-    expect(contextToolNames.filter((name) => callable.includes(`"${name}"`))).toEqual([]);
-  },
-);
+test.each(["on", "only"])("scripts cannot call our tools: codemode.mode %s", async (mode) => {
+  const { model } = await run([script("return Object.keys(tools).concat(ALL_TOOLS.map(({ name }) => name))"), done], {
+    settings: { codemode: { mode } },
+  });
+  expect(toolNames(model.requests[0].body)).toEqual(expect.arrayContaining(contextToolNames));
+  const callable = resultsOf(model)[0];
+  expect(callable).toContain('"read"');
+  expect(contextToolNames.filter((name) => callable.includes(`"${name}"`))).toEqual([]);
+});
 
-test.each(["on", "only"])(
-  "a record has the tools as the model had them, which code mode describes: codemode.mode %s",
-  async (mode) => {
-    const settings = { defaultTools: ["+codemode", "+grep"], codemode: { mode } };
-    const { model, sandbox } = await run([script("return 1"), done], { settings });
-    type Tool = { name: string; description?: string };
-    const named = (tools: Tool[]) => tools.map(({ name, description }) => `${name}: ${description}`).sort();
-    for (const [n, { body }] of model.requests.entries()) {
-      const { tools } = palimpsest<{ tools: Tool[] }>(sandbox, "context", "latest", "--call", `${n + 1}`);
-      expect(named(tools)).toEqual(named((body.tools ?? []).map((tool) => tool.function)));
-    }
-  },
-);
+test.each(["on", "only"])("a record has the tools as the model had them: %s", async (mode) => {
+  const settings = { defaultTools: ["+codemode", "+grep"], codemode: { mode } };
+  const { model, sandbox } = await run([script("return 1"), done], { settings });
+  type Tool = { name: string; description?: string };
+  const named = (tools: Tool[]) => tools.map(({ name, description }) => `${name}: ${description}`).sort();
+  for (const [n, { body }] of model.requests.entries()) {
+    const { tools } = palimpsest<{ tools: Tool[] }>(sandbox, "context", "latest", "--call", `${n + 1}`);
+    expect(named(tools)).toEqual(named((body.tools ?? []).map((tool) => tool.function)));
+  }
+});
 
-test("what a script read of an excluded file that it does not name is in no byte of the store", async () => {
+test("an excluded file that a script reads is not in the store", async () => {
   const secret = "sk-7f3a9c";
   const named = "const name = ['.e', 'nv'].join('')";
   const { model, sandbox } = await run(

@@ -46,7 +46,7 @@ describe.each([
   ["an API key", "sk-ant-api"],
   ["an OAuth token", oauth],
 ])("with %s", (_, apiKey) => {
-  test("every request after the first continues the thread, through turns, notes and what stands already", async () => {
+  test("every request after the first continues the thread", async () => {
     const change = bash("sed -i 's/line 7 of a/LINE SEVEN/' a.txt");
     const turns = [
       [read, output("first", 200), bash("true"), output("first", 200), done],
@@ -65,7 +65,7 @@ describe.each([
     expect(last).toContain("lines as in t2:");
   });
 
-  test("only an epoch sends everything, with our breakpoint in it, and then the thread goes on", async () => {
+  test("only an epoch sends everything, then the thread continues", async () => {
     // Files are shown whole, and fill the window.
     const names = Array.from({ length: 15 }, (_, n) => `part${n}.txt`);
     const line = (name: string, at: number) => `line ${at} of ${name}, with some words that take room\n`;
@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-test("what the server has of a thread is what goes out without threads", async () => {
+test("the server's thread equals what is sent without threads", async () => {
   const script = [read, output("first", 200), read, bash("echo x >> a.txt"), output("first", 200), done];
   const run = async (supportsMessageThreads: boolean) => {
     const { requests, sandbox } = await startThreads(script, { files, model: { compat: { supportsMessageThreads } } });
@@ -102,7 +102,7 @@ test("what the server has of a thread is what goes out without threads", async (
   expect(threads.said).toEqual(whole.said);
 });
 
-test("a thread that the server lost is sent anew: one call, and the thread goes on", async () => {
+test("a thread that the server lost is sent again, in one call", async () => {
   const { requests, sandbox, forget } = await startThreads([read, done, read, done], { files });
   const pi = startPiRpc(sandbox, args);
   await pi.prompt(prompt);

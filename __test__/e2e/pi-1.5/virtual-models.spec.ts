@@ -22,7 +22,7 @@ export default function (pi) {
 }
 `;
 
-test("prices, window and what caches hold are those of the model that answered", async () => {
+test("prices, window and caches are the answering model's", async () => {
   const list = (n: number): Step => ({ calls: [{ name: "bash", args: { command: `seq ${n} ${n + 400}` } }] });
   const done: Step = { text: "Done." };
   const { model, sandbox } = await start([list(1), list(2), done, list(3), list(4), done], { palimpsest: {} });

@@ -34,7 +34,7 @@ async function play(cacheWarming: string) {
   return { requests, ledger: ledgerOf(sandbox) };
 }
 
-test("what Pi kept warm between two turns is warm, and both sides pay for it; what it let go cold is cold", async () => {
+test("a cache that Pi warms stays warm, and others get cold", async () => {
   // Side by side, since each takes longer than the cache lives.
   const [{ requests, ledger }, cold] = await Promise.all([play("idle"), play("streaming")]);
   const warming = requests.filter(({ warms }) => warms);
