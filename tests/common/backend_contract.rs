@@ -41,7 +41,7 @@ fn an_empty_store_holds_nothing() {
 }
 
 #[test]
-fn a_version_is_found_by_its_hash_the_newest_where_it_was_put_again() {
+fn a_hash_finds_the_newest_version_that_has_it() {
     on_each_backend(|backend| {
         let id = file("/a").id;
         let hash = |text: &str| put(file("/a"), text, Expected::Any).content_hash;
@@ -547,7 +547,7 @@ fn a_redacted_version_says_what_is_there() {
 }
 
 #[test]
-fn a_transaction_sees_the_items_of_the_one_that_is_committed_with_it() {
+fn a_transaction_sees_items_of_one_committed_with_it() {
     on_each_backend(|backend| {
         let list = item_list(&[], &["one", "two"]);
         let whole = [op(splice(0, &list, Expected::Absent))];

@@ -97,7 +97,7 @@ fn payload_fields_are_found_by_path() {
 }
 
 #[test]
-fn a_comparison_with_a_missing_field_is_false_and_its_negation_true() {
+fn comparing_a_missing_field_is_false_and_its_negation_true() {
     on_each_shared_backend(|backend| {
         let calls = [
             call("ok", json!({"status": "ok"})),

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absolute_paths_of_linux_and_windows_are_read_alike_everywhere() {
+    fn reads_linux_and_windows_paths_alike_everywhere() {
         for (given, expected) in [
             ("/", "/"),
             ("//a///b/./c/", "/a/b/c"),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn with_breakpoints_a_change_leaves_only_system_and_tools_cached() {
+    fn with_breakpoints_a_change_keeps_only_system_and_tools() {
         let reusable = |name: &str, grown| Prices::preset(name).unwrap().reusable(10_000, grown);
         assert_eq!((reusable("anthropic", true), reusable("anthropic", false)), (10_000, 0));
         assert_eq!((reusable("openai", true), reusable("openai", false)), (10_000, 10_000));

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn with_an_api_key_the_free_breakpoint_goes_on_the_persons_words() {
+    fn an_api_key_puts_the_free_breakpoint_on_the_users_words() {
         let request = anthropic(&[marked("system")], &json!([block(&words()), block("do it")]));
         let mut expected = request.clone();
         expected["messages"][0]["content"][1] = marked("do it");
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_message_before_the_first_result_gets_the_breakpoint() {
+    fn the_message_before_the_first_result_gets_the_breakpoint() {
         let mut request = anthropic(&[marked("system")], &json!([block(&words())]));
         let later = [
             json!({ "role": "assistant", "content": [block("which?")] }),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn completions_for_anthropics_models_get_it_like_their_own_format() {
+    fn completions_for_anthropics_models_get_the_breakpoint_too() {
         let request = json!({
             "model": "anthropic/claude", "tools": [{ "type": "function", "cache_control": mark() }],
             "messages": [

@@ -301,7 +301,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_the_shape_one_text_block_and_what_is_no_text_is_left(content in any_content()) {
+        fn content_of_any_shape_becomes_one_text_and_the_other_blocks(content in any_content()) {
             let after: Vec<Value> = serde_json::from_str(&with_text(Some(&content.to_string()), "x", Images::Stay)).unwrap();
             let stays = |blocks: &[Value]| -> Vec<Value> {
                 blocks.iter().filter(|block| block_text(block).is_none()).cloned().collect()

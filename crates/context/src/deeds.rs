@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_command_stands_as_it_is_and_of_a_long_one_the_beginning() {
+    fn a_short_command_is_whole_and_a_long_one_is_cut() {
         for (command, expected) in [
             ("cargo test", "$ cargo test"),
             ("cd /p && cargo test 2>&1 | tail -n 5", "$ cd /p && cargo test 2>&1 | tail -n 5"),

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_places_where_the_file_differs_from_a_long_text_are_shown() {
+    fn shows_where_the_file_differs_from_a_long_text() {
         let old = numbered(60);
         let text = old
             .replace("let value_3 =", "let mut value_3 =")

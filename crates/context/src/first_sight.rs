@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_read_is_shown_whole_unless_the_setting_asks_for_a_preview() {
+    fn a_read_file_is_whole_unless_settings_ask_for_a_preview() {
         let whole = json!({ "file_path": "a" });
         let part = json!({ "file_path": "a", "offset": 1 });
         for (tool, args) in [("Read", &whole), ("read_file", &json!({ "absolute_path": "/a" }))] {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_stand_are_not_shown_and_do_not_make_a_preview_due() {
+    fn lines_already_shown_do_not_count_towards_a_preview() {
         let text = log(500);
         let lines = LineRange { first: 41, last: 500 };
         let block = LineBlock { lines, at: 7, first: 3, tokens: 3_000 };

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortened_output_is_as_long_as_it_may_be_whatever_its_lines() {
+    fn a_shortened_output_fills_its_limit_whatever_its_lines() {
         let counter = Counter::Bundled;
         let many: Vec<String> = (0..20_000).map(|n| format!("line {n} of the log\n")).collect();
         for text in [many.concat(), "x y ".repeat(60_000), "\n".repeat(50_000), "é".repeat(90_000)]

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_a_file_is_needed_more_often_than_what_a_command_said() {
+    fn file_contents_are_needed_more_often_than_command_output() {
         let hazards = Hazards::shipped();
         let read = hazards.of_output(&output(OutputClass::Read));
         assert!(read > hazards.of_output(&output(OutputClass::Other)));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_wrote_code_is_needed_more_often_than_one_that_did_not() {
+    fn steps_that_wrote_code_are_needed_more_often() {
         let hazards = Hazards::shipped();
         let step = |argument_tokens| StepFeatures { argument_tokens, steps_since: 30 };
         assert!(hazards.of_step(&step(400)) > hazards.of_step(&step(0)));

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_hears_of_no_small_request_may_compact_after_some_calls() {
+    fn a_host_without_small_requests_may_compact_after_some_calls() {
         for (reported, is_small) in [(0, true), (1, false)] {
             let mut cancelled = Cancelled::default();
             for call in [4, 4, 5, 6] {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_hears_of_small_requests_never_compacts_what_fits() {
+    fn a_host_with_small_requests_never_compacts_what_fits() {
         let mut cancelled = Cancelled::default();
         for call in 1..50 {
             cancelled = cancelled.with(call, call, true).expect("it helps");

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thinking_is_bound_on_the_newest_claude_models_whoever_provides_them() {
+    fn newest_claude_models_bind_thinking_at_any_provider() {
         for (model, expected) in [
             ("anthropic/claude-opus-5", true),
             ("anthropic/claude-opus-5-5", true),

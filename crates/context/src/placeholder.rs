@@ -112,7 +112,7 @@ mod tests {
     const SECRET: &str = "sk-7f3a9c";
 
     #[test]
-    fn a_placeholder_has_the_identity_of_the_message_and_none_of_its_text() {
+    fn a_placeholder_has_the_messages_identity_but_no_text() {
         for raw in [
             r#"{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"sk-7f3a9c"}],"details":{"diff":"sk-7f3a9c"},"isError":false,"timestamp":5}"#,
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"sk-7f3a9c"},{"type":"toolCall","id":"c1","name":"write","arguments":{"path":".env","content":"sk-7f3a9c"}}],"timestamp":6}"#,

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_pattern_is_whole_until_it_is_huge_and_then_shows_every_file() {
+    fn a_search_result_is_whole_or_shows_every_file() {
         let hits: Vec<String> =
             (0..600).map(|n| format!("src/file{}.rs:{n}: a hit of the pattern", n / 30)).collect();
         let text = hits.join("\n");
@@ -273,7 +273,7 @@ mod tests {
         #![proptest_config(testing::cases::config(64, 1))]
 
         #[test]
-        fn a_preview_of_a_run_shows_every_failure_and_is_not_filled_with_passing_tests(
+        fn a_preview_of_a_run_shows_failures_and_not_passing_tests(
             tests in tests(), runner in 0..RUNNERS.len(), kind in prop::sample::select(vec![build(), ToolKind::Other]),
         ) {
             let (name, run) = RUNNERS[runner];
@@ -304,7 +304,7 @@ mod tests {
         }
 
         #[test]
-        fn every_line_is_in_one_piece_and_the_preview_keeps_to_its_size(
+        fn a_preview_covers_every_line_once_within_its_size(
             lines in prop::collection::vec("(error |src/a.rs:1:|@@ |)[a-z ]{0,60}", 1..200),
             kind in prop::sample::select(vec![
                 build(), ToolKind::Web, ToolKind::Search, ToolKind::Shell(ShellKind::Diff), ToolKind::List,

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn without_prices_the_format_decides_and_without_a_cache_there_is_none() {
+    fn without_prices_the_format_decides_how_caching_is_charged() {
         for (data, preset) in [
             (model("anthropic-messages", 0.0, 0.0, 0.0), "anthropic"),
             (model("google-vertex", 0.0, 0.0, 0.0), "gemini"),

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_long_word_no_more_is_counted_than_of_a_text_that_is_counted_exactly() {
+    fn counts_no_more_of_a_long_word_than_of_an_exact_text() {
         let word = "x".repeat(50 * EXACT);
         let counted: usize = windows(&word, EXACT / WINDOWS).map(|window| window.len()).sum();
         assert!(counted <= EXACT + 1_000, "{counted}");

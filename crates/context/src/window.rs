@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_leaves_room_for_a_step_below_what_the_host_compacts_at() {
+    fn the_mark_leaves_room_for_a_step_before_host_compaction() {
         let marks = Marks::of(40_000, 16_384, 0.7, 9_000);
         assert_eq!(marks, Marks { high: 14_616, full: 14_616, most: 30_000, reserved: 10_000 });
         assert_eq!(Marks::of(40_000, 16_384, 0.7, 90_000).high, 11_808, "at most half");

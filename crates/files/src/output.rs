@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_led_elsewhere_meanwhile_keeps_what_is_written_into_it() {
+    fn output_stays_in_its_folder_if_a_link_replaces_that() {
         let folder = folder();
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
         fs::create_dir(&first).unwrap();

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guidance_is_of_one_line_that_names_its_tool_and_reads_like_no_error() {
+    fn guidance_is_one_line_that_names_its_tool() {
         for tool in Tool::ALL {
             for text in tool.prompt_guidelines() {
                 assert!(text.contains(tool.name()) && !text.contains('\n'), "{text}");

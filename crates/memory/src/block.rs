@@ -211,7 +211,7 @@ mod tests {
         #![proptest_config(testing::cases::config(64, 1))]
 
         #[test]
-        fn nothing_that_memory_says_ends_its_section_or_is_taken_for_ours(said in hostile::texts()) {
+        fn memory_cannot_end_its_section_or_imitate_ours(said in hostile::texts()) {
             for text in told(&said) {
                 let ours = |mark: &&str| mark.starts_with("Project (MEMORY.md)\n") || mark.starts_with("Memory change 1: ");
                 let marks = hostile::marks(&text);

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_conversation_is_asked_about_beside_what_is_known() {
+    fn the_capture_prompt_has_the_conversations_end_and_memory() {
         let key = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
         let long = "words ".repeat(400);
         let messages: Vec<Value> = (0..40)
@@ -181,12 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn of_a_conversation_that_hardly_says_anything_nothing_is_asked() {
+    fn a_conversation_with_little_text_is_not_asked_about() {
         assert_eq!(prompt(&[message("user", "hi"), json!(5), json!({ "role": 1 })], &[]), None);
     }
 
     #[test]
-    fn of_an_answer_only_what_is_new_short_and_no_secret_is_proposed() {
+    fn proposes_only_new_short_entries_without_secrets() {
         let answer = json!([
             { "scope": "project", "text": "Package manager:  pnpm" },
             { "scope": "project", "text": "CI: green" },

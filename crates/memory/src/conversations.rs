@@ -110,7 +110,7 @@ mod tests {
     use crate::Folders;
 
     #[test]
-    fn what_a_conversation_remembers_is_found_by_its_name_and_by_its_users_own_memory_alone() {
+    fn a_conversations_memory_is_found_by_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let names = ["agent:main:telegram:group:-1", "agent:main:discord:group:-1"];
         for name in names {

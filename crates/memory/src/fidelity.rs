@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_entry_is_the_same_at_the_fidelities_that_would_not_be_shorter() {
+    fn a_short_entry_is_the_same_at_fidelities_of_equal_length() {
         let [pointer, structured, compressed, full] = forms("MEMORY.md", "- CI: green");
         assert_eq!([&*structured, &*compressed, &*full], ["- CI: green"; 3]);
         assert_eq!(pointer, "- CI: green");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn no_form_is_longer_than_the_next_and_the_same_page_has_the_same_forms() {
+    fn no_form_is_longer_than_the_next_and_forms_are_stable() {
         for text in [
             "- x",
             "- ünï — çödé 漢字漢字漢字漢字漢字",

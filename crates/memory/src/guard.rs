@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_keeps_a_call_from_running_in_every_form_and_only_in_memory() {
+    fn a_secret_in_any_form_blocks_a_call_on_memory_only() {
         let desk = Desk::new();
         let index = ".pi/memory/MEMORY.md";
         desk.write(index, "- key: KEY\n- b\n");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_two_parts_make_together_counts_and_one_that_stood_there_does_not() {
+    fn a_secret_across_parts_counts_but_not_an_existing_one() {
         let desk = Desk::new();
         let index = ".pi/memory/MEMORY.md";
         desk.write(index, &format!("- GITHUB: {KEY}\n- password = HERE\n"));

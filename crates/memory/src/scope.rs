@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_with_others_has_a_folder_of_its_own_and_nothing_else() {
+    fn a_shared_conversation_only_has_its_own_folder() {
         let group = Folders::of_conversation(Path::new("/a"), "agent:main:telegram:group:-1");
         let scopes: Vec<Scope> = group.scopes().map(|(scope, _)| scope).collect();
         assert_eq!(scopes, [Scope::Conversation]);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_secrets_with_a_part_in_common_neither_is_left_in_pieces() {
+    fn overlapping_secrets_leave_no_pieces() {
         let (longer, other) = secrets();
         let lines =
             [format!("Authorization: Bearer {other}"), format!("git clone with {longer} today")];
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_taken_out_of_names_of_nested_json_and_of_what_was_cut() {
+    fn known_secrets_are_removed_from_keys_json_and_cut_text() {
         let (token, _) = secrets();
         let inner =
             serde_json::json!({ &token: 1, "said": format!("… {}", &token[..17]) }).to_string();

@@ -294,7 +294,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_working_folder_becomes_a_snapshot_and_a_moved_file_stays_the_same() {
+    fn the_snapshot_has_the_working_folder_and_follows_moves() {
         use std::os::unix::fs::{MetadataExt, symlink};
 
         let mut tree = tree();

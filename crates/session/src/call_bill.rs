@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_an_earlier_release_counts_the_previous_request_alone() {
+    fn an_old_record_only_counts_the_previous_request() {
         for prices in ["anthropic", "openai"] {
             assert_eq!(cached(prices, "{}"), (900, 1_000), "{prices}: both grew");
             assert_eq!(cached(prices, r#"{"cold":true}"#), (0, 0), "{prices}");

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn previews_of_earlier_releases_become_pieces_that_cover_every_line_once() {
+    fn old_previews_become_pieces_that_cover_every_line_once() {
         for (head, tail, total, expected) in [
             (2, 3, 1_400, vec![(1, 2), (3, 1_397), (1_398, 1_400)]),
             (1, 0, 1, vec![(1, 1)]),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_an_earlier_release_stored_shows_the_same_lines() {
+    fn a_session_of_an_earlier_release_shows_the_same_lines() {
         let fact = ResultFact { lines: 1_400, ..ResultFact::for_tests("t") };
         let message = Event::Message {
             key: MessageKey { role: "toolResult".into(), timestamp: None, calls: Vec::new() },

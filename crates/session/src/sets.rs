@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_the_pool_comes_back_by_its_content_or_when_told_and_not_by_being_met() {
+    fn only_content_or_a_command_returns_an_object_to_the_pool() {
         let (a, b) = (ObjectId::new("a"), ObjectId::new("b"));
         let mut sets = Sets::default();
         let pool = |sets: &Sets| -> Vec<String> {

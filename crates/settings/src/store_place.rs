@@ -64,7 +64,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_environment_then_the_setting_then_the_folder_place_the_store() {
+    fn the_environment_overrides_the_setting_for_the_stores_place() {
         let agent = Some(Path::new("/agent"));
         let set = |store: &str| Settings { store: Some(store.into()), ..Settings::default() };
         let place = |env, settings: &Settings, agent| {

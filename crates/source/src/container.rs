@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pods_containers_are_told_apart_though_they_share_its_host_name() {
+    fn containers_of_a_pod_differ_despite_a_shared_host_name() {
         let found = clues(KUBERNETES, "0::/\n").container();
         let other = KUBERNETES.replace("containers/agent/9a8b7c6d", "containers/other/11112222");
         assert!(matches!(found, Some(Container::Named(_))), "{found:?}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_runs_containers_is_none_nor_is_a_machine_made_of_an_image() {
+    fn container_hosts_and_machines_from_images_are_no_containers() {
         assert_eq!(clues(HOST, "0::/user.slice/session-1.scope\n").container(), None);
         let machine = Clues { has_dockerenv: true, hostname: "vm".into(), ..clues(HOST, "0::/\n") };
         assert_eq!(machine.container(), None);

@@ -143,7 +143,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn another_name_of_an_excluded_file_is_excluded_where_that_stands_above() {
+    fn a_hard_link_of_an_excluded_file_above_is_excluded() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(path("sub/deep")).unwrap();

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_has_its_own_id_unless_files_are_stored_under_the_machines() {
+    fn a_container_has_its_own_id_unless_stored_otherwise() {
         let folder = tempfile::tempdir().unwrap();
         let find = |container: Option<&str>, holds: bool| {
             let container = || container.map(|id| Container::Id(id.to_owned()));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_without_a_machine_id_keeps_the_id_that_its_files_were_stored_under() {
+    fn a_container_without_machine_id_keeps_its_stored_id() {
         let folder = tempfile::tempdir().unwrap();
         let find = |holds: bool| {
             let container = || Some(Container::Id("one".to_owned()));

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_tell_of_a_file_out_of_reach_is_its_text_only_if_it_is_whole() {
+    fn tool_text_of_an_unreachable_file_counts_only_if_whole() {
         let told = |told: Told<'_>, latest: Option<&Indexed>| {
             let latest = latest.map(|latest| LatestFile::staged(&latest.payload).unwrap());
             index_told(&location(), told, latest).unwrap()

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_mounted_twice_is_named_by_its_first_mount_and_told_of() {
+    fn a_folder_mounted_twice_uses_its_first_mount_and_is_reported() {
         let twice = mounts(&[("/a", "/host"), ("/b", "/host")]);
         assert_eq!(backward(&twice, "/host/x").unwrap(), "/a/x");
         assert_eq!(forward(&twice, "/b/x").unwrap(), "/host/x");
@@ -296,7 +296,7 @@ mod tests {
         }
 
         #[test]
-        fn no_dots_lead_above_the_root_and_reading_again_changes_nothing(text in roots()) {
+        fn dots_never_lead_above_the_root_and_reading_is_idempotent(text in roots()) {
             let read = path(&text);
             prop_assert!(read.names().iter().all(|name| !matches!(&**name, "" | "." | "..")));
             prop_assert_eq!(path(&read.to_string()), read);

@@ -108,7 +108,7 @@ mod tests {
     const DOCKER: &str = include_str!("../../../tests/fixtures/containers/docker-v2.mountinfo");
 
     #[test]
-    fn folders_of_the_host_are_filesystems_of_their_own_and_the_rest_is_the_containers() {
+    fn host_folders_are_filesystems_of_their_own() {
         let table = table(DOCKER);
         let of = |path: &str| nearest(&table, Path::new(path));
         for own in ["/", "/usr/bin/env", "/proc/1", "/dev/shm/x", "/tmp/x"] {

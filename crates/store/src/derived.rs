@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_made_again_and_nothing_is_kept_of_a_closed_store() {
+    fn failed_values_are_computed_again_and_closing_frees_all() {
         let folder = tempfile::tempdir().unwrap();
         let (_store, viewer) = both(folder.path());
         let id = ObjectId::new("a");

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mapping_is_a_problem_with_its_line_and_the_rest_is_read() {
+    fn reports_non_mapping_lines_and_reads_the_rest() {
         let broken = "---\na: 1\nb: [\n---\n[[x]] #t";
         assert_eq!(problem(broken).map(|(line, _)| line), Some(3));
         assert_eq!(parse(broken).links.len() + parse(broken).tags.len(), 2);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_that_multiply_a_text_are_refused_and_harmless_ones_are_not() {
+    fn refuses_only_aliases_that_multiply_a_text() {
         let mut bomb = "---\na: &a [lol, lol]\n".to_owned();
         for level in 0..30 {
             bomb += &format!("b{level}: &b{level} [*a, *a]\n").replace(

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_path_wins_then_the_own_folder_then_the_shortest_path() {
+    fn exact_path_wins_over_own_folder_over_shortest_path() {
         let paths = ["Note.md", "zzzz/Note.md", "a/b/Note.md", "a/Note.md"];
         assert_eq!(reached(&paths, "[[Note]]", "zzzz/x.md")[0], "Note.md");
         let paths = &paths[1..];

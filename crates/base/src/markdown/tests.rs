@@ -140,7 +140,7 @@ fn blocks_are_found_without_case() {
 }
 
 #[test]
-fn lines_and_ranges_count_the_front_matter_and_windows_line_ends() {
+fn lines_and_ranges_count_front_matter_and_crlf() {
     let text = "---\r\na: 1\r\n---\r\n\r\né [[b]]\r\n";
     let link = parse(text).links.remove(0);
     assert_eq!((link.place.line, &text[link.place.range]), (5, "[[b]]"));

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn nicknames_that_could_be_taken_for_something_else_are_mistakable() {
+    fn ambiguous_nicknames_are_mistakable() {
         let mistakable = |text: &str| Nickname::parse(text).unwrap().mistakable().is_some();
         for text in [
             "a.txt",
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_at_the_end_of_their_range_name_a_transaction_or_nothing() {
+    fn extreme_numbers_name_a_transaction_or_nothing() {
         let last = VersionSelector::Tx(TxId(i64::MAX));
         assert_eq!(Name::parse("a@9223372036854775807").unwrap().version, last);
         for text in ["9223372036854775808", "-9223372036854775808", "-18446744073709551616"] {

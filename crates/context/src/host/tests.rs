@@ -29,7 +29,7 @@ fn a_message_without_content_can_get_one() {
 }
 
 #[test]
-fn a_content_of_any_shape_has_its_text_its_images_and_its_other_blocks() {
+fn content_of_any_shape_has_text_images_and_other_blocks() {
     let image = r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#;
     for (content, text, is_readable, images, other_tokens) in [
         (r#""a\nb""#.to_owned(), "a\nb", true, 0, None),

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_goes_on_to_its_end_and_a_count_of_failures_begins_none() {
+    fn a_block_runs_to_its_end_and_a_count_starts_none() {
         for (text, expected) in [
             (
                 "error[E0308]: no\n --> a.rs:5:9\n  |\n5 | x\n  | ^ no\n\nwarning: unused\n --> b.rs",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_calls_of_a_stack_are_shown_once_and_the_failure_each_time() {
+    fn repeated_stack_frames_appear_once_but_every_failure_does() {
         let stack = "Error: no\n    at f (/p/a.js:5:9)\n    at g (/p/a.js:9:9)\n\n";
         let other = "Error: no\n    at f (/p/a.js:5:9)\n    at h (/p/b.js:1:1)";
         assert_eq!(letters(&format!("{stack}{stack}{other}")), "Fdd.F...F.d");

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_given_up_and_one_that_does_not_end_keeps_no_other_waiting() {
+    fn a_look_that_hangs_is_given_up_and_does_not_block_others() {
         let (end, ended) = channel::<()>();
         assert_eq!(run(LIMIT, move || ended.recv().is_ok()), None);
         assert_eq!(run(LIMIT, || true), Some(true));

@@ -133,7 +133,7 @@ fn links_lead_to_the_files_of_their_vault() {
 }
 
 #[test]
-fn the_root_is_the_vault_then_the_repository_then_the_own_folder() {
+fn the_root_is_the_vault_or_repository_or_own_folder() {
     on_each_store(|store| {
         for path in ["/git/repo/docs/t.md", "/git/t.md", "/free/t.md", "/free/sub/u.md"] {
             note(store, path, "x");
@@ -155,7 +155,7 @@ fn the_root_is_the_vault_then_the_repository_then_the_own_folder() {
 }
 
 #[test]
-fn ambiguous_links_name_the_candidates_and_unresolved_ones_whose_alias_it_is() {
+fn ambiguous_links_name_candidates_and_unresolved_ones_aliases() {
     on_each_store(|store| {
         note(store, "/v/one/n.md", "---\naliases: [Nick]\n---\n");
         note(store, "/v/two/n.md", "x");
@@ -277,7 +277,7 @@ fn nodes(expanded: &Expanded) -> Vec<String> {
 }
 
 #[test]
-fn a_pinned_reference_gives_its_version_a_dynamic_one_the_latest() {
+fn a_pinned_reference_gives_its_version_others_the_latest() {
     on_each_store(|store| {
         let first = toolcall(store, "t", &json!({}), "old");
         let second = toolcall(store, "t", &json!({}), "new");

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_middle_is_missing_lines_keep_the_numbers_of_the_whole() {
+    fn lines_keep_their_numbers_where_the_middle_is_missing() {
         let lines: Vec<String> = (1..=100).map(|n| format!("line {n}\n")).collect();
         let whole = lines.concat();
         let cut = |shown: &str| cut_of(&whole, shown, "/tmp/x.txt");

@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_calls() {
+fn a_session_continued_on_two_machines_becomes_two_sessions() {
     let mut here = Host::new(Settings::default());
     here.write_file("a.txt", "one\ntwo\n");
     here.user("begin");
@@ -123,7 +123,7 @@ fn a_session_that_went_on_on_two_machines_is_two_sessions_that_render_all_their_
 }
 
 #[test]
-fn the_latest_session_is_one_that_was_written_here_whatever_was_imported_since() {
+fn latest_never_means_an_imported_session() {
     let at = |time| Arc::new(move || Timestamp(time));
     let store = |time, name: &str| {
         let store = fresh().with_clock(at(time));

@@ -30,7 +30,7 @@ fn count(sent: &[Value], text: &str) -> (usize, usize) {
 const SHOWN: &str = r"[t1] bash · lines 2-3 of 4\ntwo\nthree";
 
 #[test]
-fn what_a_person_activates_comes_with_the_next_message_once_also_after_a_restart() {
+fn what_a_user_activates_comes_once_with_the_next_message() {
     let mut host = host(Layout::Log);
     let answer = host.live.activate("", &lines_of("t1", "2-3"), false).unwrap();
     assert_eq!(answer, "[t1] bash · lines 2-3 of 4\ntwo\nthree");

@@ -254,7 +254,7 @@ fn with_every_kind(act: fn(&Kind, &mut Agent)) {
 }
 
 #[test]
-fn a_path_given_to_read_write_or_edit_is_tracked_if_it_is_a_file_and_ignored_otherwise() {
+fn tool_paths_are_tracked_if_they_are_files() {
     for tool in ["read", "write", "edit"] {
         let args = |name: &str| json!({ "path": name, "content": "x", "edits": [] });
         let touch = |kind: &Kind, agent: &mut Agent, tool: &str| {
@@ -288,7 +288,7 @@ fn our_own_read_tool_answers_or_says_why_not() {
 }
 
 #[test]
-fn a_path_in_a_listing_or_command_is_discovered_if_it_is_a_file_and_ignored_otherwise() {
+fn listed_paths_are_discovered_if_they_are_files() {
     with_every_kind(|kind, _| {
         let name = &kind.name;
         let is_one_line = !name.contains('\n');
@@ -402,7 +402,7 @@ fn a_file_replaced_by_something_unreadable_shows_its_last_text() {
 }
 
 #[test]
-fn a_file_replaced_while_it_is_read_gives_the_old_or_the_new_text() {
+fn a_file_replaced_during_a_read_gives_old_or_new_text() {
     static IS_OVER: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().unwrap();
     let mut agent = Agent::new(folder.path());
@@ -479,7 +479,7 @@ fn acts_as_another_user_when_asked() {
 }
 
 #[test]
-fn a_file_without_permission_is_reported_and_keeps_its_last_text() {
+fn an_unreadable_file_is_reported_and_keeps_its_last_text() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = std::env::current_exe().unwrap();

@@ -46,7 +46,7 @@ fn assert_found(host: &Host, earlier: &CallBill, what: &str) {
 }
 
 #[test]
-fn after_a_jump_to_an_earlier_message_only_what_is_new_is_written() {
+fn after_a_jump_back_only_new_content_is_written_to_the_cache() {
     for prices in ["anthropic", "openai"] {
         let mut host = host(prices);
         turn(&mut host, "one", 3_000);
@@ -176,7 +176,7 @@ fn a_retry_finds_all_of_the_request() {
 }
 
 #[test]
-fn after_a_compaction_by_the_plain_host_no_cache_holds_its_summary() {
+fn no_cache_holds_the_summary_after_a_plain_compaction() {
     let mut host = host("openai");
     host.window = 60_000;
     let mut number = 0;

@@ -48,7 +48,7 @@ fn notes(host: &Host) -> usize {
 }
 
 #[test]
-fn a_failed_edit_tells_what_changed_and_what_stands_there_now_once() {
+fn a_failed_edit_shows_the_change_and_the_current_text_once() {
     let mut host = reader("a.rs", TEXT);
     host.write_file("a.rs", &TEXT.replace("fn two() {}", "fn two(x: u8) {}"));
     let text = fail_edit(&mut host, "a.rs", "fn two() {}\n");
@@ -84,7 +84,7 @@ fn a_failed_edit_tells_what_changed_and_what_stands_there_now_once() {
 }
 
 #[test]
-fn a_failed_edit_of_a_file_that_did_not_change_shows_its_lines_alone() {
+fn a_failed_edit_of_an_unchanged_file_shows_only_its_lines() {
     let mut host = reader("a.rs", TEXT);
     let text = fail_edit(&mut host, "a.rs", "fn tow() {}");
     assert!(text.contains("\n\n[f1] a.rs · lines 1-"), "{text}");
@@ -95,7 +95,7 @@ fn a_failed_edit_of_a_file_that_did_not_change_shows_its_lines_alone() {
 }
 
 #[test]
-fn a_failed_edit_of_a_file_that_was_never_read_shows_the_nearest_lines() {
+fn a_failed_edit_of_an_unread_file_shows_the_nearest_lines() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.rs", TEXT);
     host.user("change it");
@@ -109,7 +109,7 @@ fn a_failed_edit_of_a_file_that_was_never_read_shows_the_nearest_lines() {
 }
 
 #[test]
-fn lines_of_a_failed_edit_stand_whole_though_they_stand_elsewhere() {
+fn a_failed_edit_shows_lines_even_if_they_are_elsewhere() {
     let mut host = reader("a.rs", &numbered(40));
     let text = fail_edit(&mut host, "a.rs", "line 20 of a file");
     let shown = host.send();
@@ -206,7 +206,7 @@ fn a_change_by_another_session_is_attributed_to_it() {
 }
 
 #[test]
-fn a_later_outside_change_is_not_attributed_to_the_other_session() {
+fn later_outside_changes_are_not_attributed_to_a_session() {
     let mut host = reader("a.rs", TEXT);
     let mut other = beside(&host);
     other.user("work");
@@ -218,7 +218,7 @@ fn a_later_outside_change_is_not_attributed_to_the_other_session() {
 }
 
 #[test]
-fn an_old_state_made_by_another_session_is_not_attributed_to_it_when_it_returns() {
+fn a_returning_old_state_is_not_attributed_to_its_session() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.rs", TEXT);
     let mut other = beside(&host);
@@ -249,8 +249,7 @@ fn stored_text(host: &Host, file: &ObjectId) -> Option<String> {
 }
 
 #[test]
-fn a_file_changed_by_a_command_is_stored_before_the_next_call_though_the_request_does_not_hold_it()
-{
+fn a_file_changed_by_a_command_is_stored_before_the_next_call() {
     let settings = Settings { layout: Layout::Log, keep_results: 0, ..Settings::default() };
     let mut host = Host::new(settings);
     host.user("make it");
@@ -272,7 +271,7 @@ fn a_file_changed_by_a_command_is_stored_before_the_next_call_though_the_request
 }
 
 #[test]
-fn files_that_a_command_names_are_looked_at_first_and_the_others_with_the_next_calls() {
+fn files_named_by_a_command_are_checked_first() {
     let mut host = Host::new(Settings::default());
     host.user("make them");
     for at in 0..250 {

@@ -45,7 +45,7 @@ fn report(host: &mut Host) {
 }
 
 #[test]
-fn at_the_threshold_the_host_is_told_not_to_compact_while_the_next_request_fits() {
+fn the_host_does_not_compact_while_the_next_request_fits() {
     for layout in [Layout::Log, Layout::Pools] {
         let mut host = worked(Settings { layout, ..Settings::default() }, 12, 6_000);
         let (calls, epoch) = (host.live.state().calls(), host.live.state().epoch());
@@ -86,7 +86,7 @@ fn at_the_threshold_the_host_compacts_what_cannot_leave() {
 }
 
 #[test]
-fn after_a_call_with_its_own_messages_the_host_compacts_as_it_would() {
+fn the_host_compacts_as_usual_after_a_call_of_its_own() {
     let mut host = worked(Settings::default(), 3, 6_000);
     host.live.record_failed_call("no store");
     assert_eq!(host.compacts(Reason::Threshold, 2), CompactionAnswer::Host);
@@ -97,7 +97,7 @@ fn after_a_call_with_its_own_messages_the_host_compacts_as_it_would() {
 }
 
 #[test]
-fn a_host_that_hears_of_no_usage_is_not_kept_from_compacting_for_ever() {
+fn a_host_without_usage_reports_may_compact_eventually() {
     let mut host = worked(Settings::default(), 3, 6_000);
     let mut answers = Vec::new();
     for number in 10..15 {
@@ -114,7 +114,7 @@ fn a_host_that_hears_of_no_usage_is_not_kept_from_compacting_for_ever() {
 }
 
 #[test]
-fn new_outputs_above_the_threshold_go_out_while_the_window_has_room() {
+fn new_outputs_go_out_while_the_window_has_room() {
     let mut host = worked(Settings::default(), 2, 3_000);
     let ids: Vec<_> = (0..4).map(|_| host.next_id()).collect();
     let calls: Vec<_> = ids
@@ -180,7 +180,7 @@ fn activate(host: &mut Host, name: &str) -> String {
 }
 
 #[test]
-fn after_an_overflow_a_summary_of_ours_names_what_left_and_all_of_it_comes_back() {
+fn after_an_overflow_our_summary_lists_what_can_come_back() {
     let mut host = worked(Settings::default(), 5, 300);
     host.send();
     let summary = overflow(&mut host, 7);

@@ -58,7 +58,7 @@ fn a_confined_session_finds_nothing_that_it_did_not_meet() {
 }
 
 #[test]
-fn a_confined_session_has_the_versions_that_it_met_and_no_others() {
+fn a_confined_session_only_has_versions_that_it_met() {
     let (mut host, confined, _) = beside("group");
     drop(confined);
     host.write_file("plan.md", "now it is public\n");
@@ -97,7 +97,7 @@ fn a_file_that_was_only_named_is_the_hosts_to_show() {
 }
 
 #[test]
-fn a_session_stays_confined_until_its_host_says_otherwise_and_so_does_a_fork() {
+fn confinement_lasts_until_the_host_lifts_it_in_forks_too() {
     let (mut host, confined, _) = beside("group");
     host.restart_list();
     host.name = "group".into();
@@ -115,7 +115,7 @@ fn a_session_stays_confined_until_its_host_says_otherwise_and_so_does_a_fork() {
 }
 
 #[test]
-fn a_confined_fork_of_a_session_that_is_not_starts_without_what_that_one_left() {
+fn a_confined_fork_of_an_unconfined_session_starts_empty() {
     let (host, _, _) = beside("other");
     let options = |confined| OpenSession {
         host_session: format!("child-{confined:?}"),

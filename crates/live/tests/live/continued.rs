@@ -112,7 +112,7 @@ fn the_two_are_independent_and_it_can_go_back() {
 }
 
 #[test]
-fn a_session_with_messages_continues_no_other_and_stays_as_it_is() {
+fn a_session_with_messages_cannot_continue_another() {
     let (mut host, id) = left();
     let other = ObjectId::session("no such session");
     go_on(&mut host);

@@ -67,7 +67,7 @@ fn lines_and_patterns_reach_what_the_host_did_not_show() {
 }
 
 #[test]
-fn a_preview_and_a_reference_to_standing_lines_give_the_numbers_of_the_whole() {
+fn previews_and_references_number_lines_as_in_the_whole() {
     let mut host = cut(Settings { preview_tokens: 300, ..Settings::default() }, &last_lines);
     let shown = text_of(host.sent.last().unwrap());
     let hidden = shown.lines().find(|line| line.contains(" lines between (t1:")).unwrap();
@@ -85,7 +85,7 @@ fn a_preview_and_a_reference_to_standing_lines_give_the_numbers_of_the_whole() {
 }
 
 #[test]
-fn a_part_that_begins_within_a_line_is_shown_as_the_host_did_and_the_whole_by_lines() {
+fn a_part_that_starts_mid_line_is_shown_as_by_the_host() {
     let mut host = cut(Settings::default(), &|whole| whole[whole.len() - 40..].to_owned());
     let shown = activate(&mut host, None, None);
     assert!(shown.starts_with("[t1] bash · lines 1-"), "{shown}");
@@ -113,7 +113,7 @@ fn once_it_collapsed_its_line_counts_the_lines_of_the_whole() {
 }
 
 #[test]
-fn an_output_whose_whole_is_not_stored_and_one_in_pools_gives_what_was_shown() {
+fn an_output_not_stored_whole_gives_what_was_shown() {
     let small = Settings { max_output_bytes: 100, ..Settings::default() };
     for settings in [small, Settings { layout: Layout::Pools, ..Settings::default() }] {
         let mut host = cut(settings, &last_lines);
@@ -123,7 +123,7 @@ fn an_output_whose_whole_is_not_stored_and_one_in_pools_gives_what_was_shown() {
 }
 
 #[test]
-fn what_was_activated_of_an_output_that_is_forgotten_leaves_nothing_dangling() {
+fn forgetting_an_activated_output_leaves_nothing_dangling() {
     let mut host = cut(Settings::default(), &last_lines);
     activate(&mut host, Some("7-60"), None);
     host.send();

@@ -48,7 +48,7 @@ fn write_elsewhere(host: &mut Host, text: &str) {
 }
 
 #[test]
-fn the_model_is_told_once_what_a_session_on_another_machine_changed() {
+fn changes_from_another_machine_are_reported_once() {
     let (mut here, mut there) = (in_sandbox(), in_sandbox());
     here.tool("read", &json!({ "path": FILE }), "one\ntwo\nthree\n");
     here.send();

@@ -150,7 +150,7 @@ fn newest(host: &Host) -> &str {
 }
 
 #[test]
-fn blocks_already_in_the_request_are_named_and_the_rest_is_shown() {
+fn only_names_blocks_already_in_the_request() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &lines("file", 1..=40));
     host.user("go");
@@ -181,7 +181,7 @@ fn blocks_already_in_the_request_are_named_and_the_rest_is_shown() {
 }
 
 #[test]
-fn a_file_that_is_read_is_shown_whole_and_in_part_only_if_the_setting_says_so() {
+fn a_read_file_is_shown_in_part_only_if_settings_say_so() {
     for preview_reads in [false, true] {
         let keep_results = 10;
         let settings = Settings { keep_results, preview_reads, ..Settings::default() };
@@ -218,7 +218,7 @@ fn repeating_a_call_right_away_shows_its_lines_again() {
 }
 
 #[test]
-fn lines_that_were_asked_for_are_named_only_where_they_are_many() {
+fn requested_lines_are_replaced_only_if_they_are_many() {
     let mut host = Host::new(Settings::default());
     host.user("go");
     bash(&mut host, "make", &lines("build", 1..=60));
@@ -230,7 +230,7 @@ fn lines_that_were_asked_for_are_named_only_where_they_are_many() {
 }
 
 #[test]
-fn a_failure_of_a_run_is_shown_each_time_and_what_stands_around_it_is_named() {
+fn a_failure_is_shown_each_time_and_its_context_once() {
     let mut host = Host::new(Settings::default());
     host.user("go");
     let passing = |first: usize| {
@@ -252,7 +252,7 @@ fn a_failure_of_a_run_is_shown_each_time_and_what_stands_around_it_is_named() {
 }
 
 #[test]
-fn a_reread_is_split_only_where_a_screen_of_lines_stands_in_one_piece() {
+fn a_reread_is_split_only_around_a_screenful_of_lines() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &lines("file", 1..=200));
     host.user("go");
@@ -273,7 +273,7 @@ fn a_reread_is_split_only_where_a_screen_of_lines_stands_in_one_piece() {
 }
 
 #[test]
-fn lines_are_shown_again_where_what_held_them_collapses_and_stand_once() {
+fn lines_are_shown_once_more_when_their_output_collapses() {
     let prices = uncached();
     let mut host =
         Host::new(Settings { keep_results: 3, collapse_tokens: 150, prices, ..settings() });
@@ -341,7 +341,7 @@ fn a_restart_names_the_same_lines() {
 }
 
 #[test]
-fn a_preview_keeps_what_the_models_words_name_and_leads_to_the_rest() {
+fn a_preview_keeps_what_the_model_named() {
     let mut host = Host::new(settings());
     host.user("go");
     let output = lines("build", 1..=400).replace("line 200 of", "splitRead of");

@@ -50,7 +50,7 @@ fn activate(host: &mut Host, name: &str) -> String {
 }
 
 #[test]
-fn a_line_behind_the_message_of_the_person_stands_for_folded_steps() {
+fn a_line_after_the_users_message_replaces_folded_steps() {
     insta::assert_snapshot!(folded().shown());
 }
 
@@ -108,7 +108,7 @@ fn going_back_to_before_what_followed_brings_folded_steps_back() {
 }
 
 #[test]
-fn going_back_to_after_what_followed_leaves_folded_steps_folded() {
+fn going_back_beyond_folded_steps_leaves_them_folded() {
     let mut host = folded();
     let shown = host.sent[0].clone();
     let last = host.live.state().folds().all().next().unwrap().last;
@@ -121,7 +121,7 @@ fn going_back_to_after_what_followed_leaves_folded_steps_folded() {
 }
 
 #[test]
-fn a_folded_message_that_changes_on_every_call_comes_back_as_it_is_now() {
+fn a_folded_volatile_message_comes_back_in_its_current_form() {
     let mut host = folded();
     host.window = 200_000;
     host.rewrites = true;
@@ -197,7 +197,7 @@ fn the_record_of_a_fold_repeats_nothing_that_stays() {
 }
 
 #[test]
-fn a_run_of_calls_is_listed_with_a_line_for_each_step_and_what_to_ask_next() {
+fn a_run_of_calls_is_listed_with_one_line_per_step() {
     let mut host = folded();
     let line = host.live.state().folds().all().next().unwrap().line.clone();
     let run = line.split(['[', ']']).nth(1).unwrap().to_owned();
@@ -253,7 +253,7 @@ fn calls_of_a_branch_that_was_left_are_said_to_be() {
 }
 
 #[test]
-fn the_words_of_folded_steps_come_back_by_the_segment_that_their_line_names() {
+fn the_segment_in_a_fold_line_brings_back_its_words() {
     let mut host = folded();
     assert_eq!(host.live.state().folds().all().count(), 1);
     assert!(host.shown().contains("[t1-t13] s1 · 13 steps: "), "{}", host.shown());
@@ -271,7 +271,7 @@ fn the_words_of_folded_steps_come_back_by_the_segment_that_their_line_names() {
 }
 
 #[test]
-fn a_line_of_more_steps_names_another_segment_and_the_first_stays() {
+fn a_longer_fold_line_names_a_new_segment_and_keeps_the_old() {
     let mut host = folded();
     let before = activate(&mut host, "s1");
     host.window = 100;

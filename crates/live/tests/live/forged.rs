@@ -41,7 +41,7 @@ fn texts(message: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_note_in_an_output_stays_in_its_block_and_ours_stands_behind_it() {
+fn a_forged_note_stays_in_its_block_before_ours() {
     let mut host = with_forged_note();
     let output = format!("done\n{NOTE}");
     host.send();
@@ -69,7 +69,7 @@ fn a_note_in_an_output_does_not_keep_ours_from_being_told() {
 }
 
 #[test]
-fn lines_in_our_forms_that_are_not_ours_name_nothing_and_go_out_as_they_are() {
+fn forged_lines_name_nothing_and_go_out_unchanged() {
     let forged = LINES.join("\n");
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &format!("{forged}\n"));

@@ -45,7 +45,7 @@ fn with_files(settings: Settings, count: usize) -> (Host, String) {
 }
 
 #[test]
-fn files_that_a_command_names_can_be_activated_and_take_no_tokens() {
+fn files_named_by_a_command_can_be_activated_for_no_tokens() {
     let (mut host, _) = with_files(Settings::default(), 3);
     host.user("what is wrong?");
     host.send();
@@ -166,7 +166,7 @@ fn shell_tools_of_other_hosts_are_recognized_by_name() {
 }
 
 #[test]
-fn a_session_with_files_elsewhere_reads_no_file_of_this_machine() {
+fn a_session_with_remote_files_reads_no_local_file() {
     let (host, output) = with_files(Settings::default(), 3);
     let options = OpenSession { files: Files::Elsewhere, ..host.options() };
     let options = OpenSession { host_session: "elsewhere".into(), ..options };

@@ -26,7 +26,7 @@ fn chat_items(host: &Host) -> Vec<String> {
 }
 
 #[test]
-fn going_back_in_the_conversation_is_a_branch_and_the_old_one_stays_in_history() {
+fn going_back_starts_a_branch_and_keeps_the_old_one() {
     let mut host = session(Layout::Log);
     host.user("second");
     host.send();
@@ -104,7 +104,7 @@ fn a_fork_inherits_and_then_goes_its_own_way() {
 }
 
 #[test]
-fn a_changed_message_is_stored_anew_and_one_that_changes_on_every_call_passes_through() {
+fn changed_messages_are_stored_and_volatile_ones_pass_through() {
     let mut host = session(Layout::Log);
     host.rewrites = true;
     for n in 0..7 {

@@ -72,7 +72,7 @@ fn items_with_data(host: &Host) -> usize {
 }
 
 #[test]
-fn an_image_leaves_with_its_text_and_both_come_back_as_often_as_they_are_asked_for() {
+fn an_image_leaves_and_comes_back_together_with_its_text() {
     let mut host = host(collapsing());
     look(&mut host, &json!([text("a screen\nof words"), image(), { "type": "resource" }]));
     steps(&mut host, 4);
@@ -132,7 +132,7 @@ fn an_image_stands_beside_a_text_that_is_shown_in_part() {
 }
 
 #[test]
-fn a_step_with_an_image_folds_and_the_image_comes_back_by_its_handle() {
+fn a_folded_image_comes_back_by_its_handle() {
     let mut host = host(Settings { keep_results: 2, ..Settings::default() });
     host.thinking = "What is left to do, and what was it that broke here? ".repeat(3);
     look(&mut host, &json!([text("found"), image()]));

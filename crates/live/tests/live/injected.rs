@@ -37,7 +37,7 @@ fn turn(host: &mut Host, name: &str, tokens: usize) -> [u32; 2] {
 }
 
 #[test]
-fn the_model_is_told_of_a_change_in_the_persons_message_though_another_stands_behind_it() {
+fn a_change_is_told_in_the_persons_message_even_if_not_last() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", "one\ntwo\n");
     host.user("go");
@@ -67,7 +67,7 @@ fn the_model_is_told_of_a_change_in_the_persons_message_though_another_stands_be
 }
 
 #[test]
-fn where_thinking_is_bound_an_epoch_starts_at_a_persons_message_with_another_behind_it() {
+fn bound_thinking_starts_epochs_at_user_messages() {
     let prices = PriceSetting::Named("anthropic".into());
     // Whatever pays is done.
     let settings = Settings {
@@ -87,7 +87,7 @@ fn where_thinking_is_bound_an_epoch_starts_at_a_persons_message_with_another_beh
 }
 
 #[test]
-fn changes_of_the_prompt_stay_in_place_when_outputs_collapse_and_steps_fold() {
+fn prompt_changes_stay_in_place_when_content_leaves() {
     let prices = uncached();
     let settings = Settings { prices, keep_results: 1, collapse_tokens: 50, ..Settings::default() };
     let mut host = Host::new(settings);

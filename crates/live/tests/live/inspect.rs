@@ -47,7 +47,7 @@ fn collapsed() -> (Host, Vec<Vec<Value>>) {
 }
 
 #[test]
-fn inspecting_a_call_lists_how_each_message_is_shown_and_since_when() {
+fn inspecting_a_call_lists_each_messages_form_and_age() {
     let (mut host, sent) = collapsed();
     host.restart();
     for (call, sent) in (1..).zip(&sent) {
@@ -97,7 +97,7 @@ fn two_calls_are_compared_message_by_message() {
 }
 
 #[test]
-fn inspecting_a_call_lists_a_note_with_the_message_that_carries_it() {
+fn inspecting_a_call_lists_notes_with_their_messages() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", "one\ntwo\n");
     host.user("begin");
@@ -114,7 +114,7 @@ fn inspecting_a_call_lists_a_note_with_the_message_that_carries_it() {
 }
 
 #[test]
-fn calls_of_forks_and_abandoned_branches_are_inspected_as_they_were_sent() {
+fn calls_of_forks_and_old_branches_are_inspected_as_sent() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.tool("bash", &json!({ "command": "make" }), "made");
@@ -167,7 +167,7 @@ fn calls_read_one_after_another_are_what_each_is_alone() {
 }
 
 #[test]
-fn a_call_says_how_system_prompt_and_tools_changed_since_the_one_before() {
+fn a_call_shows_how_prompt_and_tools_changed_since_the_last() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
     host.send();
@@ -292,7 +292,7 @@ fn inspecting_a_withheld_place_gives_its_reason() {
 }
 
 #[test]
-fn a_store_that_is_open_for_reading_shows_what_was_called_and_forgotten_since() {
+fn a_read_only_store_shows_later_calls_and_removals() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let path = path.to_str().unwrap();

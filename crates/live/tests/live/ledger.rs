@@ -62,7 +62,7 @@ fn a_request_that_grew_reads_the_one_before_from_the_cache() {
 }
 
 #[test]
-fn the_savings_reported_for_epochs_equal_the_difference_in_the_bill() {
+fn the_savings_of_epochs_equal_the_difference_in_the_bill() {
     let prices = PriceSetting::Named("anthropic".into());
     let mut host = Host::new(Settings { prices, preview_tokens: 0, ..Settings::default() });
     for number in 0..30 {
@@ -80,7 +80,7 @@ fn the_savings_reported_for_epochs_equal_the_difference_in_the_bill() {
 }
 
 #[test]
-fn the_cache_is_gone_after_its_lifetime_unless_it_was_kept_warm() {
+fn a_cache_expires_after_its_lifetime_unless_kept_warm() {
     let ask = |seconds: i64, warmed_after: Option<i64>| {
         let mut host = host("anthropic");
         turn(&mut host, 1, 400);
@@ -172,7 +172,7 @@ fn the_plain_host_compacts_when_its_window_is_full() {
 }
 
 #[test]
-fn each_call_is_inspected_as_large_as_the_ledger_has_it_on_both_sides() {
+fn inspected_calls_have_the_ledgers_sizes_on_both_sides() {
     let mut host = host("openai");
     host.window = 60_000;
     let mut billed = Vec::new();

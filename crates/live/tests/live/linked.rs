@@ -140,7 +140,7 @@ fn a_restart_changes_nothing() {
 }
 
 #[test]
-fn linked_files_exceed_neither_the_sessions_budget_nor_the_pools() {
+fn linked_files_stay_within_session_and_pool_budgets() {
     let cost = |line: &String| tokens::count(line) + 1;
     let mut unlimited = host(settings(Layout::Pools, 1_000));
     read_index(&mut unlimited);
@@ -172,7 +172,7 @@ fn nothing_is_brought_in_by_default() {
 }
 
 #[test]
-fn in_the_log_layout_linked_files_are_named_by_handle_and_no_text_is_added() {
+fn the_log_layout_names_linked_files_without_their_text() {
     let sent = [0, 1_000].map(|linked_tokens| {
         let mut host = host(settings(Layout::Log, linked_tokens));
         read_index(&mut host);

@@ -72,7 +72,7 @@ fn a_local_model_does_not_read_more_than_the_bound_affords() {
 }
 
 #[test]
-fn nothing_leaves_a_local_model_that_would_keep_its_first_token_waiting() {
+fn content_stays_if_leaving_would_delay_a_local_model() {
     for (seconds, tokens) in [(0, 800), (10, 3_000)] {
         let mut host = host(seconds, 0);
         let calls = run(&mut host, 25, tokens);

@@ -42,7 +42,7 @@ fn a_short_session_goes_out_as_the_host_gave_it() {
 }
 
 #[test]
-fn a_reread_of_standing_lines_is_answered_in_one_line_unless_it_insists() {
+fn a_reread_of_shown_lines_gets_one_line_unless_repeated() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered(30));
     host.user("go");
@@ -103,7 +103,7 @@ fn nickname(host: &Host, id: &ObjectId, name: &str) {
 }
 
 #[test]
-fn reference_lines_have_the_nickname_the_view_and_the_summary_of_their_object_as_of_the_collapse() {
+fn reference_lines_describe_their_object_as_of_the_collapse() {
     let mut host = Host::new(settings());
     host.write_file("a.txt", &numbered(200));
     host.user("go");
@@ -153,7 +153,7 @@ fn reference_lines_have_the_nickname_the_view_and_the_summary_of_their_object_as
 }
 
 #[test]
-fn collapsed_outputs_leave_reference_lines_and_come_back_by_activate() {
+fn collapsed_outputs_leave_reference_lines_and_can_come_back() {
     let mut host = Host::new(settings());
     host.write_file("a.txt", &numbered(200));
     host.user("go");
@@ -290,7 +290,7 @@ fn a_read_whose_lines_are_gone_is_activated_as_it_was_read() {
 }
 
 #[test]
-fn a_version_of_a_toolcall_is_shown_or_refused_and_never_another_one() {
+fn a_requested_toolcall_version_is_never_substituted() {
     let mut host = Host::new(Settings::default());
     host.rewrites = true;
     host.write_file("a.txt", "one\n");
@@ -310,7 +310,7 @@ fn a_version_of_a_toolcall_is_shown_or_refused_and_never_another_one() {
 }
 
 #[test]
-fn a_note_on_a_file_that_changed_all_over_says_the_counts_alone() {
+fn a_note_on_a_largely_changed_file_only_gives_counts() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered(30_000));
     host.user("go");
@@ -339,7 +339,7 @@ fn the_lines_of_an_output_are_counted_one_way() {
 }
 
 #[test]
-fn the_line_of_a_collapsed_activate_keeps_how_the_run_that_it_shows_ended() {
+fn a_collapsed_activate_keeps_the_exit_of_its_run() {
     let settings = Settings {
         keep_results: 1,
         collapse_tokens: 100,

@@ -62,7 +62,7 @@ fn holding(sent: &[Value], text: &str) -> Vec<usize> {
 }
 
 #[test]
-fn a_change_is_told_in_the_next_message_and_stays_until_the_section_is_made_anew() {
+fn a_change_stays_in_its_message_until_the_section_is_rebuilt() {
     let mut desk = Desk::new(Layout::Log, "- a: 1\n");
     let first = desk.section(0);
     desk.turn("one");
@@ -84,7 +84,7 @@ fn a_change_is_told_in_the_next_message_and_stays_until_the_section_is_made_anew
 }
 
 #[test]
-fn another_model_gets_the_section_anew_and_the_first_one_when_it_comes_back_too_late() {
+fn switching_models_rebuilds_the_memory_section() {
     let mut desk = Desk::new(Layout::Log, "- a: 1\n");
     let first = desk.section(0);
     desk.turn("one");

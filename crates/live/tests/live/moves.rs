@@ -115,7 +115,7 @@ fn a_deleted_file_is_reported_once_and_its_text_is_kept() {
 }
 
 #[test]
-fn a_file_moved_by_the_model_keeps_its_handle_nickname_and_standing_text() {
+fn a_file_moved_by_the_model_keeps_handle_and_shown_text() {
     let mut host = reading();
     let mut naming = host.store.begin();
     naming.name(Nickname::parse("entry").unwrap(), Some(host.file("a.txt")));
@@ -142,7 +142,7 @@ fn a_file_moved_by_the_model_keeps_its_handle_nickname_and_standing_text() {
 }
 
 #[test]
-fn a_file_that_was_read_and_moved_before_the_lines_came_in_is_one_file() {
+fn a_file_moved_right_after_a_read_stays_one_file() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.user("go");
@@ -169,7 +169,7 @@ fn a_file_that_was_read_and_moved_before_the_lines_came_in_is_one_file() {
 }
 
 #[test]
-fn a_move_by_another_program_is_found_by_its_bytes_and_shown_with_what_changed() {
+fn an_outside_move_is_detected_by_content_and_shown() {
     let mut host = reading();
     host.shift("a.txt", "b.txt");
     assert_eq!(host.told(), "[f1] a.txt is now b.txt");
@@ -199,7 +199,7 @@ fn folders_that_are_moved_take_their_files_along() {
 }
 
 #[test]
-fn equal_bytes_prove_no_move_of_an_ambiguous_an_empty_or_an_older_file() {
+fn equal_bytes_prove_no_move_if_ambiguous_empty_or_older() {
     let mut host = reading();
     host.write_file("empty.txt", "");
     host.write_file("twin.txt", &numbered("z.txt"));
@@ -223,7 +223,7 @@ fn equal_bytes_prove_no_move_of_an_ambiguous_an_empty_or_an_older_file() {
 }
 
 #[test]
-fn of_two_files_with_the_same_bytes_the_one_with_the_old_inode_is_the_moved_one() {
+fn of_two_equal_files_the_one_with_the_old_inode_moved() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.age("a.txt");
@@ -236,7 +236,7 @@ fn of_two_files_with_the_same_bytes_the_one_with_the_old_inode_is_the_moved_one(
 }
 
 #[test]
-fn a_moved_file_is_recognized_even_if_its_new_path_is_read_first() {
+fn a_moved_file_is_recognized_if_its_new_path_is_read_first() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.user("go");
@@ -253,7 +253,7 @@ fn a_moved_file_is_recognized_even_if_its_new_path_is_read_first() {
 }
 
 #[test]
-fn a_file_made_in_the_old_place_is_another_file_and_a_move_back_is_a_move() {
+fn a_new_file_at_an_old_path_is_another_file() {
     let mut host = reading();
     host.shift("a.txt", "b.txt");
     assert_eq!(host.told(), "[f1] a.txt is now b.txt");
@@ -303,7 +303,7 @@ fn a_restart_after_a_move_resends_the_same_messages() {
 }
 
 #[test]
-fn lines_read_before_a_change_and_a_move_belong_to_a_stored_version() {
+fn lines_read_before_a_change_and_move_have_a_stored_version() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     host.user("go");
@@ -454,7 +454,7 @@ fn opening_and_closing_a_session_changes_nothing() {
 }
 
 #[test]
-fn on_resume_a_session_in_a_container_checks_its_files_and_one_elsewhere_does_not() {
+fn a_resume_checks_files_in_the_container_but_not_elsewhere() {
     let mut host = reading();
     host.live.close().unwrap();
     for (files, is_due) in [(Files::InContainer, true), (Files::Elsewhere, false)] {
@@ -466,7 +466,7 @@ fn on_resume_a_session_in_a_container_checks_its_files_and_one_elsewhere_does_no
 
 #[cfg(unix)]
 #[test]
-fn paths_in_a_sandboxed_command_mean_the_sandbox_not_this_machine() {
+fn paths_in_a_sandboxed_command_mean_the_sandbox() {
     let mut host = Host::new(Settings::default());
     // What is mapped to the agent's path is not what this machine has there.
     let other = tempfile::tempdir().unwrap();
@@ -491,7 +491,7 @@ fn paths_in_a_sandboxed_command_mean_the_sandbox_not_this_machine() {
 }
 
 #[test]
-fn a_handle_whose_file_was_overwritten_by_a_move_says_so_and_leads_to_its_last_text() {
+fn a_handle_overwritten_by_a_move_leads_to_its_last_text() {
     let mut host = reading();
     let note = host.bash("mv a.txt z.txt");
     assert_eq!(note, "[f1] a.txt is now z.txt, in place of f2");

@@ -55,7 +55,7 @@ fn an_answer_on_another_branch_has_needs_of_its_own() {
 }
 
 #[test]
-fn a_message_that_changes_on_every_call_counts_as_needed_by_nothing() {
+fn volatile_messages_are_needed_by_nothing() {
     for restarts in [false, true] {
         let mut host = shown();
         host.rewrites = true;

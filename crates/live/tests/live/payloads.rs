@@ -58,7 +58,7 @@ fn the_hash_of_what_goes_out_stands_beside_the_calls_record() {
 }
 
 #[test]
-fn a_request_that_is_replayed_changes_nothing_even_when_the_next_call_is_under_way() {
+fn replaying_a_request_changes_nothing_even_during_a_call() {
     let mut host = host();
     let first = host.send();
     let prepared = prepare(&mut host, &request(&first));

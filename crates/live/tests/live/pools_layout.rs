@@ -50,7 +50,7 @@ fn a_request_is_pool_chat_and_active_content_in_this_order() {
 }
 
 #[test]
-fn what_is_indexed_only_has_no_line_until_it_is_brought_back_or_shown() {
+fn indexed_objects_have_no_line_until_shown_or_activated() {
     let mut host = host();
     host.write_file("other.md", "# Title\n");
     host.user("look");
@@ -161,7 +161,7 @@ fn an_objects_own_view_chooses_the_fields_of_its_line() {
 }
 
 #[test]
-fn an_active_object_that_cannot_be_read_fails_the_call_and_is_not_dropped() {
+fn an_unreadable_active_object_fails_the_call() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let settings = Settings { layout: Layout::Pools, ..Settings::default() };

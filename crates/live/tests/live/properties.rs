@@ -146,12 +146,12 @@ proptest! {
     }
 
     #[test]
-    fn every_session_under_pressure_with_results_of_any_shape_holds(script in script(60)) {
+    fn every_session_under_pressure_with_any_result_shape_holds(script in script(60)) {
         holds_in_any_shape(Layout::Log, 4_000, false, &script);
     }
 
     #[test]
-    fn every_session_in_the_pools_layout_with_results_of_any_shape_holds(script in script(40)) {
+    fn every_pools_session_with_any_result_shape_holds(script in script(40)) {
         holds_in_any_shape(Layout::Pools, 200_000, true, &script);
     }
 }
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn every_session_in_the_pools_layout_whose_files_are_tracked_holds(script in script(40)) {
+    fn every_pools_session_with_tracked_files_holds(script in script(40)) {
         holds_tracked(Layout::Pools, &script);
     }
 }

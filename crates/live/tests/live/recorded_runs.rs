@@ -25,7 +25,7 @@ struct Found {
 }
 
 #[test]
-fn previews_of_recorded_runs_show_every_line_that_reports_a_failure() {
+fn previews_of_recorded_runs_show_every_failure_line() {
     let Some(files) = crate::recorded::files(&["transcripts", "transcripts-2"], None) else {
         return;
     };

@@ -65,7 +65,7 @@ fn host_object(host: &Host, name: &str) -> base::object::ObjectId {
 }
 
 #[test]
-fn what_the_host_sends_itself_stays_while_its_turn_runs_and_leaves_later() {
+fn host_messages_stay_during_their_turn_and_leave_later() {
     let mut host = host();
     begin(&mut host, "go");
     for number in 0..8 {
@@ -218,7 +218,7 @@ fn a_turn_that_ended_well_is_stored_once() {
 }
 
 #[test]
-fn a_turn_that_no_call_of_ours_saw_is_stored_behind_what_is_known() {
+fn a_turn_without_our_calls_is_stored_after_the_known_ones() {
     let mut host = host();
     begin(&mut host, "go");
     host.send();
@@ -254,7 +254,7 @@ fn a_turn_that_is_told_late_takes_nothing_away() {
 }
 
 #[test]
-fn pressure_in_the_middle_of_a_turn_moves_what_stands_before_it() {
+fn pressure_within_a_turn_only_moves_what_precedes_it() {
     let prices = PriceSetting::Named("anthropic".into());
     let mut host = Host::new(Settings { prices, ..Settings::default() });
     host.window = 40_000;

@@ -64,7 +64,7 @@ fn others<'a>(cases: impl IntoIterator<Item = (&'a str, String)>, stored: bool) 
 }
 
 #[test]
-fn a_command_that_names_an_excluded_file_is_withheld_however_it_names_it() {
+fn any_way_of_naming_an_excluded_file_withholds_a_command() {
     let commands = [
         "cat .env",
         "git show HEAD:.env",
@@ -106,7 +106,7 @@ fn a_command_that_names_an_excluded_file_is_withheld_however_it_names_it() {
 }
 
 #[test]
-fn an_output_that_says_that_it_is_from_an_excluded_file_is_withheld() {
+fn output_labelled_as_from_an_excluded_file_is_withheld() {
     let cases = [
         ("git grep --heading KEY", format!(".env\nKEY={SECRET}\n")),
         ("git grep --heading -n KEY", format!("src/a.rs\n3:KEY\n\n.env\n2:KEY={SECRET}\n")),
@@ -190,7 +190,7 @@ fn a_name_that_only_looks_like_an_excluded_file_is_none() {
 }
 
 #[test]
-fn a_secret_in_the_output_of_a_command_that_may_read_excluded_files_is_withheld() {
+fn secrets_are_withheld_if_a_command_may_read_excluded_files() {
     let secret = format!("services:\n  web:\n    AWS_ACCESS_KEY_ID: {KEY}\n");
     let is_stored = |project: &mut Project, command: &str, output: &str, text: &str| {
         project.stores("bash", &json!({ "command": command }), output, text)
@@ -265,7 +265,7 @@ fn a_persons_command_is_judged_as_the_models() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_an_excluded_file_is_excluded_whatever_its_name_says() {
+fn a_link_to_an_excluded_file_is_excluded_whatever_its_name() {
     use std::os::unix::fs::symlink;
 
     for (tool, args) in [
@@ -326,7 +326,7 @@ fn nested_is_stored(note: &Value, output: &str) -> bool {
 }
 
 #[test]
-fn an_output_is_withheld_if_a_call_that_its_tool_made_read_an_excluded_file() {
+fn output_is_withheld_if_a_nested_call_read_an_excluded_file() {
     let note = |tool: &str, args: Value| {
         let call = json!({ "id": "c/1", "name": tool, "arguments": args, "status": "ok" });
         json!({ "calls": [call], "complete": true })
@@ -340,7 +340,7 @@ fn an_output_is_withheld_if_a_call_that_its_tool_made_read_an_excluded_file() {
 }
 
 #[test]
-fn where_such_calls_are_not_all_known_an_output_is_withheld_if_it_looks_like_a_secret() {
+fn secret_looking_output_is_withheld_if_calls_are_unknown() {
     let note = |complete: bool| {
         let call = json!({ "id": "c/1", "name": "read", "arguments": { "path": "src/main.rs" }, "status": "ok" });
         json!({ "calls": [call], "complete": complete })

@@ -124,7 +124,7 @@ fn what_the_host_compacted_away_comes_back_word_for_word() {
 }
 
 #[test]
-fn a_segment_holds_no_text_of_its_own_and_is_found_by_the_words_of_its_messages() {
+fn a_segment_is_found_by_its_messages_words() {
     let host = compacted(Settings::default());
     let segment = ObjectId::chat_segment("session-1", 0, 8);
     let version = host.store.get(&segment, AsOf::Latest).unwrap().unwrap();
@@ -217,7 +217,7 @@ fn another_compaction_makes_one_segment_of_all_that_left() {
 }
 
 #[test]
-fn the_note_on_what_was_compacted_away_stands_once_and_comes_again_after_an_epoch() {
+fn the_note_on_compacted_content_recurs_after_an_epoch() {
     let mut host =
         compacted(Settings { collapse_tokens: 1, keep_results: 0, ..Settings::default() });
     let noted = |host: &Host| host.shown().matches("[s1] turns 1-2 in full").count();
@@ -236,7 +236,7 @@ fn the_note_on_what_was_compacted_away_stands_once_and_comes_again_after_an_epoc
 }
 
 #[test]
-fn a_host_that_drops_its_oldest_messages_without_a_summary_has_compacted_them() {
+fn dropping_the_oldest_messages_counts_as_a_compaction() {
     let mut host = talk(Settings::default());
     host.messages.drain(..7);
     host.user("What was the branch called?");
@@ -273,7 +273,7 @@ fn going_back_to_before_the_compaction_ends_the_note() {
 }
 
 #[test]
-fn a_segment_of_a_branch_that_was_left_keeps_its_words_under_its_handle() {
+fn a_segment_of_an_old_branch_keeps_its_words() {
     let mut host = talk(Settings::default());
     let before = activate(&mut host, "turn 2");
     host.send();
@@ -331,7 +331,7 @@ fn a_message_that_changed_since_is_shown_as_it_is_now() {
 }
 
 #[test]
-fn a_segment_without_room_is_answered_by_a_list_of_its_turns_or_steps() {
+fn a_segment_without_room_gives_a_list_of_its_turns_or_steps() {
     let mut host = Host::new(Settings::default());
     host.window = 30_000;
     for turn in 1..=60 {
@@ -388,7 +388,7 @@ fn text_of_an_excluded_file_stays_out_of_a_segment() {
 }
 
 #[test]
-fn words_that_a_forgotten_call_quoted_are_gone_from_its_segments_and_from_every_byte() {
+fn forgetting_a_call_removes_its_quotes_from_every_byte() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let store = Store::open(path.to_str().unwrap()).unwrap();

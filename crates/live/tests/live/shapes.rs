@@ -164,7 +164,7 @@ fn a_long_result_of_any_shape_is_shown_in_part_when_first_sent() {
 }
 
 #[test]
-fn a_result_of_any_shape_is_shortened_to_what_the_window_has_room_for() {
+fn results_of_any_shape_are_shortened_to_the_window() {
     for shape in 0..SHAPES {
         let mut host = Host::new(Settings { preview_tokens: 0, ..Settings::default() });
         host.window = 40_000;
@@ -190,7 +190,7 @@ fn an_image_does_not_make_the_text_beside_it_long() {
 }
 
 #[test]
-fn lines_that_stand_in_a_result_of_any_shape_are_named_in_another() {
+fn shown_lines_in_any_shape_are_named_in_later_results() {
     for shape in 0..SHAPES {
         for other in 0..SHAPES {
             let mut host = Host::new(Settings::default());
@@ -257,7 +257,7 @@ fn folded(shape: usize, text: &str) -> Host {
 }
 
 #[test]
-fn steps_with_results_of_any_shape_fold_unless_an_image_would_be_lost() {
+fn steps_of_any_shape_fold_unless_an_image_would_be_lost() {
     for text in ["found", "", "a\nb"] {
         for shape in 0..SHAPES {
             let host = folded(shape, text);
@@ -392,7 +392,7 @@ fn text_that_changes_its_shape_is_the_same_text() {
 /// A session of a release in which only a result of one text block collapsed. Its epochs cost
 /// nothing, so that everything that could leave has left.
 #[test]
-fn a_session_of_an_earlier_release_renders_its_calls_and_goes_on_as_it_was() {
+fn a_session_of_an_earlier_release_renders_and_continues() {
     let archive: &[u8] = include_bytes!("../../../../tests/fixtures/sessions/one-block.jsonl.zst");
     let mut messages: Vec<Value> =
         serde_json::from_str(include_str!("../../../../tests/fixtures/sessions/one-block.json"))

@@ -202,7 +202,7 @@ fn a_stored_session_is_a_transcript_of_its_branch() {
 }
 
 #[test]
-fn a_stored_session_has_the_prompt_tokens_of_its_calls_on_average() {
+fn a_stored_session_has_its_calls_average_prompt_tokens() {
     let mut host = worked();
     let calls = timeline(&host.store, host.live.id()).unwrap().calls;
     let known = |host: &Host| stored_chat(&host.store, host.live.id()).unwrap().prompt.unwrap();

@@ -90,7 +90,7 @@ fn a_closed_session_tracks_nothing() {
 }
 
 #[test]
-fn a_file_moved_by_a_command_into_an_unwatched_folder_stays_tracked() {
+fn a_file_moved_into_an_unwatched_folder_stays_tracked() {
     let mut host = tracking(Watching::default());
     fs::create_dir_all(host.path("far/away")).unwrap();
     fs::rename(host.path("a.txt"), host.path("far/away/b.txt")).unwrap();

@@ -18,7 +18,7 @@ use store::{SearchQuery, Store};
 const REPLAYED: usize = 25;
 
 #[test]
-fn real_sessions_pass_through_whole_and_take_no_more_disk_than_their_hosts_files() {
+fn real_sessions_take_no_more_disk_than_their_hosts_files() {
     let Some(files) = crate::recorded::files(&["transcripts"], None) else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");

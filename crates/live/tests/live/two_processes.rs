@@ -34,7 +34,7 @@ fn named(name: &str) -> Wanted {
 }
 
 #[test]
-fn the_second_process_on_a_session_continues_as_a_session_of_its_own() {
+fn a_second_process_on_a_session_gets_a_session_of_its_own() {
     let mut host = host();
     let session = host.live.id().clone();
     host.call_beside();
@@ -114,7 +114,7 @@ fn a_session_may_be_opened_while_it_is_active() {
 }
 
 #[test]
-fn of_many_sessions_that_parted_the_one_written_last_is_resumed() {
+fn of_diverged_sessions_the_last_written_is_resumed() {
     let mut host = Host::new(Settings::default());
     host.user("first");
     host.send();
@@ -130,7 +130,7 @@ fn of_many_sessions_that_parted_the_one_written_last_is_resumed() {
 }
 
 #[test]
-fn a_session_that_another_process_closes_later_is_not_the_one_written_last() {
+fn closing_a_session_later_does_not_make_it_the_last_written() {
     let mut host = host();
     let mut other = LiveSession::open(host.store.clone(), host.options()).unwrap();
     other.deactivate("f1").unwrap();
@@ -147,7 +147,7 @@ fn a_session_that_another_process_closes_later_is_not_the_one_written_last() {
 }
 
 #[test]
-fn the_name_of_a_session_means_the_one_written_last_of_those_that_parted_from_it() {
+fn a_session_name_means_the_last_written_divergent_session() {
     let mut host = host();
     let first = host.live.id().clone();
     host.call_beside();
@@ -179,7 +179,7 @@ fn beside(host: &Host, name: &str) -> LiveSession {
 }
 
 #[test]
-fn a_look_at_a_file_that_another_process_overtook_does_not_become_the_latest() {
+fn an_overtaken_read_of_a_file_does_not_become_the_latest() {
     let (mut host, backend) = watched();
     let path = host.path("a.txt");
     let read = |text: &str| FinishedToolCall {
@@ -207,7 +207,7 @@ fn a_look_at_a_file_that_another_process_overtook_does_not_become_the_latest() {
 }
 
 #[test]
-fn two_sessions_that_use_one_call_id_at_once_have_an_object_each() {
+fn two_sessions_with_the_same_call_id_get_an_object_each() {
     let (mut host, backend) = watched();
     let mut other = beside(&host, "session-9");
     let list = |answer: &str| {
@@ -237,7 +237,7 @@ fn two_sessions_that_use_one_call_id_at_once_have_an_object_each() {
 }
 
 #[test]
-fn what_a_provider_reported_is_kept_when_another_process_is_faster() {
+fn usage_reports_survive_a_faster_process() {
     for parts in [false, true] {
         let (mut host, backend) = watched();
         host.user("go");
@@ -266,7 +266,7 @@ fn what_a_provider_reported_is_kept_when_another_process_is_faster() {
 }
 
 #[test]
-fn two_processes_that_start_one_session_at_once_have_a_session_each() {
+fn two_processes_that_start_one_session_get_one_each() {
     let mut host = Host::new(Settings::default());
     host.user("first");
     let session = host.live.id().clone();
@@ -281,7 +281,7 @@ fn two_processes_that_start_one_session_at_once_have_a_session_each() {
 }
 
 #[test]
-fn a_session_in_which_nothing_happened_leaves_nothing_in_the_store() {
+fn an_empty_session_leaves_nothing_in_the_store() {
     let mut host = Host::new(Settings::default());
     host.restart();
     host.live.close().unwrap();

@@ -49,7 +49,7 @@ fn step(host: &mut Host, number: usize, sizes: &[usize]) {
 }
 
 #[test]
-fn thirty_calls_in_a_window_of_40k_stay_below_the_size_at_which_pi_compacts() {
+fn thirty_calls_in_a_40k_window_stay_below_pis_threshold() {
     for tokens in [500, 3_000, 8_000] {
         let mut host = host(40_000);
         host.settings.preview_tokens = 0;
@@ -69,7 +69,7 @@ fn thirty_calls_in_a_window_of_40k_stay_below_the_size_at_which_pi_compacts() {
 }
 
 #[test]
-fn a_new_output_that_cannot_fit_is_shortened_and_can_be_activated() {
+fn a_new_output_that_does_not_fit_is_shortened() {
     let mut host = host(32_000);
     step(&mut host, 1, &[60_000]);
     host.live.close().unwrap();
@@ -83,7 +83,7 @@ fn a_new_output_that_cannot_fit_is_shortened_and_can_be_activated() {
 }
 
 #[test]
-fn a_new_read_that_cannot_fit_is_shortened_by_the_lines_of_the_file() {
+fn a_new_read_that_does_not_fit_is_shortened_by_file_lines() {
     let mut host = host(24_000);
     host.write_file("big.txt", &text(1, 60_000));
     host.read("big.txt", Some(501), None);
@@ -111,7 +111,7 @@ fn several_new_outputs_share_what_fits() {
 }
 
 #[test]
-fn a_new_output_names_no_lines_of_another_that_is_shortened_with_it() {
+fn an_output_names_no_lines_of_one_shortened_with_it() {
     let mut host = host(32_000);
     host.settings.preview_tokens = 0;
     host.restart();
@@ -185,7 +185,7 @@ fn the_layout_pools_shows_the_newest_outputs_that_fit() {
 }
 
 #[test]
-fn the_layout_pools_shows_the_first_lines_of_new_outputs_that_cannot_fit() {
+fn pools_shows_the_first_lines_of_outputs_that_do_not_fit() {
     let mut host = host(40_000);
     host.settings.layout = Layout::Pools;
     host.restart();

@@ -49,7 +49,7 @@ fn reasons(replayed: &Replayed) -> Vec<(usize, WithheldReason)> {
 }
 
 #[test]
-fn a_call_with_redacted_text_names_the_places_and_still_checks_its_hash() {
+fn a_redacted_call_names_the_places_and_checks_its_hash() {
     use WithheldReason::Redacted;
     let (host, replayed) = replay_without(RedactionReason::Secret, Settings::default());
     assert_eq!(reasons(&replayed), [(2, Redacted), (4, Redacted), (5, Redacted)]);
@@ -208,7 +208,7 @@ fn text_of_an_excluded_file_is_nowhere_in_the_store() {
 }
 
 #[test]
-fn a_result_that_comes_after_its_call_was_stored_is_withheld_as_the_call_was() {
+fn a_late_result_is_withheld_like_its_call() {
     for command in
         ["cat .e\"n\"v", "cd sub && cat server.pem", "cat .env | tr a b", "x=.env; cat $x"]
     {
@@ -238,7 +238,7 @@ fn a_result_that_comes_after_its_call_was_stored_is_withheld_as_the_call_was() {
 }
 
 #[test]
-fn a_failed_call_stores_no_excluded_text_and_its_messages_still_match() {
+fn a_failed_call_stores_no_excluded_text() {
     let backend = Arc::new(FailingBackend::default());
     let store = Store::with_backend(Arc::clone(&backend) as _);
     let mut host = Host::with_store(Settings::default(), store);
@@ -340,7 +340,7 @@ fn text_forgotten_while_the_session_runs_is_not_stored_again() {
 }
 
 #[test]
-fn a_forgotten_session_is_not_opened_again_and_a_fork_of_it_begins_anew() {
+fn a_forgotten_session_cannot_reopen_and_its_fork_starts_anew() {
     let (mut host, backend) = session(Settings::default());
     host.live.close().unwrap();
     for id in ["session:session-1", "chat:session-1", "system_prompt:session-1"] {
@@ -366,7 +366,7 @@ fn a_fork_keeps_what_is_known_of_redacted_messages() {
 }
 
 #[test]
-fn a_session_goes_on_when_a_toolcall_and_a_file_of_it_are_forgotten() {
+fn a_session_survives_forgetting_its_toolcall_and_file() {
     for layout in [Layout::Log, Layout::Pools] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.sqlite");
@@ -411,7 +411,7 @@ fn a_session_goes_on_when_a_toolcall_and_a_file_of_it_are_forgotten() {
 }
 
 #[test]
-fn a_session_that_was_forgotten_in_the_store_is_not_opened_again() {
+fn a_session_forgotten_in_the_store_cannot_be_reopened() {
     let mut host = Host::new(Settings::default());
     host.user("look");
     host.send();
@@ -472,7 +472,7 @@ fn session_with_a_quote_that_was_forgotten(settings: Settings) -> (Host, TempDir
 }
 
 #[test]
-fn an_edit_of_an_early_message_keeps_what_was_taken_out_of_later_ones() {
+fn editing_an_early_message_keeps_later_redactions() {
     for layout in [Layout::Log, Layout::Pools] {
         let settings = Settings { layout, ..Settings::default() };
         let (mut host, _folder) = session_with_a_quote_that_was_forgotten(settings);
@@ -495,7 +495,7 @@ fn an_edit_of_an_early_message_keeps_what_was_taken_out_of_later_ones() {
 }
 
 #[test]
-fn a_message_that_carries_folded_steps_and_of_which_text_was_taken_out_is_a_place_of_the_call() {
+fn a_redacted_message_with_folded_steps_is_a_place_of_the_call() {
     let settings = Settings { keep_results: 2, ..Settings::default() };
     let (mut host, _folder) = session_with_a_quote_that_was_forgotten(settings);
     host.messages[0]["content"][0]["text"] = json!("start");

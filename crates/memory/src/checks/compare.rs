@@ -103,7 +103,7 @@ mod tests {
     use crate::scope::Scope;
 
     #[test]
-    fn a_word_or_two_make_no_difference_and_short_texts_have_no_likeness() {
+    fn similarity_ignores_a_word_or_two_and_short_texts() {
         let is_close = |one: &str, other: &str| {
             let pages = parse(Scope::Global, "MEMORY.md", &format!("- {one}\n- {other}\n"));
             Compared::new(&pages[0]).is_close(&Compared::new(&pages[1]))

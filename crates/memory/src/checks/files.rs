@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_checked_for_secrets_and_for_entries_against_each_other() {
+    fn a_file_is_checked_for_secrets_and_conflicting_entries() {
         let text = "---\na: [\n---\n- CI: green\n<<<<<<< HEAD\n- CI: red\n=======\n>>>>>>> x\n- key ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n- one\n- One!\n";
         let found = seen(&check_file(Scope::Project, "MEMORY.md", text, LIMITS));
         let codes: Vec<&str> = found.iter().map(|(code, _)| *code).collect();

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_goes_behind_the_last_one_below_the_heading_that_it_suggests() {
+    fn an_entry_goes_last_below_its_suggested_heading() {
         for (text, entry, expected) in [
             ("", "a", "## Notes\n\n- a\n"),
             ("\u{feff}", "a", "\u{feff}## Notes\n\n- a\n"),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_found_by_the_repository_by_the_project_and_by_the_settings() {
+    fn memory_is_found_by_repository_project_and_settings() {
         let folder = tempfile::tempdir().unwrap();
         let root = canonical_path(folder.path());
         let (claude, main) = (root.join("claude"), root.join("main"));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_found_by_its_beginning_if_that_is_one_folders_alone() {
+    fn a_long_path_is_found_by_its_unique_prefix() {
         let folder = tempfile::tempdir().unwrap();
         let root = PathBuf::from(format!("/{}", "long/".repeat(60)));
         let name = name_of(&root.to_string_lossy());

@@ -61,7 +61,7 @@ fn a_memory_folder_becomes_entries_and_topic_files() {
 }
 
 #[test]
-fn notes_keep_their_headings_and_code_stays_with_what_it_belongs_to() {
+fn notes_keep_their_headings_and_code() {
     let home = tempfile::tempdir().unwrap();
     let project = home.path().join("p");
     fs::create_dir_all(home.path().join(".claude")).unwrap();

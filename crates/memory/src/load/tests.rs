@@ -37,7 +37,7 @@ fn codes(loaded: &Loaded) -> Vec<&str> {
 }
 
 #[test]
-fn files_come_by_scope_and_those_that_the_index_leads_to_are_marked() {
+fn files_are_sorted_by_scope_and_marked_if_indexed() {
     let mut desk = Desk::new(&[
         ("a/memory/MEMORY.md", "- [b](b.md)"),
         ("a/memory/b.md", "see [[c]]"),

@@ -112,7 +112,7 @@ proptest! {
     #![proptest_config(testing::cases::config(64, 1))]
 
     #[test]
-    fn nothing_passes_a_limit_and_the_same_input_gives_the_same_answer(candidates in candidates(), limits in limits()) {
+    fn keeps_all_limits_and_is_deterministic(candidates in candidates(), limits in limits()) {
         let found = choose(&candidates, &limits);
         let mut tokens = 0;
         let mut groups = [(0, 0); 3];
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pinned_page_is_below_its_least_fidelity_only_if_that_is_said(candidates in candidates(), limits in limits()) {
+    fn a_pinned_page_drops_below_its_minimum_only_if_reported(candidates in candidates(), limits in limits()) {
         let found = choose(&candidates, &limits);
         for (at, candidate) in candidates.iter().enumerate() {
             let is_below = candidate.least.is_some() && found.fidelities[at] < candidate.least;
@@ -223,7 +223,7 @@ fn oracle(pages: &[ResidencyCandidate], needs: &[usize], tokens: u32) -> usize {
 }
 
 #[test]
-fn a_policy_that_counts_use_meets_most_of_the_needs_that_one_meets_which_looks_ahead() {
+fn counting_use_meets_most_needs_that_foresight_meets() {
     // Needs of pages fall off as those of words do (Zipf): a few are needed again and again.
     let pages: Vec<ResidencyCandidate> =
         (0..200).map(|at| page([8, 15, 30, 30 + at % 50], 1.0)).collect();

@@ -99,7 +99,7 @@ fn reading_what_was_evicted_is_a_refetch() {
 }
 
 #[test]
-fn a_lower_fidelity_is_an_eviction_and_a_command_or_a_recall_reads_too() {
+fn a_lower_fidelity_is_an_eviction_and_recalls_are_reads() {
     let mut desk = Desk::new();
     let cache = desk.page("Cache");
     for fetch in [0, 1] {
@@ -141,7 +141,7 @@ fn the_same_read_of_an_unchanged_file_is_a_duplicate_tool() {
 }
 
 #[test]
-fn the_first_request_after_a_compaction_must_have_what_was_resident() {
+fn resident_pages_must_survive_a_compaction() {
     let mut desk = Desk::new();
     let (cache, tests) = (desk.page("Cache"), desk.page("Tests"));
     let all = [(&cache, Fidelity::Full), (&tests, Fidelity::Full)];
@@ -157,7 +157,7 @@ fn the_first_request_after_a_compaction_must_have_what_was_resident() {
 }
 
 #[test]
-fn a_page_that_a_person_deleted_is_not_missed_after_a_compaction() {
+fn a_deleted_page_is_not_missed_after_a_compaction() {
     let mut desk = Desk::new();
     let (cache, tests) = (desk.page("Cache"), desk.page("Tests"));
     desk.prompted(&[(&cache, Fidelity::Full), (&tests, Fidelity::Full)]);
@@ -169,7 +169,7 @@ fn a_page_that_a_person_deleted_is_not_missed_after_a_compaction() {
 }
 
 #[test]
-fn what_is_staged_and_not_written_when_the_session_ends_is_a_flush_miss() {
+fn entries_still_staged_at_the_end_are_flush_misses() {
     let mut desk = Desk::new();
     let folder = desk.memory.folders().memory_folder(Scope::Project).unwrap();
     let entry = |text: &str| vec![Draft::entry(Scope::Project, text)];
@@ -234,7 +234,7 @@ fn a_failed_recall_that_says_no_match_is_silent() {
 }
 
 #[test]
-fn a_pinned_page_below_its_least_fidelity_counts_until_it_is_back() {
+fn a_pinned_page_below_its_minimum_counts_until_restored() {
     let mut desk = Desk::new();
     let cache = desk.page("Cache");
     desk.prompted(&[(&cache, Fidelity::Full)]);
@@ -309,7 +309,7 @@ fn torn_lines_and_those_of_another_version_are_passed_over() {
 }
 
 #[test]
-fn no_folder_is_made_for_traces_and_without_one_they_are_kept_while_the_process_runs() {
+fn without_a_folder_traces_stay_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let (agent, project) = (folder.path().join("a"), folder.path().join("p"));
     let mut memory = Memory::new(Folders::new(Some(&agent), Some(&project), true));
@@ -320,7 +320,7 @@ fn no_folder_is_made_for_traces_and_without_one_they_are_kept_while_the_process_
 }
 
 #[test]
-fn without_the_setting_nothing_is_traced_and_memory_faults_are_still_counted() {
+fn without_the_setting_faults_are_counted_but_not_traced() {
     let mut desk = Desk::new();
     fs::write(desk.file("config.json"), r#"{"traceEnabled":false}"#).unwrap();
     let cache = desk.page("Cache");

@@ -325,7 +325,7 @@ fn normal(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn over_a_history_entries_are_marked_whose_cited_files_changed_and_no_others() {
+fn only_entries_whose_cited_files_changed_are_marked() {
     let repository = Repository::new();
     let mut files: Vec<String> = (0..60).map(|number| format!("src/f{number}.rs")).collect();
     let mut first: BTreeMap<String, String> = BTreeMap::new();

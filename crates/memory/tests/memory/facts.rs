@@ -15,7 +15,7 @@ const MEMORY: &str = ".pi/memory/MEMORY.md";
 const FACTS: &str = ".pi/memory/page-facts.jsonl";
 
 #[test]
-fn there_is_one_line_per_page_sorted_by_id_and_it_changes_only_with_the_page() {
+fn there_is_one_line_per_page_sorted_by_id() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
     repository.write(MEMORY, "- A: `a.rs`\n- B: b\n- C: c\n");
@@ -99,7 +99,7 @@ fn what_a_later_version_wrote_stays() {
 }
 
 #[test]
-fn facts_survive_without_any_other_sidecar_and_find_an_edited_page_again() {
+fn facts_survive_alone_and_find_an_edited_page() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
     repository.write(MEMORY, "## H\n- the deploy script in `a.rs` needs a token\n");
@@ -232,7 +232,7 @@ fn a_file_that_is_too_large_is_left_alone_and_marks_go_on() {
 }
 
 #[test]
-fn whatever_the_file_holds_memory_is_read_and_what_is_readable_counts() {
+fn memory_is_read_whatever_the_facts_file_holds() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
     repository.write(MEMORY, "- A: `a.rs`\n- B: b\n");
@@ -281,7 +281,7 @@ fn two_processes_lose_nothing_of_each_other() {
 }
 
 #[test]
-fn while_another_process_writes_a_look_does_not_wait_and_the_next_one_writes() {
+fn a_look_does_not_wait_for_another_writer() {
     let repository = Repository::new();
     repository.write(MEMORY, "- A: a\n");
     let mut memory = repository.memory();
@@ -312,7 +312,7 @@ fn private_notes_stay_private() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_a_warning_and_marks_go_on() {
+fn a_read_only_folder_is_a_warning_and_keeps_marks_working() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
     repository.write(MEMORY, "- A: `a.rs`\n");

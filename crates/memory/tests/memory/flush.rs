@@ -34,7 +34,7 @@ fn nothing_is_made_before_something_is_staged() {
 }
 
 #[test]
-fn what_is_staged_stands_in_the_index_after_the_flush_and_git_ignores_what_is_private() {
+fn a_flush_writes_staged_entries_and_ignores_private_ones() {
     let desk = Desk::new();
     desk.remember("CI: green");
     assert_eq!(desk.names(), [".lock", "writeback-journal.jsonl"]);
@@ -85,7 +85,7 @@ fn the_users_own_folder_is_theirs_alone_and_has_no_gitignore() {
 }
 
 #[test]
-fn what_is_invalid_is_refused_with_a_reason_and_a_contradiction_is_a_warning() {
+fn invalid_entries_are_refused_and_contradictions_warned_of() {
     let desk = Desk::new();
     desk.write("MEMORY.md", "## Build\n- Package manager: pnpm\n- tests take 3 minutes\n");
     desk.remember("Tests take 3 minutes.");
@@ -124,7 +124,7 @@ fn without_strictness_only_secrets_are_refused() {
 }
 
 #[test]
-fn a_secret_is_refused_before_anything_is_written_and_again_at_the_flush() {
+fn a_secret_is_refused_before_writing_and_at_the_flush() {
     let desk = Desk::new();
     let secret = "key ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
     let refused = stage(&desk.memory(), vec![Draft::entry(Scope::Project, secret)], false, NOW);
@@ -222,7 +222,7 @@ fn save(path: &Path, text: &str, atomically: bool) {
 }
 
 #[test]
-fn a_save_in_the_middle_of_a_flush_is_not_lost_and_neither_is_the_entry() {
+fn a_save_during_a_flush_loses_neither_save_nor_entry() {
     for step in [FlushStep::Locked, FlushStep::Prepared, FlushStep::Begun] {
         for atomically in [true, false] {
             let (desk, report) = saved_at(step, atomically, "- old\n- by hand\n");
@@ -247,7 +247,7 @@ fn a_save_after_the_new_text_is_in_its_place_stands() {
 }
 
 #[test]
-fn a_file_that_is_removed_or_made_in_the_middle_is_as_its_person_left_it_with_the_entry() {
+fn a_file_removed_or_created_during_a_flush_keeps_the_entry() {
     for step in [FlushStep::Prepared, FlushStep::Begun] {
         let desk = Desk::new();
         desk.write("MEMORY.md", "- old\n");
@@ -277,7 +277,7 @@ fn a_file_that_is_removed_or_made_in_the_middle_is_as_its_person_left_it_with_th
 }
 
 #[test]
-fn two_saves_around_a_flush_leave_one_text_beside_the_other_and_the_entry_in_what_stands() {
+fn two_saves_around_a_flush_keep_both_texts_and_the_entry() {
     let desk = Desk::new();
     desk.write("MEMORY.md", "- old\n");
     desk.remember("from the journal");
@@ -298,7 +298,7 @@ fn two_saves_around_a_flush_leave_one_text_beside_the_other_and_the_entry_in_wha
 }
 
 #[test]
-fn a_journal_that_cannot_be_read_takes_nothing_and_is_left_as_it_is() {
+fn an_unreadable_journal_is_left_as_it_is() {
     let desk = Desk::new();
     desk.remember("first");
     let journal = desk.path("writeback-journal.jsonl");
@@ -320,7 +320,7 @@ fn a_journal_that_cannot_be_read_takes_nothing_and_is_left_as_it_is() {
 }
 
 #[test]
-fn somebody_who_saves_all_the_time_makes_the_entry_wait_and_nothing_is_lost() {
+fn constant_saving_delays_the_entry_and_loses_nothing() {
     let desk = Desk::new();
     desk.write("MEMORY.md", "- save 0\n");
     desk.remember("from the journal");
@@ -339,7 +339,7 @@ fn somebody_who_saves_all_the_time_makes_the_entry_wait_and_nothing_is_lost() {
 }
 
 #[test]
-fn an_index_that_cannot_take_an_entry_keeps_it_waiting_with_the_reason() {
+fn an_index_that_refuses_an_entry_keeps_it_waiting() {
     let huge = b"- an entry\n".repeat(1_000_000);
     for (bytes, code) in [
         (b"\xff\xfe\x00".to_vec(), "NOT_TEXT"),
@@ -374,7 +374,7 @@ fn a_large_index_with_broken_front_matter_takes_an_entry() {
 }
 
 #[test]
-fn a_torn_journal_keeps_what_is_readable_and_sets_the_rest_aside() {
+fn a_torn_journal_keeps_readable_lines_and_sets_the_rest_aside() {
     let desk = Desk::new();
     desk.remember("first thing");
     let mut journal = desk.text("writeback-journal.jsonl");
@@ -419,9 +419,9 @@ fn the_journal_stays_bounded() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_says_so_and_keeps_everything() {
+fn a_read_only_folder_is_reported_and_keeps_everything() {
     if is_privileged() {
-        return as_another_user("a_folder_that_cannot_be_written_says_so_and_keeps_everything");
+        return as_another_user("a_read_only_folder_is_reported_and_keeps_everything");
     }
     let desk = Desk::new();
     desk.write("MEMORY.md", "- old\n");

@@ -95,7 +95,7 @@ fn numbered_steps_after_begin() -> std::ops::RangeInclusive<usize> {
 }
 
 #[test]
-fn a_flush_that_is_killed_at_any_step_neither_loses_nor_doubles_an_entry() {
+fn a_killed_flush_neither_loses_nor_doubles_an_entry() {
     for before in ["", "- old\n\n## Notes\n- one\n"] {
         for step in 0..STEPS {
             let desk = Desk::new();
@@ -130,7 +130,7 @@ fn a_flush_that_is_killed_at_any_step_neither_loses_nor_doubles_an_entry() {
 }
 
 #[test]
-fn a_flush_that_is_killed_while_it_resumes_another_one_neither_loses_nor_doubles_an_entry() {
+fn a_killed_resume_neither_loses_nor_doubles_an_entry() {
     let mut resumed = 0;
     let files: &[&str] = if is_long() { &["", "- old\n"] } else { &["- old\n"] };
     for before in files {
@@ -157,7 +157,7 @@ fn a_flush_that_is_killed_while_it_resumes_another_one_neither_loses_nor_doubles
 }
 
 #[test]
-fn an_entry_that_a_save_took_the_place_of_during_a_kill_is_written() {
+fn an_entry_overwritten_by_a_save_during_a_kill_is_written() {
     // What a kill leaves when others saved the file before and after the two files changed places.
     let desk = Desk::new();
     desk.write("MEMORY.md", "- old\n");
@@ -213,7 +213,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn writers_that_are_killed_beside_each_other_lose_and_double_nothing() {
+fn concurrent_killed_writers_lose_and_double_nothing() {
     let seed = setting("PROPTEST_RNG_SEED", 20_260_101);
     let rounds = setting("PROPTEST_CASES", 3);
     let mut numbers = Numbers(seed);

@@ -57,7 +57,7 @@ fn an_index_has_versions_a_history_a_diff_and_backlinks() {
 }
 
 #[test]
-fn a_memory_file_that_is_deleted_has_a_last_version_without_content() {
+fn a_deleted_memory_file_ends_with_an_empty_version() {
     let desk = Desk::new();
     desk.repository.write(MEMORY, "- a\n");
     desk.repository.write(".pi/memory/t.md", "- t\n");

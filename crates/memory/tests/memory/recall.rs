@@ -127,7 +127,7 @@ fn whole_files_are_ranked_where_asked() {
 }
 
 #[test]
-fn a_scope_that_was_asked_for_and_may_not_be_looked_at_is_denied() {
+fn a_requested_scope_without_permission_is_denied() {
     let folder = written(&[(GLOBAL, "- a needle\n"), (PROJECT, "- another needle\n")]);
     let recall = |is_trusted: bool, scopes: &[Scope]| {
         let options = RecallOptions { scopes: scopes.to_vec(), ..RecallOptions::default() };

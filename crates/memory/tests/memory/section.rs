@@ -192,7 +192,7 @@ fn the_same_files_give_the_same_bytes_in_every_session() {
 }
 
 #[test]
-fn little_changes_where_an_entry_is_added_to_a_memory_that_is_full() {
+fn adding_an_entry_to_a_full_memory_changes_little() {
     let desk = Desk::new(&[("a/memory/MEMORY.md", &entries(300))]);
     let before = desk.section();
     desk.write("a/memory/MEMORY.md", &format!("{}- One more: fact\n", entries(300)));
@@ -220,7 +220,7 @@ fn a_page_keeps_its_id_over_an_edit_between_two_sessions() {
 }
 
 #[test]
-fn reading_makes_no_folder_and_a_folder_that_cannot_be_written_is_no_harm() {
+fn reading_creates_no_folder_and_needs_no_writable_one() {
     let desk = Desk::new(&[("p/x", "")]);
     desk.section();
     assert!(!desk.folder.path().join("a").exists() && !desk.folder.path().join("p/.pi").exists());
@@ -259,7 +259,7 @@ fn bad_files_keep_no_section_from_going_out() {
 }
 
 #[test]
-fn a_page_says_in_three_words_what_became_of_the_file_that_it_cites() {
+fn a_page_says_in_three_words_what_became_of_a_cited_file() {
     let desk = Desk::new(&[
         ("p/src/a.rs", "one\n"),
         ("p/.pi/memory/MEMORY.md", "- Parser: see `src/a.rs`\n"),

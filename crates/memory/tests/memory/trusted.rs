@@ -124,7 +124,7 @@ fn no_tool_adds_to_memory_that_does_not_count() {
 }
 
 #[test]
-fn a_memory_local_md_that_git_has_sees_nothing_outside_of_the_project() {
+fn a_committed_memory_local_md_sees_only_the_project() {
     let repository = Repository::new();
     let outside = repository.root().parent().unwrap().join("private.txt");
     fs::write(&outside, "PRIVATE\n").unwrap();
@@ -148,7 +148,7 @@ fn a_memory_local_md_that_git_has_sees_nothing_outside_of_the_project() {
 }
 
 #[test]
-fn a_journal_of_an_earlier_version_is_taken_over_if_it_is_ones_own_and_else_named() {
+fn an_old_journal_is_adopted_only_if_it_is_the_users_own() {
     let line = r#"{"op":"stage","id":"w1","at":"2026-01-01T00:00:00Z","file":"MEMORY.md","text":"B: waits","by":"person"}"#;
     let evil = r#"{"op":"stage","id":"w2","at":"2026-01-01T00:00:00Z","file":"../x.md","text":"C: no","by":"person"}"#;
     for (is_known, is_in_git) in [(true, false), (false, false), (true, true)] {

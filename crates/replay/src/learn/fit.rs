@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_are_always_0_and_samples_without_a_need_give_finite_weights() {
+    fn constant_inputs_and_unneeded_samples_give_finite_weights() {
         let never = fit(&samples(|_, _| 0.0));
         assert!(never.iter().all(|weight| weight.is_finite()) && never[0] < -8.0, "{never:?}");
         let mut one = Alike::new();

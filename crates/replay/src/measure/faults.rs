@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_charge_is_the_request_again_and_each_source_up_to_a_limit() {
+    fn a_fault_costs_the_request_again_and_its_sources() {
         let needs = needs(&[1, 1, 1]);
         let one = of(&needs, &[need(0, 0, false), need(1, 0, false)], "").unwrap();
         assert!(

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_thirty_characters_count_without_the_blanks_around_them() {
+    fn lines_of_thirty_characters_count_when_trimmed() {
         let line = "é".repeat(30);
         let json = serde_json::json!({ "role": "assistant", "content": [
             { "type": "text", "text": format!("  {line}\r\nshort\n{}", "é".repeat(29)) },

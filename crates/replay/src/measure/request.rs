@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_shares_everything_before_the_first_different_character() {
+    fn a_change_shares_all_before_the_first_different_character() {
         let needs = Needs::default();
         let mut request = MeasuredRequest::new(Counter::Characters, &needs);
         request.apply(vec![change(0, 0, &["abc", "defg", "h"], &needs)]);

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_bounded_and_nothing_of_the_schema_may_write_or_run() {
+    fn values_are_bounded_and_the_schema_cannot_write_or_run() {
         let (_folder, path) = made("create table a (b)");
         for query in [
             "select length(zeroblob(100000000))",

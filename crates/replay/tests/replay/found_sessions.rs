@@ -74,7 +74,7 @@ fn a_database_and_its_export_read_alike() {
 }
 
 #[test]
-fn a_database_is_read_while_its_program_writes_to_it_and_nothing_of_it_changes() {
+fn reads_a_database_in_use_without_changing_it() {
     let (_folder, path) = copied("opencode.db");
     let writer = crate::opened(&path).unwrap();
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
@@ -88,7 +88,7 @@ fn a_database_is_read_while_its_program_writes_to_it_and_nothing_of_it_changes()
 }
 
 #[test]
-fn a_database_that_nobody_has_open_is_read_without_a_file_beside_it() {
+fn reads_an_unused_database_without_creating_files() {
     let (folder, path) = copied("opencode.db");
     // As OpenCode leaves it.
     let writer = crate::opened(&path).unwrap();
@@ -137,7 +137,7 @@ fn what_was_taken_back_is_left_out() {
 }
 
 #[test]
-fn rows_that_are_no_json_are_counted_and_a_damaged_database_is_an_error() {
+fn rows_without_json_are_counted_and_damage_is_an_error() {
     let (_folder, path) = copied("opencode.db");
     let session = find(&path).unwrap().remove(0);
     let writer = crate::opened(&path).unwrap();
@@ -208,7 +208,7 @@ fn folders_are_searched_by_name_and_by_content() {
 }
 
 #[test]
-fn a_file_whose_name_has_the_mark_of_a_session_is_read_as_it_is() {
+fn a_file_with_a_hash_in_its_name_is_read_as_a_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("one#two.jsonl");
     fs::copy(fixture("pi.jsonl"), &path).unwrap();

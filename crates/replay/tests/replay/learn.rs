@@ -131,7 +131,7 @@ fn the_hazard_is_the_share_of_calls_that_need_one() {
 }
 
 #[test]
-fn the_hazard_of_an_output_falls_with_its_age_where_old_ones_are_not_needed() {
+fn hazard_falls_with_age_if_old_outputs_are_not_needed() {
     let learned = learned(&[session("a", often(3, 3))]).unwrap();
     let of = |steps_since| {
         let class = OutputClass::Read;
@@ -143,7 +143,7 @@ fn the_hazard_of_an_output_falls_with_its_age_where_old_ones_are_not_needed() {
 }
 
 #[test]
-fn steps_with_long_arguments_learn_a_higher_hazard_if_their_words_are_needed() {
+fn needed_long_arguments_learn_a_higher_hazard() {
     let learned = &*READS_OF_TWO;
     let steps = learned.hazards.steps;
     assert!(steps.long_arguments + steps.argument_tokens > 1.0, "{learned:?}");
@@ -158,7 +158,7 @@ fn the_order_of_the_sessions_does_not_matter() {
 }
 
 #[test]
-fn weights_are_tested_on_sessions_that_they_are_not_learned_from() {
+fn weights_are_tested_on_held_out_sessions() {
     let one = &*READS;
     let other = samples(&[session("b", often(30, 3))]);
     let on_itself = Learned::from_samples(one, CAUTION, None).unwrap();

@@ -319,7 +319,7 @@ fn a_session_that_a_person_went_back_in_is_read_once() {
 }
 
 #[test]
-fn what_no_person_typed_is_marked_and_what_the_model_did_not_see_left_out() {
+fn marks_injected_messages_and_omits_those_the_model_never_saw() {
     let agent = Agent::new();
     let provenance = |id: &str, parent: &str, kind: &str| {
         let mut entry = user(id, parent, kind);
@@ -369,7 +369,7 @@ fn what_no_person_typed_is_marked_and_what_the_model_did_not_see_left_out() {
 }
 
 #[test]
-fn a_database_is_read_while_a_gateway_writes_to_it_and_nothing_of_it_changes() {
+fn reads_a_gateways_database_without_changing_it() {
     let agent = Agent::new();
     agent.connection.execute("pragma wal_checkpoint(truncate)", []).ok();
     let before = fs::read(&agent.path).unwrap();
@@ -385,7 +385,7 @@ fn a_database_is_read_while_a_gateway_writes_to_it_and_nothing_of_it_changes() {
 }
 
 #[test]
-fn a_database_that_no_gateway_has_open_is_read_without_a_file_beside_it() {
+fn reads_a_closed_database_without_creating_files() {
     let agent = Agent::new();
     agent.put("s", &[header("s"), user("a", "", "One."), answer("b", "a", "First.")]);
     let Agent { folder, path, connection } = agent;
@@ -398,7 +398,7 @@ fn a_database_that_no_gateway_has_open_is_read_without_a_file_beside_it() {
 }
 
 #[test]
-fn older_schemas_are_read_and_newer_ones_if_they_keep_entries_in_the_same_way() {
+fn reads_older_schemas_and_compatible_newer_ones() {
     let entries = [header("s"), user("a", "", "One."), answer("b", "a", "First.")];
     let old = Agent::with(
         "create table schema_meta (meta_key text not null primary key, role text not null, schema_version integer not null) strict;
@@ -421,7 +421,7 @@ fn older_schemas_are_read_and_newer_ones_if_they_keep_entries_in_the_same_way() 
 }
 
 #[test]
-fn a_newer_schema_that_keeps_entries_elsewhere_is_refused_and_others_are_found() {
+fn an_incompatible_schema_is_refused_alone() {
     for change in [
         "alter table transcript_events add column event_place text",
         "alter table transcript_events drop column event_json",

@@ -123,7 +123,7 @@ fn what_is_needed_soon_stays_until_then_and_not_longer() {
 }
 
 #[test]
-fn what_is_needed_late_leaves_and_is_brought_back_where_that_is_cheaper() {
+fn outputs_needed_late_leave_and_return_if_that_is_cheaper() {
     // Dropping saves 3,000 at calls 2, 3 and 4, and costs a fault.
     let (saved, faults) = saved(20, &[4]);
     let fault = (FIXED + 150.0) * 0.1 + 2_060.0;
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(testing::cases::config(6, 1))]
 
     #[test]
-    fn each_fault_of_foresight_costs_less_than_leaving_saved_until_then(
+    fn each_fault_of_foresight_costs_less_than_leaving_saved(
         outputs in prop::collection::btree_map(0_usize..20, 1_500_usize..12_000, 1..5),
         asked in prop::collection::vec((1_usize..30, any::<prop::sample::Index>()), 0..6),
     ) {

@@ -54,7 +54,7 @@ fn check_ledger(transcript: &Transcript, replaying: &Replaying, report: &FileRep
 }
 
 #[test]
-fn recorded_sessions_cost_less_and_the_plain_host_costs_what_it_costs() {
+fn recorded_sessions_cost_less_than_at_the_plain_host() {
     let Some(recordings) = recordings() else { return };
     let replaying = replaying("openai", None);
     let reports = replayed(&recordings, &replaying);

@@ -107,7 +107,7 @@ fn each_format_reads_to_its_golden_text() {
 }
 
 #[test]
-fn the_format_is_found_by_content_and_compressed_files_read_alike() {
+fn detects_the_format_by_content_in_compressed_files_too() {
     for (name, format) in FIXTURES {
         let bytes = std::fs::read(fixture(name)).unwrap();
         let plain = Transcript::parse(Path::new("/some/where/notes.jsonl"), &bytes).unwrap();
@@ -195,7 +195,7 @@ fn a_result_goes_to_the_newest_message_that_waits_for_it() {
 }
 
 #[test]
-fn recorded_sessions_in_the_neutral_format_pass_through_line_by_line() {
+fn neutral_recordings_pass_through_line_by_line() {
     let Some(files) = crate::recorded::files(&["transcripts"], None) else { return };
     for path in files {
         let text = crate::recorded::read(&path);

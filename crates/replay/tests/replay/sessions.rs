@@ -73,7 +73,7 @@ fn dumped(folder: &Path) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn a_dump_has_one_line_for_each_answer_with_the_messages_before_it() {
+fn a_dump_has_one_line_per_answer_with_its_context() {
     let folder = tempfile::tempdir().unwrap();
     let mut messages = vec![user("Go on.", 1)];
     messages.extend(step(1, "read", &json!({ "path": "a" }), "one"));
@@ -92,7 +92,7 @@ fn a_dump_has_one_line_for_each_answer_with_the_messages_before_it() {
 }
 
 #[test]
-fn a_needed_line_that_a_preview_left_out_is_a_fault_of_ours_alone() {
+fn a_needed_line_missing_from_a_preview_is_only_our_fault() {
     let long = |name: &str| {
         let rows = (0..4_000).map(|row| format!("{row} of {name}, some words to fill it\n"));
         rows.collect::<String>()
@@ -159,7 +159,7 @@ fn a_session_costs_the_same_whatever_the_shape_of_its_results() {
 }
 
 #[test]
-fn both_sides_keep_to_the_window_and_the_host_compacts_where_we_cannot_fold() {
+fn both_sides_stay_in_the_window() {
     // Nothing can be collapsed in what the user says.
     let mut messages = Vec::new();
     for turn in 0..20 {

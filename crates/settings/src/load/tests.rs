@@ -261,7 +261,7 @@ fn the_environment_of_a_sandbox_overrides_the_settings() {
 }
 
 #[test]
-fn the_environment_chooses_the_shared_store_of_a_session_or_none() {
+fn the_environment_sets_or_disables_the_shared_store() {
     let of = |url: &str| {
         let set = Settings { xtdb_url: Some("http://a:1".into()), ..Settings::default() };
         under(set, &[("PALIMPSEST_XTDB_URL", url)]).map(|settings| settings.xtdb_url)

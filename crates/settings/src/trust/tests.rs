@@ -47,7 +47,7 @@ impl Desk {
 }
 
 #[test]
-fn nothing_in_a_project_needs_no_word_and_what_is_there_needs_one() {
+fn only_a_project_with_memory_or_settings_needs_approval() {
     let desk = Desk::new();
     assert_eq!(desk.standing(), Standing::Own);
     desk.write(".pi/settings.json", "{}");
@@ -101,7 +101,7 @@ fn another_repository_at_the_path_is_asked_for_again() {
 }
 
 #[test]
-fn a_folder_that_comes_from_nowhere_may_get_an_origin_and_not_be_replaced() {
+fn a_folder_may_gain_an_origin_but_not_be_replaced() {
     let desk = Desk::new();
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.answer(Some(true));
@@ -193,7 +193,7 @@ fn answers_that_others_could_have_written_do_not_count() {
 }
 
 #[test]
-fn git_has_what_its_index_names_and_it_is_unclear_where_that_cannot_be_read() {
+fn git_has_what_its_index_names_or_it_is_unclear() {
     let desk = Desk::new();
     let project = desk.project();
     let local = project.join(".pi/memory/MEMORY.local.md");

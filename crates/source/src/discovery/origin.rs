@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_above_numbered_lines_heads_them_and_a_name_in_a_list_does_not() {
+    fn a_line_above_numbered_lines_is_their_heading() {
         check("a b\n1-x\n2:y\n--\n9:z\n\nc\n3:w", &["a b", "c"], &[]);
         check("a\nb\n\n2:x\n2024-01.md\nc\n1-d", &[], &["a", "b", "c"]);
         let headed = named_in_output("a\nx\nb\ny", true);

@@ -152,7 +152,7 @@ fn a_file_changed_just_now_gets_no_stamp() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_system_that_is_not_where_it_was_is_told_from_a_deleted_file() {
+fn an_unmounted_filesystem_is_not_taken_for_a_deleted_file() {
     let folder = Folder::new();
     let path = folder.write("f", b"");
     let found = settled_stamp(&path).unwrap();

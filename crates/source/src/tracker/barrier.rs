@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_folders_of_processes_that_are_gone_are_removed_and_nothing_else() {
+    fn only_empty_folders_of_ended_processes_are_removed() {
         let parent = tempfile::tempdir().expect("a folder");
         let make = |name: &str| std::fs::create_dir(parent.path().join(name)).expect("made");
         let names = ["palimpsest-watch-7-aB3", "palimpsest-watch-8-aB3", "palimpsest-watch-7-full"];
@@ -114,7 +114,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_folder_has_the_id_of_its_process_and_goes_when_its_tracker_is_closed() {
+    fn a_folder_is_named_by_process_and_removed_on_close() {
         use super::super::{Tracker, TrackerOptions, TrackerReply};
 
         let tracker =

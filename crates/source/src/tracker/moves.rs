@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn new_files_are_compared_with_those_that_vanished_within_the_burst() {
+    fn new_files_are_compared_with_files_lost_in_the_same_burst() {
         let mut moves = Moves::default();
         moves.arrived("/new".into(), START, START, 0);
         assert!(moves.take_ready(START).is_empty());

@@ -240,7 +240,7 @@ fn the_text_of_an_excluded_file_is_not_stored() {
 }
 
 #[test]
-fn a_look_that_another_process_overtook_does_not_become_the_latest() {
+fn an_overtaken_look_does_not_become_the_latest() {
     let folder = Folder::new(&[("a.md", "old"), ("b.md", "b"), ("gone.md", "gone")]);
     let path = folder.path("store.sqlite");
     let open = || Store::open(path.to_str().unwrap()).unwrap();

@@ -85,7 +85,7 @@ impl World {
 }
 
 #[test]
-fn lineage_includes_versions_before_a_move_and_excludes_later_files_at_the_old_path() {
+fn lineage_follows_a_move_and_not_the_old_path() {
     let world = World::new();
     world.write([text("/a", "1")]).write([text("/a", "2")]).write(moved("/a", "/b", "2"));
     world.write([text("/b", "3")]).write([text("/a", "another")]);
@@ -142,7 +142,7 @@ fn names_select_versions_before_a_move() {
 }
 
 #[test]
-fn an_object_that_names_what_the_store_does_not_hold_has_its_own_versions() {
+fn an_object_with_an_unknown_origin_has_only_its_versions() {
     let world = World::new();
     world.write([Change { from: Some("/elsewhere"), ..text("/b", "1") }]);
     assert_eq!(world.lineage("/b"), ["1 /b 1"]);

@@ -82,7 +82,7 @@ fn mapped_paths_are_the_hosts_and_all_others_the_sandboxes() {
 }
 
 #[test]
-fn links_resolve_as_the_agent_would_resolve_them_and_none_escapes_unnoticed() {
+fn links_resolve_as_for_the_agent_and_cannot_escape() {
     let host = host();
     let project = host.root.join("project");
     let link = |name: &str, target: &Path| symlink(target, project.join(name)).unwrap();
@@ -138,7 +138,7 @@ fn the_agent_sees_its_own_paths() {
 }
 
 #[test]
-fn a_missing_mapped_folder_is_reported_and_its_files_are_not_deleted() {
+fn a_missing_mapped_folder_is_reported_and_keeps_its_files() {
     let host = host();
     let state = |agent: &str| look(&host.locate(agent), false, 100).state;
     assert_eq!(state("/workspace/src/gone.rs"), FileState::Missing);

@@ -112,7 +112,7 @@ fn a_change_is_reported_without_polling_by_the_caller() {
 }
 
 #[test]
-fn a_deleted_file_gets_a_version_without_content_and_may_come_again() {
+fn a_deleted_file_gets_an_empty_version_and_may_return() {
     for files in [tracked(), polled()] {
         files.track(&[("a.txt", "one")]);
         files.words();
@@ -192,7 +192,7 @@ fn events_name_a_file_by_the_path_at_which_it_is_opened() {
 }
 
 #[test]
-fn an_exclusion_of_the_opened_path_applies_whatever_the_canonical_path() {
+fn excluding_the_opened_path_covers_any_canonical_path() {
     let files = Tracked::new(|options| {
         options.locate = Arc::new(|path| Location {
             open: Some(path.to_owned()),
@@ -315,7 +315,7 @@ fn a_rename_far_above_is_noticed() {
 }
 
 #[test]
-fn beyond_the_limit_of_watches_folders_are_polled_and_an_event_says_so() {
+fn folders_beyond_the_watch_limit_are_polled_with_an_event() {
     let files = Tracked::new(|options| {
         options.tracker.max_watches = Some(2);
         options.tracker.poll = Duration::from_millis(20);
@@ -357,7 +357,7 @@ fn lost_events_lead_to_a_rescan() {
 }
 
 #[test]
-fn links_fifos_and_folders_in_place_of_a_file_orphan_it_until_it_is_back() {
+fn a_file_replaced_by_a_link_or_fifo_is_orphaned_until_back() {
     use std::os::unix::fs::symlink;
 
     let files = tracked();
@@ -394,7 +394,7 @@ fn links_fifos_and_folders_in_place_of_a_file_orphan_it_until_it_is_back() {
 }
 
 #[test]
-fn files_and_folders_without_permission_are_orphaned_until_it_is_back() {
+fn unreadable_files_and_folders_are_orphaned_until_readable() {
     if !is_privileged() {
         return check_permissions();
     }
@@ -402,10 +402,7 @@ fn files_and_folders_without_permission_are_orphaned_until_it_is_back() {
     let done = std::process::Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(std::env::current_exe().unwrap())
-        .args(only(
-            module_path!(),
-            "files_and_folders_without_permission_are_orphaned_until_it_is_back",
-        ))
+        .args(only(module_path!(), "unreadable_files_and_folders_are_orphaned_until_readable"))
         .output();
     match done {
         Ok(done) => {
@@ -465,7 +462,7 @@ fn names_that_are_not_utf_8_are_reported_and_disturb_nothing() {
 }
 
 #[test]
-fn a_file_that_is_replaced_while_it_is_read_ends_as_it_is_on_disk() {
+fn a_file_replaced_during_a_read_ends_as_on_disk() {
     let files = tracked();
     files.track(&[("a", "0")]);
     for round in 0..300 {
@@ -484,7 +481,7 @@ fn a_file_that_is_replaced_while_it_is_read_ends_as_it_is_on_disk() {
 }
 
 #[test]
-fn a_closed_store_ends_the_tracking_and_closing_it_is_idempotent() {
+fn closing_the_store_ends_tracking_and_is_idempotent() {
     let files = tracked();
     files.track(&[("a", "one")]);
     files.store.close().unwrap();
@@ -502,7 +499,7 @@ fn a_closed_store_ends_the_tracking_and_closing_it_is_idempotent() {
 }
 
 #[test]
-fn settling_waits_for_a_file_that_was_found_moved_and_deleted_meanwhile() {
+fn settling_waits_for_a_file_found_moved_and_then_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let root = canonical_path(folder.path());
     let (old, new) = (root.join("old"), root.join("new"));

@@ -84,7 +84,7 @@ fn a_checkout_of_another_branch_is_one_version_of_each_file() {
 }
 
 #[test]
-fn a_checkout_that_removes_folders_and_makes_them_again_ends_as_on_disk() {
+fn a_checkout_that_recreates_folders_ends_as_on_disk() {
     let (files, names) = project(300, |_| {});
     for part in 0..3 {
         fs::remove_dir_all(files.path(&format!("part{part}"))).unwrap();
@@ -125,7 +125,7 @@ fn files_that_come_and_go_beside_a_tracked_one_cost_it_nothing() {
 }
 
 #[test]
-fn a_file_that_is_written_without_end_is_looked_at_all_the_same() {
+fn a_file_written_without_end_is_still_read() {
     use std::io::Write;
 
     let files = Tracked::new(|options| options.tracker.settle_at_most = Duration::from_millis(100));

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_markdown_file_gives_links_tags_and_aliases_with_their_places() {
+    fn a_markdown_file_yields_links_tags_and_aliases_with_places() {
         let text = "---\naliases: Other\nup: \"[[Home]]\"\n---\n# A\n[[b#c|d]] ![[e]]\n## B\n#tag [x](y.md) <https://z>\n";
         let fields = file_fields("/v/a.md", Some(text));
         let found = of_version(&file("/v/a.md"), &fields, Some(text));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_file_is_not_there_and_a_file_of_obsidian_shows_its_vault() {
+    fn deleted_files_are_absent_and_obsidian_files_show_vaults() {
         let mut fields = file_fields("/v/a.md", None);
         fields.insert("no_content".into(), json!("deleted"));
         assert_eq!(shown(&of_version(&file("/v/a.md"), &fields, None)), [""; 0]);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_another_process_opens_while_it_is_made_has_lost_nothing() {
+    fn a_store_opened_during_its_creation_has_lost_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, store, mark) = new_store(&folder.path().join("store.sqlite"));
         mark.raise(&store.store_id, TxId(0));

@@ -65,7 +65,7 @@ fn importing_twice_writes_once() {
 }
 
 #[test]
-fn a_reference_resolves_in_the_other_store_and_notices_another_hash() {
+fn a_reference_resolves_elsewhere_and_detects_another_hash() {
     let here = World::in_sqlite().with_history();
     for there in World::each() {
         there.file("/a.rs", "of this store\n");
@@ -249,7 +249,7 @@ fn an_object_of_a_later_type_is_left_out_and_listed() {
 }
 
 #[test]
-fn versions_that_conflict_with_the_store_are_left_out_and_listed() {
+fn conflicting_versions_are_left_out_and_listed() {
     for (here, there) in World::each().into_iter().zip(World::each()) {
         let mine = here.file("/mine", "a\n");
         here.name("main", &mine);
@@ -287,7 +287,7 @@ fn a_forgotten_object_is_not_stored_again() {
 }
 
 #[test]
-fn a_store_that_others_write_to_meanwhile_gets_all_of_the_archive() {
+fn importing_during_other_writes_takes_the_whole_archive() {
     let (here, there) = (World::in_sqlite(), World::in_sqlite());
     for number in 0..300 {
         here.file(&format!("/{}", number % 7), &format!("{number}\n"));
@@ -316,7 +316,7 @@ fn a_store_that_others_write_to_meanwhile_gets_all_of_the_archive() {
 }
 
 #[test]
-fn an_import_into_a_store_that_cannot_be_written_can_be_continued_later() {
+fn an_import_that_cannot_write_can_be_continued_later() {
     let here = World::in_memory().with_history();
     let there = World::in_memory();
     let mut stops = |_| Err(Error::Closed { what: "test" });
@@ -331,7 +331,7 @@ fn an_import_into_a_store_that_cannot_be_written_can_be_continued_later() {
 }
 
 #[test]
-fn a_version_without_a_list_cannot_follow_one_with_a_list_and_is_listed() {
+fn a_version_without_items_cannot_follow_one_with_items() {
     let (here, there) = (World::in_memory(), World::in_memory());
     let chat = Envelope::unsourced(ObjectId::chat("s"), ObjectType::Chat).unwrap();
     here.put(chat.clone(), &Payload::default());
@@ -389,7 +389,7 @@ fn the_time_of_an_origin_is_no_part_of_the_identity() {
 
 #[test]
 #[cfg(unix)]
-fn an_archive_takes_the_place_of_a_link_and_leaves_what_it_leads_to() {
+fn an_archive_replaces_a_link_but_not_its_target() {
     let here = World::in_memory().with_history();
     let folder = tempfile::tempdir().unwrap();
     let (path, victim) = (folder.path().join("all.jsonl"), folder.path().join("victim"));

@@ -38,7 +38,7 @@ fn a_version_from_the_future_makes_an_archive_invalid() {
 }
 
 #[test]
-fn a_session_that_went_on_in_another_way_becomes_one_of_its_own() {
+fn a_diverged_session_becomes_a_session_of_its_own() {
     for here in World::each() {
         let there = World::in_memory();
         here.session("s", &items("call", 31), Some((0, items("message", 40))));
@@ -115,7 +115,7 @@ fn what_is_the_latest_version_now_is_reported() {
 }
 
 #[test]
-fn a_file_that_this_store_saw_stays_as_it_saw_it_where_that_is_asked_for() {
+fn a_file_that_this_store_saw_stays_the_latest_on_request() {
     for here in World::each() {
         let there = World::in_memory();
         let file = here.file("/a", "mine\n");
@@ -144,7 +144,7 @@ fn a_file_that_this_store_saw_stays_as_it_saw_it_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_nickname_that_could_be_taken_for_a_file_or_a_handle_is_left_out() {
+fn a_nickname_like_a_file_or_a_handle_is_left_out() {
     for here in World::each() {
         let there = World::in_memory();
         let file = there.file("/a", "theirs\n");
@@ -163,7 +163,7 @@ fn a_nickname_that_could_be_taken_for_a_file_or_a_handle_is_left_out() {
 }
 
 #[test]
-fn a_nickname_of_what_came_from_elsewhere_answers_to_no_path_that_there_is() {
+fn a_nickname_of_a_foreign_object_yields_to_a_local_path() {
     for here in World::each() {
         let there = World::in_memory();
         let theirs = there.file("/theirs", "theirs\n");
@@ -216,7 +216,7 @@ fn redacted(world: &World) -> Vec<u8> {
 }
 
 #[test]
-fn a_whole_version_takes_the_place_of_a_redacted_one_that_came_first() {
+fn a_whole_version_replaces_a_redacted_one() {
     for here in World::each() {
         let there = World::in_memory();
         let text = "token = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n";
@@ -311,7 +311,7 @@ fn nicknames_are_given_many_in_a_transaction() {
 }
 
 #[test]
-fn numbers_at_the_end_of_their_range_are_taken_or_refused_and_no_more() {
+fn extreme_numbers_are_accepted_or_refused_without_harm() {
     let there = World::in_memory();
     there.file("/a", "one\n");
     there.session("s", &items("call", 3), Some((0, items("message", 4))));

@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_lines_are_refused_or_harmless_though_the_last_line_fits(
+    fn damaged_lines_are_refused_or_harmless_with_a_valid_end(
         damages in prop::collection::vec(damage(), 1..4),
     ) {
         let mut all = lines(&PLAIN);

@@ -144,7 +144,7 @@ fn a_short_private_key_is_found_in_every_form_of_its_line_ends() {
 }
 
 #[test]
-fn secrets_between_characters_of_several_bytes_leave_whole_ones() {
+fn secrets_between_multibyte_characters_leave_those_whole() {
     let secret = format!("dop_v1_{}", hex(64));
     for text in [format!("ä{secret}ö"), format!("“{secret}”"), format!("🙂 {secret}\u{202e}")]
     {

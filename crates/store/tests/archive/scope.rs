@@ -49,7 +49,7 @@ fn a_session_takes_along_what_it_refers_to_and_nothing_else() {
 }
 
 #[test]
-fn an_object_that_is_named_without_a_version_comes_in_its_latest() {
+fn an_object_named_without_a_version_comes_in_its_latest() {
     let (here, there) = (World::in_memory(), World::in_sqlite());
     let file = here.file("/a", "old\n");
     here.file("/a", "new\n");

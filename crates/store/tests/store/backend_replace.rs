@@ -54,7 +54,7 @@ fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
 }
 
 #[test]
-fn replacements_apply_as_a_whole_to_the_state_they_were_made_for() {
+fn replacements_apply_atomically_to_their_expected_state() {
     on_each_backend(|backend| {
         let upkeep = backend.upkeep().unwrap();
         let first = put(file("/a"), "text", Expected::Any);
@@ -79,7 +79,7 @@ fn replacements_apply_as_a_whole_to_the_state_they_were_made_for() {
 }
 
 #[test]
-fn collecting_drops_contents_that_no_version_has_and_nothing_else() {
+fn collecting_only_drops_contents_without_a_version() {
     on_each_backend(|backend| {
         let upkeep = backend.upkeep().unwrap();
         let mut summed = put(file("/a"), "long enough", Expected::Any);

@@ -88,7 +88,7 @@ fn a_killed_writer_leaves_a_whole_store() {
 }
 
 #[test]
-fn a_flipped_byte_anywhere_in_the_log_is_noticed_if_it_costs_a_transaction() {
+fn a_flipped_log_byte_that_costs_a_transaction_is_noticed() {
     let (_folder, path) = killed();
     let wal = fs::read(beside(&path, "-wal")).unwrap();
     let mut noticed = 0;
@@ -144,7 +144,7 @@ fn an_older_copy_put_in_the_place_of_the_store_is_noticed() {
 }
 
 #[test]
-fn a_new_store_at_the_path_notices_that_the_old_one_was_removed() {
+fn a_new_store_notices_that_the_old_one_was_removed() {
     let (_folder, path) = killed();
     for suffix in ["", "-wal"] {
         fs::remove_file(beside(&path, suffix)).unwrap();

@@ -336,7 +336,7 @@ fn foreign_database(path: &Path, application_id: i32) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_does_not_begin_as_a_store_does_is_set_aside_only_if_that_is_forced() {
+fn a_file_that_is_no_store_is_set_aside_only_by_force() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.txt");
     let foreign = [0, 7].map(|id| foreign_database(&folder.path().join(format!("{id}")), id));
@@ -364,7 +364,7 @@ fn a_file_that_does_not_begin_as_a_store_does_is_set_aside_only_if_that_is_force
 }
 
 #[test]
-fn the_doctor_ends_quickly_whatever_the_number_of_the_last_transaction() {
+fn the_doctor_is_quick_whatever_the_last_transactions_number() {
     let report = after(&format!(
         "INSERT INTO tx (tx_id, system_time) VALUES ({}, 9); UPDATE version SET fields = 7;",
         i64::MAX - 1

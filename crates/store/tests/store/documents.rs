@@ -118,7 +118,7 @@ fn a_metadata_line_follows_the_objects_view() {
 }
 
 #[test]
-fn a_reference_that_was_written_down_resolves_later_and_elsewhere() {
+fn a_written_reference_resolves_later_and_elsewhere() {
     on_each_backend(|_, store| {
         write(store, "a", &payload(json!({"n": 1})));
         let version = store.require(&ObjectId::new("a"), AsOf::Latest).unwrap();

@@ -127,7 +127,7 @@ fn acts_as_another_process_when_asked() {
 }
 
 #[test]
-fn what_reads_the_files_within_the_process_lets_no_other_process_write_in_between() {
+fn reading_the_files_does_not_release_their_locks() {
     let (_folder, path) = place();
     let (_store, writer) = (open(&path), connection(&path));
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -156,7 +156,7 @@ fn the_same_holds_with_a_rollback_journal() {
 }
 
 #[test]
-fn a_store_whose_files_are_read_while_processes_write_loses_nothing() {
+fn reading_the_files_during_writes_loses_nothing() {
     let (_folder, path) = place();
     let is_over = AtomicBool::new(false);
     let rounds = 5;

@@ -283,7 +283,7 @@ fn forgotten_text_is_not_stored_again() {
 }
 
 #[test]
-fn other_objects_with_the_text_are_listed_and_lose_it_with_everywhere() {
+fn forgetting_lists_other_objects_with_the_text() {
     let (_folder, path) = place();
     let store = open(&path);
     let id = with_secret(&store);

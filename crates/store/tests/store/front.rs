@@ -226,7 +226,7 @@ fn a_static_reference_to_another_payload_names_both_hashes() {
 }
 
 #[test]
-fn a_static_reference_from_another_store_is_not_taken_for_a_local_one() {
+fn a_static_reference_of_another_store_is_not_local() {
     on_each_store(|store| {
         let version = put(store, "a", "1");
         let mut reference = Store::static_reference(&version);

@@ -259,7 +259,7 @@ fn what_was_acknowledged_survives_kills_at_the_start() {
 }
 
 #[test]
-fn an_older_store_survives_kills_while_it_is_brought_up_to_date() {
+fn an_older_store_survives_kills_during_its_migration() {
     let fixture =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/store-v1.sqlite");
     let mut numbers = Numbers(SEED);

@@ -62,7 +62,7 @@ fn a_store_in_whose_place_another_one_stands_is_gone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_store_that_another_program_wrote_over_is_damaged_although_its_pages_are_in_memory() {
+fn an_overwritten_store_is_damaged_despite_cached_pages() {
     let (_other_folder, other, others) = store();
     others.close().unwrap();
     for bytes in [vec![], b"garbage ".repeat(10_000), fs::read(other).unwrap()] {

@@ -51,7 +51,7 @@ fn code(store: &Store, name: &str) -> &'static str {
 }
 
 #[test]
-fn an_object_is_found_by_id_nickname_path_and_prefix_in_this_order() {
+fn finds_an_object_by_id_then_nickname_then_path_then_prefix() {
     let store = memory();
     let main = file(&store, "/project/src/main.rs", "fn main() {}");
     // A toolcall whose ID is what the file is called, and one that is a prefix of the file's ID.
@@ -84,7 +84,7 @@ impl Naming for Store {
 }
 
 #[test]
-fn a_name_that_fits_no_object_or_several_is_an_error_with_candidates() {
+fn an_unknown_or_ambiguous_name_is_an_error_with_candidates() {
     let store = memory();
     for name in ["nothing", "t17", "deadbeef", "x\u{0}\u{7f}\n'\"%_", "../..", "a@-1", "@"] {
         assert_eq!(code(&store, name), "UNKNOWN_NAME", "{name:?}");

@@ -80,7 +80,7 @@ fn a_file_with_another_name_is_refused() {
 }
 
 #[test]
-fn a_file_that_others_may_read_or_change_is_refused_and_left_alone() {
+fn a_file_open_to_others_is_refused_and_left_alone() {
     for (suffix, mode) in SUFFIXES.into_iter().flat_map(|s| [(s, 0o644), (s, 0o660), (s, 0o602)]) {
         let (_folder, path) = place();
         let file = beside(&path, suffix);

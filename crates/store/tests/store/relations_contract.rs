@@ -104,7 +104,7 @@ fn a_deleted_file_has_no_relations() {
 }
 
 #[test]
-fn items_have_their_relations_from_their_transaction_to_their_end() {
+fn items_have_relations_from_their_transaction_to_their_end() {
     on_each_backend(|backend| {
         let item =
             |id: &str| json!({"content": {"object": id, "version": Hash::of(id)}}).to_string();
@@ -291,7 +291,7 @@ proptest! {
     #![proptest_config(testing::cases::config(16, 1))]
 
     #[test]
-    fn an_index_has_the_relations_of_every_time_however_it_was_filled(
+    fn an_index_has_relations_of_all_times_however_it_was_filled(
         steps in prop::collection::vec(step(), 1..14)
     ) {
         on_each_backend(|backend| {

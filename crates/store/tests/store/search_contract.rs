@@ -223,7 +223,7 @@ fn the_latest_version_is_searched_unless_all_are_asked_for() {
 }
 
 #[test]
-fn messages_are_found_at_their_place_and_left_branches_on_request() {
+fn finds_messages_by_place_and_old_branches_on_request() {
     on_each_backend(|store| {
         let items = [
             message("user", "Where is the aardvark?"),

@@ -323,7 +323,7 @@ pub(crate) fn count_up(store: &Store, times: usize) {
 }
 
 #[test]
-fn a_new_store_that_several_processes_open_at_once_misses_nothing() {
+fn a_new_store_opened_by_many_processes_misses_nothing() {
     for _ in 0..8 {
         let (_folder, path) = place();
         let children: Vec<Child> = (0..8).map(|_| spawn("open", &path, false)).collect();
@@ -398,7 +398,7 @@ fn what_was_acknowledged_survives_a_kill() {
 
 #[test]
 #[cfg(unix)]
-fn a_stopped_process_that_holds_the_file_blocks_no_read_and_no_write_for_ever() {
+fn a_stopped_lock_holder_blocks_nobody_for_ever() {
     let (_folder, path) = place();
     let store = open(&path).unwrap();
     write(&store, "a", "text").unwrap();
@@ -487,7 +487,7 @@ mod permissions {
     }
 
     #[test]
-    fn a_log_that_cannot_be_read_where_it_stands_is_not_passed_over() {
+    fn a_log_that_cannot_be_read_is_not_ignored() {
         let (folder, path) = store_with_modes(0o700, 0o600);
         let log = path.with_file_name("store.sqlite-wal");
         fs::write(&log, "frames that only this log holds").unwrap();

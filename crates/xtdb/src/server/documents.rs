@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_of_many_small_values_is_read_only_as_long_as_there_is_room() {
+    fn a_payload_of_many_small_values_is_read_within_a_bound() {
         let payload = format!("{{\"a\":[{}0]}}", "{\"a\":1},".repeat(10_000));
         let object = Envelope::unsourced(ObjectId::new("t"), ObjectType::Toolcall).unwrap();
         let hash = "0".repeat(64);

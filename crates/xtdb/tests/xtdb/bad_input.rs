@@ -96,7 +96,7 @@ fn documents_that_are_none_of_ours_are_passed_over_or_reported() {
 }
 
 #[test]
-fn a_version_whose_text_was_changed_on_the_way_is_reported_and_the_others_are_taken() {
+fn a_version_altered_in_transit_is_reported_and_skipped() {
     let Some(database) = Database::new() else { return };
     let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
     let id = one.write("/p/a.txt", "what was written\n");

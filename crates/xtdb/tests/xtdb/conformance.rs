@@ -324,7 +324,7 @@ fn requests_that_build_on_one_another_are_answered_as_recorded() {
 }
 
 #[test]
-fn versions_at_equal_and_other_valid_times_are_answered_as_recorded() {
+fn versions_at_any_valid_time_are_answered_as_recorded() {
     let Some(cases) = cases() else { return };
     let Some(node) = Node::start(NodeKind::Rocks) else { return };
     Replay::new(&node.url()).run("valid times", &of(&cases, &["samevt", "bd", "fut", "x"]));
@@ -364,7 +364,7 @@ fn matches_in_json_and_edn_are_taken_as_recorded() {
 }
 
 #[test]
-fn a_read_only_node_and_one_that_asks_for_a_token_answer_as_recorded() {
+fn read_only_and_token_nodes_answer_as_recorded() {
     let Some(cases) = cases() else { return };
     let read_only = Options { read_only: true, ..Options::default() };
     let Some(node) = Node::start_with(NodeKind::Memory, read_only) else { return };

@@ -65,7 +65,7 @@ fn only_file(live: &LiveSession) -> ObjectId {
 }
 
 #[test]
-fn one_project_seen_under_two_paths_is_the_same_objects_and_sessions_stay_apart() {
+fn a_project_under_two_paths_shares_objects_but_not_sessions() {
     let Some(database) = Database::new() else { return };
     let [ann, bob] = [(); 2].map(|()| Machine::at(&database.url()));
     // Each has the project on its own disk.

@@ -45,7 +45,7 @@ fn read(url: &str, id: &str, tx_id: u64) -> (u16, Value) {
 }
 
 #[test]
-fn a_killed_node_has_what_it_acknowledged_and_serves_it_at_the_same_place() {
+fn a_killed_node_keeps_what_it_acknowledged() {
     let Some(mut node) = Node::start(NodeKind::Rocks) else { return };
     let url = node.url();
     let mut last = 0;
@@ -79,7 +79,7 @@ fn a_node_without_its_index_builds_it_again() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_node_without_room_refuses_writes_until_it_is_started_again_and_has_all_it_took() {
+fn a_full_node_refuses_writes_until_restarted_and_loses_none() {
     let Some(mut node) = Node::start(NodeKind::Rocks) else { return };
     let url = node.url();
     node.fill_disk(1_000_000);
@@ -118,7 +118,7 @@ fn a_paused_node_answers_when_it_runs_again() {
 }
 
 #[test]
-fn what_is_put_on_one_of_two_nodes_over_postgresql_is_read_on_the_other() {
+fn two_nodes_over_postgresql_see_each_others_writes() {
     let Some([mut one, two]) = Node::pair_over_postgres() else { return };
     let tx_id = put(&one.url(), &json!({"xt/id": "a", "n": 1}));
     assert_eq!(read(&two.url(), "a", tx_id), (200, json!({"n": 1, "xt/id": "a"})));
@@ -166,7 +166,7 @@ fn databases_of_tests_share_nothing() {
 }
 
 #[test]
-fn a_token_is_asked_for_and_writes_are_refused_where_a_node_says_so() {
+fn a_node_can_demand_a_token_and_refuse_writes() {
     let options = Options { token: Some("secret"), read_only: true };
     let Some(node) = Node::start_with(NodeKind::Memory, options) else { return };
     assert_eq!(get(&node.url(), "status").0, 401);

@@ -72,7 +72,7 @@ fn write_some(machine: &Machine, from: usize, count: usize) {
 }
 
 #[test]
-fn a_server_that_is_down_at_the_start_gets_everything_when_it_comes() {
+fn a_server_that_comes_up_late_gets_everything() {
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::before(&database.url());
     proxy.set(Fault::Refuse);
@@ -121,7 +121,7 @@ fn answers_that_fail_delay_or_end_early_double_nothing() {
 }
 
 #[test]
-fn a_node_that_is_killed_in_the_middle_of_it_has_everything_after_its_restart() {
+fn a_node_killed_during_a_push_has_everything_after_restart() {
     let Some(mut node) = Node::start(NodeKind::Rocks) else { return };
     let machine = Machine::at(&node.url());
     write_some(&machine, 0, 400);
@@ -173,7 +173,7 @@ fn pause_length() -> Duration {
 }
 
 #[test]
-fn what_was_acknowledged_before_a_crash_is_sent_by_the_next_process() {
+fn the_next_process_sends_what_a_crashed_one_acknowledged() {
     let Some(database) = Database::new() else { return };
     let machine = Machine::at(&database.url());
     write_some(&machine, 0, 30);
@@ -242,7 +242,7 @@ fn one_node_answers_for_what_another_wrote() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_server_without_room_is_shown_and_gets_everything_when_it_has_some() {
+fn a_full_server_is_reported_and_gets_everything_later() {
     let Some(mut node) = Node::start(NodeKind::Rocks) else { return };
     let machine = Machine::at(&node.url());
     write_some(&machine, 0, 5);

@@ -42,7 +42,7 @@ fn known(live: &LiveSession) -> String {
 }
 
 #[test]
-fn a_session_goes_on_where_it_was_on_another_machine_and_comes_back() {
+fn a_session_continues_on_another_machine_and_returns() {
     let Some(database) = Database::new() else { return };
     let [here, there] = [(); 2].map(|()| Machine::with_sessions(&database.url()));
     let messages = steps(0, 5);

@@ -124,7 +124,7 @@ fn versions_written_apart_have_the_same_latest_everywhere() {
 }
 
 #[test]
-fn an_edit_after_what_was_seen_is_the_latest_whatever_the_clocks_say() {
+fn an_edit_after_a_pull_is_the_latest_despite_wrong_clocks() {
     let Some(database) = Database::new() else { return };
     let [fast, slow] = [Machine::at(&database.url()), Machine::at(&database.url())];
     fast.clock.store(NOW + HOUR / 2, Ordering::Relaxed);
@@ -169,7 +169,7 @@ fn sessions_stay_here_unless_they_are_shared() {
 }
 
 #[test]
-fn a_shared_session_goes_whole_and_without_secrets_and_comes_when_it_is_named() {
+fn a_shared_session_is_sent_without_secrets_and_pulled_by_name() {
     let Some(database) = Database::new() else { return };
     let one = Machine::with_sessions(&database.url());
     let secret = format!("AKIA{}", "QYLPMN5HFIQR7XYZ");
@@ -264,7 +264,7 @@ fn everything_moves_to_xtdb_and_back() {
 }
 
 #[test]
-fn recorded_sessions_move_to_xtdb_and_back_and_cost_what_they_hold() {
+fn recorded_sessions_migrate_to_xtdb_and_back() {
     let Some(files) = crate::recorded::files(&["transcripts"], Some(2)) else { return };
     let Some(database) = Database::new() else { return };
     let one = Machine::at(&database.url());

@@ -20,7 +20,7 @@ fn asked(proxy: &Proxy, work: impl FnOnce()) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_version_costs_one_request_and_little_more_and_nothing_new_costs_two() {
+fn a_version_costs_one_request_and_an_idle_sync_two() {
     const VERSIONS: usize = 300;
     for objects in [1, 10, VERSIONS] {
         let Some(database) = Database::new() else { return };

@@ -96,7 +96,7 @@ fn commands_are_found_in_every_shape() {
 }
 
 #[test]
-fn the_files_of_a_call_are_found_in_the_arguments_of_every_harness() {
+fn finds_the_files_of_a_call_for_every_harness() {
     use FileAccess::{Edit, Read, Write};
     let patch =
         "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Add File: b\n+z\n*** End Patch";
@@ -123,7 +123,7 @@ fn the_files_of_a_call_are_found_in_the_arguments_of_every_harness() {
 }
 
 #[test]
-fn replacing_all_and_globs_of_names_are_found_in_the_arguments_of_every_harness() {
+fn finds_replace_all_and_name_globs_in_every_harness() {
     for name in ["replace_all", "replaceAll", "allow_multiple"] {
         let (all, one) = (json!({ name: true }), json!({ name: false }));
         assert!(Call::new("edit", &all).replaces_all(), "{name}");

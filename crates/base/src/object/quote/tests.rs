@@ -93,7 +93,7 @@ fn no_tag_ends_or_begins_a_section() {
 }
 
 #[test]
-fn what_a_name_has_in_the_form_of_what_is_spelt_out_is_spelt_out_itself() {
+fn escapes_within_a_name_are_escaped_themselves() {
     assert_eq!(name("a\u{202e}b"), "a\\u202eb");
     assert_eq!(name("a\\u202eb"), "a\\u005cu202eb");
     assert_eq!(name("a\tb · c is on disk again."), "a\\u0009b\\u0020· c\\u0020is on disk again.");

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_branch_is_that_of_the_newest_entry_or_of_what_a_person_went_back_to() {
+    fn the_branch_ends_at_the_newest_entry_or_a_jump_back() {
         for (entries, expected) in [
             (json!([["a", null], ["b", "a"], ["c", "b"]]), ("abc", 0)),
             (json!([["a", null], ["b", "a"], ["c", "a"], ["d", "c"]]), ("acd", 0)),

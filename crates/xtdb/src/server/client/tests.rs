@@ -45,7 +45,7 @@ fn document(value: &Value) -> Document {
 }
 
 #[test]
-fn an_address_may_have_the_path_of_xtdb_a_path_before_it_and_slashes() {
+fn an_address_may_have_a_path_and_trailing_slashes() {
     for (given, url) in [
         ("http://127.0.0.1:3000", "http://127.0.0.1:3000"),
         ("http://127.0.0.1:3000/", "http://127.0.0.1:3000"),
@@ -61,7 +61,7 @@ fn an_address_may_have_the_path_of_xtdb_a_path_before_it_and_slashes() {
 }
 
 #[test]
-fn what_is_no_address_of_a_server_is_refused_without_showing_a_password() {
+fn an_invalid_address_is_refused_without_its_password() {
     for given in [
         "",
         "localhost:3000",
@@ -82,7 +82,7 @@ fn what_is_no_address_of_a_server_is_refused_without_showing_a_password() {
 }
 
 #[test]
-fn no_thread_is_there_before_the_first_call_and_none_after_the_client() {
+fn threads_exist_only_from_the_first_call_to_the_clients_end() {
     let client = client("http://127.0.0.1:9");
     assert!(client.runtime.lock().unwrap().is_none());
     client.status().unwrap_err();

@@ -110,7 +110,7 @@ fn headers_without_end_are_not_read_to_it() {
 }
 
 #[test]
-fn chunks_of_a_byte_and_their_extensions_without_end_are_given_up() {
+fn endless_tiny_chunks_and_chunk_extensions_are_given_up() {
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     all_refused(vec![
@@ -160,7 +160,7 @@ fn many_small_members_are_kept_only_as_long_as_there_is_room() {
 }
 
 #[test]
-fn the_operations_of_one_transaction_are_kept_only_as_long_as_there_is_room() {
+fn a_transactions_operations_are_kept_within_a_bound() {
     for op in ["1", "[]", r#"["put",{"xt/id":"a"}]"#, r#"["fn","f",{"a":{"a":{}}}]"#] {
         let list = vec![op; 10_000].join(",");
         let text = format!(r#"{{"txId":1,"txOps":[{list}]}}"#);

@@ -99,7 +99,7 @@ fn where_the_server_may_wait_it_is_given_that_time_too() {
 }
 
 #[test]
-fn a_connection_that_the_server_closed_without_a_word_costs_one_repetition_at_once() {
+fn a_silently_closed_connection_costs_one_immediate_retry() {
     let server = Server::start(vec![status(), Act::close(), status()]);
     let client = client(&server.url());
     client.status().unwrap();
@@ -120,7 +120,7 @@ fn a_connection_is_used_again() {
 }
 
 #[test]
-fn a_body_that_is_cut_off_is_asked_for_again_and_never_taken_for_whole() {
+fn a_truncated_body_is_requested_again() {
     let whole = answer(200, "application/json", STATUS);
     let cut = Act::SendAndClose(whole[..whole.len() - 10].to_vec());
     let chunks = Act::SendAndClose(chunked("application/json", &[&STATUS[..40]], false));
@@ -138,7 +138,7 @@ fn a_body_that_is_cut_off_is_asked_for_again_and_never_taken_for_whole() {
 }
 
 #[test]
-fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be_read() {
+fn a_body_that_ends_within_a_form_is_unreadable() {
     let edn = "{:xtdb.api/tx-time #inst \"2026-11-21T08:09:29.435-00:00\", :xtdb.api/tx-id 0}";
     let cut = Act::Send(chunked("application/edn", &[&edn[..50]], true));
     let server = Server::start(vec![cut.clone(), Act::edn(200, edn)]);
@@ -159,7 +159,7 @@ fn a_body_that_ends_properly_in_the_middle_of_a_form_is_an_answer_that_cannot_be
 }
 
 #[test]
-fn an_empty_answer_to_a_query_is_a_failure_and_not_an_empty_result() {
+fn an_empty_answer_to_a_query_is_a_failure() {
     let empty = Act::SendAndClose(answer(200, "application/json;charset=utf-8", ""));
     let server = Server::start(vec![empty.clone()]);
     let error = client(&server.url())
@@ -235,7 +235,7 @@ fn failures_of_the_server_say_what_it_says() {
 }
 
 #[test]
-fn a_node_that_lags_and_a_balancer_without_a_node_are_asked_again() {
+fn lagging_nodes_and_empty_balancers_are_asked_again() {
     let lags =
         r#"{"xtdb.error/error-type":"node-out-of-sync","xtdb.error/message":"Node out of sync"}"#;
     let found = Act::json(200, r#"{"xt/id":"a","n":1}"#);
@@ -269,7 +269,7 @@ fn no_more_connections_than_allowed_are_used() {
 }
 
 #[test]
-fn who_waits_too_long_for_a_connection_is_told_so_and_has_sent_nothing() {
+fn waiting_too_long_for_a_connection_fails_before_sending() {
     let server = Server::start(vec![status()]);
     let client = hasty(&server.url());
     let runtime = client.runtime().unwrap();

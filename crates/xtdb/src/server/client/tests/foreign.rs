@@ -50,7 +50,7 @@ fn a_redirect_is_named_and_not_followed() {
 }
 
 #[test]
-fn a_404_of_another_program_is_not_taken_for_an_entity_that_is_not_there() {
+fn a_foreign_404_is_not_taken_for_a_missing_entity() {
     for (kind, body) in [
         ("application/json", r#"{"detail":"Not Found"}"#),
         ("text/html", "<h1>not found</h1>"),
@@ -141,7 +141,7 @@ fn a_refused_token_is_a_refusal_and_stands_in_no_error() {
 }
 
 #[test]
-fn an_answer_that_throws_the_token_back_does_not_bring_it_into_an_error() {
+fn an_answer_that_echoes_the_token_keeps_it_out_of_errors() {
     let folder = tempfile::tempdir().unwrap();
     let said = "no user for s3cret-token, said `Bearer s3cret-token`";
     let server = Server::start(vec![Act::answer(401, "text/plain", said)]);
@@ -154,7 +154,7 @@ fn an_answer_that_throws_the_token_back_does_not_bring_it_into_an_error() {
 }
 
 #[test]
-fn the_token_goes_to_xtdb_alone_and_not_where_it_is_looked_what_is_there() {
+fn the_token_goes_only_to_xtdb_and_not_to_probes() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(vec![Act::answer(404, "text/plain", "")]);
     let client = Client::new(ClientOptions {

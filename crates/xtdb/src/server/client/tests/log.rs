@@ -54,7 +54,7 @@ fn ids(taken: &[LoggedTx]) -> Vec<i64> {
 }
 
 #[test]
-fn transactions_come_with_their_documents_and_times_to_the_millisecond() {
+fn transactions_have_their_documents_and_millisecond_times() {
     let server = Server::with(|_, seen| body(seen, None));
     let client = client(&server.url());
     let (taken, result) = read(&client, Some(6));
@@ -68,7 +68,7 @@ fn transactions_come_with_their_documents_and_times_to_the_millisecond() {
 }
 
 #[test]
-fn a_log_that_breaks_off_is_taken_up_where_it_broke_and_nothing_comes_twice() {
+fn an_interrupted_log_resumes_without_repetition() {
     // Each answer ends after 250 characters, which are one or two transactions of either notation.
     let server =
         Server::with(|_, seen| body(seen, Some(250.min(transactions(seen).concat().len()))));
@@ -86,7 +86,7 @@ fn a_log_that_breaks_off_is_taken_up_where_it_broke_and_nothing_comes_twice() {
 }
 
 #[test]
-fn a_log_that_ends_properly_in_its_middle_is_not_taken_for_whole() {
+fn a_log_that_ends_early_is_not_taken_for_whole() {
     let cut = |seen: &Seen| {
         let Act::Send(whole) = body(seen, None) else { unreachable!() };
         let text = String::from_utf8(whole).unwrap();
@@ -104,7 +104,7 @@ fn a_log_that_ends_properly_in_its_middle_is_not_taken_for_whole() {
 }
 
 #[test]
-fn a_transaction_without_end_is_not_read_to_its_end_and_many_small_ones_are() {
+fn an_endless_transaction_is_given_up_but_not_many_small_ones() {
     let server = Server::with(|_, seen| body(seen, None));
     let mut client = client(&server.url());
     client.http.limits.max_body = 100_000;
@@ -168,7 +168,7 @@ fn what_was_logged_meanwhile_waits_for_the_next_time() {
 }
 
 #[test]
-fn operations_that_are_none_of_ours_are_told_apart_and_stop_nothing() {
+fn foreign_operations_are_recognized_and_stop_nothing() {
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
     let json = format!(
         r#"[{{"txId":4,"txTime":"2026-11-21T08:09:31Z","txOps":[["put",{{"xt/id":"a"}}],["delete","71f7"],["evict","26"],

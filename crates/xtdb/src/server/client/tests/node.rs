@@ -144,7 +144,7 @@ fn a_write_is_committed_read_back_and_timed_to_the_millisecond() {
 }
 
 #[test]
-fn a_history_has_each_version_and_deletion_in_order_until_it_is_evicted() {
+fn a_history_has_versions_and_deletions_until_evicted() {
     let Some((client, _node)) = database() else { return };
     let mut last = 0;
     for n in 0..30 {
@@ -257,7 +257,7 @@ fn ids_and_values_of_all_kinds_come_back_as_they_were() {
 }
 
 #[test]
-fn queries_take_arguments_of_all_kinds_and_a_state_and_say_when_they_fail() {
+fn queries_take_any_arguments_and_a_state_and_report_failures() {
     let Some((client, _node)) = database() else { return };
     for (id, value) in [
         ("a", json!("q\"\\\n😀")),
@@ -337,7 +337,7 @@ fn put_from(client: &Client, document: &Value, from: &str) {
 }
 
 #[test]
-fn a_version_of_which_the_time_is_ahead_of_the_nodes_clock_is_seen() {
+fn a_version_ahead_of_the_nodes_clock_is_seen() {
     let Some((client, _node)) = database() else { return };
     put(&client, &json!({ "xt/id": "a", "n": 1 }));
     // As if the clock that gave the transaction its time were years ahead of the node's.

@@ -66,7 +66,7 @@ fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_certificate_of_an_unknown_authority_is_refused_and_one_of_a_given_authority_is_trusted() {
+fn only_certificates_of_given_authorities_are_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let (authority, config) = certified("localhost");
     let url = serve(config);
@@ -95,7 +95,7 @@ fn a_server_without_tls_is_told_apart() {
 }
 
 #[test]
-fn a_file_without_certificates_is_refused_before_anything_is_sent() {
+fn a_file_without_certificates_is_refused_before_sending() {
     let folder = tempfile::tempdir().unwrap();
     let options = |ca_file| ClientOptions { ca_file, ..ClientOptions::new("https://localhost:1") };
     for text in ["", "no certificate", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----"]

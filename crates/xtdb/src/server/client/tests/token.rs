@@ -26,7 +26,7 @@ fn set_mode(path: &std::path::Path, mode: u32) {
 fn set_mode(_path: &std::path::Path, _mode: u32) {}
 
 #[test]
-fn a_token_is_read_without_the_white_space_around_it_and_shown_nowhere() {
+fn a_token_is_trimmed_and_never_shown() {
     let folder = tempfile::tempdir().unwrap();
     let token = Token::read(&file(&folder, b"  eyJ.x-y_z=\r\n", 0o600)).unwrap();
     assert_eq!(token.header().to_str().unwrap(), "Bearer eyJ.x-y_z=");
