@@ -1,6 +1,6 @@
-// The documents against what they name: the example of the README runs, commands and files exist.
+// The documents against what they name: the example of the README runs, commands and files exist. And the names of tests.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pinnedNode, root } from "../scripts/setup.js";
@@ -65,4 +65,18 @@ test("the README lists the commands as their help does", () => {
   const [section] = read("README.md").split("## Commands\n")[1].split("\n## ");
   const listed = [...section.matchAll(/^\| `(.+?)` +\| (.+?) +\|$/gm)];
   expect(listed.map(([, command, summary]) => ({ command, summary }))).toEqual(rows);
+});
+
+test("tests have names of fewer than 60 characters", () => {
+  // The first argument of `test(`, or of what `test.each(…)` and `test.skipIf(…)` return.
+  const inNode = /(?:(?<![.\w])(?:describe|it|test)(?:\.\w+)*|\))\(\s*(["'`])(?<name>(?:\\.|(?!\1).)*)\1/gs;
+  const inRust = /#\[test\]\s+(?:#\[[^\]]*\]\s+)*fn (?<name>\w+)/g;
+  const exclude = (path: string) => path.endsWith("node_modules");
+  const files = globSync("{__test__,crates,src,tests}/**/*.{js,mjs,rs,ts}", { cwd: root, exclude });
+  const named = files.flatMap((file) => {
+    const found = read(file).matchAll(file.endsWith(".rs") ? inRust : inNode);
+    return [...found].map(({ groups }) => ({ file, name: groups?.name ?? "" }));
+  });
+  expect(named.length).toBeGreaterThan(2_000);
+  expect(named.filter(({ name }) => name.length >= 60)).toEqual([]);
 });
