@@ -153,7 +153,8 @@ fn preview_pieces(
         return None;
     }
     let (text, tokens, said) = (output.text, output.tokens, output.said);
-    let planned = preview::PreviewedOutput { text, tokens, kind, said, standing };
+    let lines = output.fact.counted_lines();
+    let planned = preview::PreviewedOutput { text, tokens, kind, said, lines, standing };
     let pieces = preview::plan(&planned, previews.tokens)?;
     let whole = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     // A preview that saves less than a quarter is not worth the risk of a second look.
@@ -295,7 +296,7 @@ mod tests {
         let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
         let pieces = vec![
             Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },
-            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true },
+            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true, plain: true },
         ];
         assert_eq!(treatment, Treatment::Excerpt { pieces });
     }

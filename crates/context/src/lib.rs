@@ -30,6 +30,7 @@ pub mod output_class;
 pub mod patch;
 pub mod payload;
 pub mod placeholder;
+pub mod plain;
 pub mod pools_layout;
 pub mod pools_window;
 pub mod preview;

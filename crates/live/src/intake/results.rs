@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::describe::{blank_fact, describe};
+use super::full_output::told_cut;
 use super::{Ingest, Ingested, PendingCall};
 use crate::journal::ContentFrom;
 use base::error::Result;
@@ -105,7 +106,8 @@ impl Ingest<'_> {
         };
         let fact = ResultFact {
             shows: Shows::Own,
-            cut: None,
+            // The whole may contain what another extension removed.
+            cut: told_cut(&message.text()).filter(|_| !withheld),
             ..describe(message, fact, self.options.images_leave())
         };
         let args = match &fact.object {

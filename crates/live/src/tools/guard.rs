@@ -24,7 +24,7 @@ static CUT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The forms from `forms.rs` that stand in place of content.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = r#"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+( \(t\d+\))?(, from "[^\n]*")? )?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$"#;
+    let forms = r#"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+( of [\d,]+)?\) |as in [tf]\d+:[\d-]+( \(t\d+\))?(, from "[^\n]*")? )?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$"#;
     Regex::new(forms).expect("a constant that a test compiles")
 });
 
@@ -138,7 +138,8 @@ mod tests {
             forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
             forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
-            forms::between_line(handle("t17"), range),
+            forms::between_line(handle("t17"), range, None),
+            forms::between_line(handle("t17"), range, Some(1_400)),
             forms::as_in_line(handle("t12"), range, None, None),
             forms::as_in_line(handle("f3"), range, Some(handle("t12")), None),
             forms::as_in_line(handle("t12"), range, None, Some("say \"hi\"")),
