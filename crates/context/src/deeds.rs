@@ -142,7 +142,10 @@ enum About<'a> {
 impl<'a> Deed<'a> {
     /// `None` for calls without an object that showed none.
     fn of(session: &'a Session, fact: &'a ResultFact) -> Option<Self> {
-        let tool = fact.tool.as_str();
+        let is_shell = || matches!(Call::new(&fact.tool, &Value::Null).kind(), ToolKind::Shell(_));
+        let is_file = matches!(fact.shows, Shows::File { .. });
+        // A command that showed a file is a read of it.
+        let tool = if is_file && is_shell() { "read" } else { fact.tool.as_str() };
         let brief = fact.object.as_ref().map(|object| session.brief(object));
         let asked = |about| Self::Asked { tool, about: vec![about] };
         Some(match &fact.shows {

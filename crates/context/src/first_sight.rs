@@ -145,10 +145,12 @@ fn preview_pieces(
 ) -> Option<Vec<Piece>> {
     let call = Call::new(&output.fact.tool, output.args);
     let kind = call.kind();
+    // A command that shows lines of a file is a read of it.
+    let is_read = kind == ToolKind::Read || matches!(output.fact.shows, Shows::File { .. });
     // Another agent's report is already a summary; nobody has what it left out.
     let is_asked_for = call.picks_lines()
         || matches!(kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delegate)
-        || (kind == ToolKind::Read && !previews.reads);
+        || (is_read && !previews.reads);
     if is_asked_for {
         return None;
     }

@@ -51,6 +51,7 @@ mod secrets;
 mod segments;
 mod shapes;
 #[cfg(target_os = "linux")]
+mod shell_reads;
 mod silent_disk;
 mod timeline;
 mod tracked;
