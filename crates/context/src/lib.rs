@@ -36,6 +36,7 @@ pub mod pools_window;
 pub mod preview;
 pub mod prices;
 pub mod segment;
+pub mod stand_ins;
 pub mod standing;
 pub mod statement;
 pub mod tokens;
