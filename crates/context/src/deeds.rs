@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::forms;
 use super::host::{HostCall, strings};
+use super::plain::plain;
 use base::harness::{Call, ToolKind};
 use base::object::{Handle, ObjectId, quote};
 use session::{LineMap, ResultFact, Session, Shows, Subject};
@@ -71,7 +72,7 @@ fn is_short(text: &str) -> bool {
 }
 
 fn beginning(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let line = text.lines().map(plain).find(|line| !line.trim().is_empty()).unwrap_or_default();
     line.trim().chars().take(SHORT_CHARS).collect()
 }
 
@@ -82,7 +83,10 @@ fn beginning(text: &str) -> String {
 pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
     let call = Call::new(tool, args);
     if call.kind() == ToolKind::Write {
-        return forms::count(call.content().unwrap_or_default().split('\n').count() as u64, "line");
+        let content = call.content().unwrap_or_default();
+        let ends_line = content.len() > 1 && content.ends_with('\n');
+        let lines = content.split('\n').count() - usize::from(ends_line);
+        return forms::count(lines as u64, "line");
     }
     let patched = || call.patched_lines().unwrap_or_else(|| lines_of_edits(call));
     match diff.map_or_else(patched, lines_of_diff) {
@@ -96,15 +100,11 @@ pub fn shown_brief(brief: &str) -> &str {
     brief.strip_prefix(COMMAND).unwrap_or(brief)
 }
 
-/// The deeds of steps, from the facts of their results, ordered by the first deed of each kind.
+/// The deeds of steps, from the facts of their results, in the order of time. What ran again with
+/// the same outcome is told where it ran last, and what was read or changed between two runs is told
+/// together: whoever reads the line must not take an earlier failure for the newest outcome.
 pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>) -> Vec<String> {
-    let mut deeds: Vec<Deed<'_>> = Vec::new();
-    for deed in facts.filter_map(|fact| Deed::of(session, fact)) {
-        match deeds.iter_mut().find(|known| known.is_alike(&deed)) {
-            Some(known) => known.join(deed),
-            None => deeds.push(deed),
-        }
-    }
+    let mut deeds = joined(facts.filter_map(|fact| Deed::of(session, fact)).collect());
     // File changes say most; among the rest, the newest do.
     let more = deeds.len().saturating_sub(MAX_DEEDS);
     let mut left_out = 0;
@@ -116,9 +116,31 @@ pub fn deeds<'a>(session: &Session, facts: impl Iterator<Item = &'a ResultFact>)
     let mut named = Vec::new();
     let mut words: Vec<String> = deeds.iter().map(|deed| deed.words(session, &mut named)).collect();
     if left_out > 0 {
-        words.push(format!("{left_out} more"));
+        words.insert(0, format!("{left_out} earlier"));
     }
     words
+}
+
+/// Deeds in the order of time, those that are alike told once.
+fn joined(deeds: Vec<Deed<'_>>) -> Vec<Deed<'_>> {
+    let mut newest: Vec<Deed<'_>> = Vec::new();
+    for deed in deeds.into_iter().rev() {
+        let is_run = matches!(deed, Deed::Ran { .. });
+        match newest.iter_mut().find(|later| is_run && later.is_alike(&deed)) {
+            Some(later) => later.join(deed),
+            None => newest.push(deed),
+        }
+    }
+    let mut joined: Vec<Deed<'_>> = Vec::new();
+    for deed in newest.into_iter().rev() {
+        let since_run =
+            joined.iter_mut().rev().take_while(|told| !matches!(told, Deed::Ran { .. }));
+        match since_run.filter(|told| told.is_alike(&deed)).last() {
+            Some(told) => told.join(deed),
+            None => joined.push(deed),
+        }
+    }
+    joined
 }
 
 /// What one or several calls of a kind did.
@@ -142,7 +164,10 @@ enum About<'a> {
 impl<'a> Deed<'a> {
     /// `None` for calls without an object that showed none.
     fn of(session: &'a Session, fact: &'a ResultFact) -> Option<Self> {
-        let tool = fact.tool.as_str();
+        let is_shell = || matches!(Call::new(&fact.tool, &Value::Null).kind(), ToolKind::Shell(_));
+        let is_file = matches!(fact.shows, Shows::File { .. });
+        // A command that showed a file is a read of it.
+        let tool = if is_file && is_shell() { "read" } else { fact.tool.as_str() };
         let brief = fact.object.as_ref().map(|object| session.brief(object));
         let asked = |about| Self::Asked { tool, about: vec![about] };
         Some(match &fact.shows {
@@ -172,7 +197,9 @@ impl<'a> Deed<'a> {
             (Self::Changed { tool: a, file: f, .. }, Self::Changed { tool: b, file: g, .. }) => {
                 a == b && f == g
             }
-            (Self::Ran { what: a, .. }, Self::Ran { what: b, .. }) => a == b,
+            (Self::Ran { what: a, fact: f, .. }, Self::Ran { what: b, fact: g, .. }) => {
+                a == b && (f.exit, f.ok) == (g.exit, g.ok)
+            }
             _ => false,
         }
     }
@@ -192,10 +219,7 @@ impl<'a> Deed<'a> {
                     _ => next,
                 };
             }
-            (Self::Ran { fact, times, .. }, Self::Ran { fact: newest, .. }) => {
-                *fact = newest;
-                *times += 1;
-            }
+            (Self::Ran { times, .. }, Self::Ran { times: more, .. }) => *times += more,
             _ => {}
         }
     }
@@ -272,6 +296,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use base::object::Hash;
+    use session::Event;
 
     #[test]
     fn a_short_command_is_whole_and_a_long_one_is_cut() {
@@ -327,7 +353,7 @@ mod tests {
         assert_eq!(brief_of_change("edit", &json!({ "patch": "x" }), None), "");
         let patch = json!({ "input": "*** Update File: a\n-x\n+y\n+z" });
         assert_eq!(brief_of_change("apply_patch", &patch, None), "+2 -1");
-        assert_eq!(brief_of_change("write", &json!({ "content": "a\nb\n" }), None), "3 lines");
+        assert_eq!(brief_of_change("write", &json!({ "content": "a\nb\n" }), None), "2 lines");
     }
 
     #[test]
@@ -342,5 +368,64 @@ mod tests {
         ] {
             assert_eq!(brief(tool, &args), expected, "{args}");
         }
+    }
+
+    /// The deeds of calls: `run x`, `fail x`, `read x`, `edit x`.
+    fn told(calls: &[&str]) -> String {
+        let mut session = Session::default();
+        let facts: Vec<ResultFact> = calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| {
+                let (what, name) = call.split_once(' ').unwrap();
+                let mut fact = ResultFact::for_tests(&format!("call-{at}"));
+                let mut brief = format!("$ {name}");
+                match what {
+                    "fail" => (fact.ok, fact.exit) = (false, Some(1)),
+                    "read" => (fact.tool, brief) = ("read".into(), name.into()),
+                    "edit" => {
+                        fact.shows = Shows::Change { object: ObjectId::new(name) };
+                        (fact.tool, brief) = ("edit".into(), "+1 -0".into());
+                    }
+                    _ => {}
+                }
+                session.apply(&Event::Toolcall {
+                    object: fact.object.clone().unwrap(),
+                    tool: fact.tool.clone(),
+                    ok: fact.ok,
+                    version: Hash::of(""),
+                    shows: None,
+                    brief,
+                });
+                fact
+            })
+            .collect();
+        deeds(&session, facts.iter()).join(", ")
+    }
+
+    #[test]
+    fn deeds_are_told_in_the_order_of_time_with_what_stands() {
+        for (calls, expected) in [
+            (vec!["run t", "edit f", "fail t"], "t ok, edit f (+1 -0), t exit 1"),
+            (vec!["fail t", "edit f", "run t"], "t exit 1, edit f (+1 -0), t ok"),
+            (vec!["fail t", "run u", "run t", "run u"], "t exit 1, t ok, u ok ×2"),
+            (
+                vec!["fail t", "edit f", "fail t", "edit f", "run t"],
+                "edit f (+1 -0), t exit 1 ×2, edit f (+1 -0), t ok",
+            ),
+            (vec!["edit f", "edit g", "edit f", "run t"], "edit f (+2 -0), edit g (+1 -0), t ok"),
+            (vec!["read a", "read b", "run t", "read a"], "read a b, t ok, read a"),
+            (vec!["run t", "run t", "run t"], "t ok ×3"),
+        ] {
+            assert_eq!(told(&calls), expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn of_many_deeds_the_oldest_are_counted_where_they_were() {
+        let calls: Vec<String> = (0..300).map(|n| format!("run t{n}")).collect();
+        let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+        let told = told(&calls);
+        assert!(told.starts_with("44 earlier, t44 ok, ") && told.ends_with(", t299 ok"), "{told}");
     }
 }

@@ -139,7 +139,7 @@ fn shown(
     let rest =
         LineRange { first: range.first + first.len() as u64, last: range.last - last.len() as u64 };
     if !rest.is_empty() {
-        shown.insert(1 + first.len(), forms::between_line(target.handle, rest));
+        shown.insert(1 + first.len(), forms::between_line(target.handle, rest, None));
     }
     shown.join("\n")
 }

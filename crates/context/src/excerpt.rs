@@ -1,6 +1,9 @@
 //! Renders a partly shown output from its pieces. Pure text.
 
+use std::borrow::Cow;
+
 use super::forms;
+use super::plain::plain;
 use super::tokens::Counter;
 use base::error::{Error, Result};
 use base::object::Handle;
@@ -42,11 +45,12 @@ pub fn render(
                 });
                 rendered.extend(shown);
             }
-            Piece::Between { between } => {
-                rendered.push(forms::between_line(handle, numbering.place(*between)));
+            Piece::Between { between, of } => {
+                rendered.push(forms::between_line(handle, numbering.place(*between), *of));
             }
-            Piece::Standing { standing: here, at, quoted, .. } => {
-                let quote = quoted.then(|| saying(&lines, *here)).flatten();
+            Piece::Standing { standing: here, at, quoted, plain: is_plain, .. } => {
+                let quote = quoted.then(|| saying(&lines, *here, *is_plain)).flatten();
+                let quote = quote.as_deref();
                 let standing = piece.stands_at().and_then(|(at, there)| line(at, there, quote));
                 rendered.push(standing.ok_or_else(|| {
                     Error::internal(format!("lines are said to stand at message {at}"))
@@ -70,10 +74,15 @@ pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
 }
 
 /// The first of these lines that says something.
-fn saying<'a>(lines: &[&'a str], range: LineRange) -> Option<&'a str> {
+fn saying<'a>(lines: &[&'a str], range: LineRange, is_plain: bool) -> Option<Cow<'a, str>> {
     let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
     let here = lines.get(index(range.first - 1)..index(range.last))?;
-    here.iter().map(|line| line.trim()).find(|line| line.chars().any(char::is_alphanumeric))
+    let said = |line: &&'a str| if is_plain { plain(line) } else { Cow::Borrowed(*line) };
+    let said = here.iter().map(said).find(|line| line.chars().any(char::is_alphanumeric))?;
+    Some(match said {
+        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
+    })
 }
 
 /// Cuts a line to at most `chars` characters, half at each end.
@@ -121,10 +130,22 @@ mod tests {
         let log: Vec<String> = (1..=1_400).map(|n| format!("line {n} of the log")).collect();
         let pieces = [
             Piece::Shown { shown: range(1, 2), chars: Some(400) },
-            Piece::Between { between: range(3, 80) },
-            Piece::Standing { standing: range(81, 111), at: 12, first: 40, quoted: true },
-            Piece::Standing { standing: range(112, 116), at: 12, first: 71, quoted: false },
-            Piece::Between { between: range(117, 1_398) },
+            Piece::Between { between: range(3, 80), of: None },
+            Piece::Standing {
+                standing: range(81, 111),
+                at: 12,
+                first: 40,
+                quoted: true,
+                plain: true,
+            },
+            Piece::Standing {
+                standing: range(112, 116),
+                at: 12,
+                first: 71,
+                quoted: false,
+                plain: false,
+            },
+            Piece::Between { between: range(117, 1_398), of: None },
             Piece::Shown { shown: range(1_399, 1_400), chars: None },
         ];
         insta::assert_snapshot!(rendered(&log.join("\n"), &pieces), @r#"
@@ -143,7 +164,7 @@ mod tests {
     fn lines_of_a_file_have_the_numbers_that_they_have_in_the_file() {
         let pieces = [
             Piece::Shown { shown: range(1, 1), chars: None },
-            Piece::Between { between: range(2, 40) },
+            Piece::Between { between: range(2, 40), of: None },
         ];
         let named = NamedLines { handle: handle("f3"), numbering: Numbering::after(200) };
         let text = render("fn main() {", &pieces, named, &|_, _, _| None).unwrap();
@@ -159,7 +180,8 @@ mod tests {
 
     #[test]
     fn lines_that_stand_nowhere_are_an_error() {
-        let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1, quoted: true };
+        let piece =
+            Piece::Standing { standing: range(1, 9), at: 3, first: 1, quoted: true, plain: true };
         assert!(
             render(
                 "a",
@@ -181,8 +203,8 @@ mod tests {
                 let one = range(line, line);
                 match forms[usize::try_from(line).unwrap() - 1] {
                     0 | 1 => Piece::Shown { shown: one, chars: None },
-                    2 => Piece::Between { between: one },
-                    _ => Piece::Standing { standing: one, at: 12, first: line + 7, quoted: true },
+                    2 => Piece::Between { between: one, of: None },
+                    _ => Piece::Standing { standing: one, at: 12, first: line + 7, quoted: true, plain: true },
                 }
             }));
             let mut next = 1;

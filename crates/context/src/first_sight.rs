@@ -145,15 +145,18 @@ fn preview_pieces(
 ) -> Option<Vec<Piece>> {
     let call = Call::new(&output.fact.tool, output.args);
     let kind = call.kind();
+    // A command that shows lines of a file is a read of it.
+    let is_read = kind == ToolKind::Read || matches!(output.fact.shows, Shows::File { .. });
     // Another agent's report is already a summary; nobody has what it left out.
     let is_asked_for = call.picks_lines()
         || matches!(kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delegate)
-        || (kind == ToolKind::Read && !previews.reads);
+        || (is_read && !previews.reads);
     if is_asked_for {
         return None;
     }
     let (text, tokens, said) = (output.text, output.tokens, output.said);
-    let planned = preview::PreviewedOutput { text, tokens, kind, said, standing };
+    let lines = output.fact.counted_lines();
+    let planned = preview::PreviewedOutput { text, tokens, kind, said, lines, standing };
     let pieces = preview::plan(&planned, previews.tokens)?;
     let whole = tokens - standing.iter().map(|block| block.tokens).sum::<u64>().min(tokens);
     // A preview that saves less than a quarter is not worth the risk of a second look.
@@ -295,7 +298,7 @@ mod tests {
         let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
         let pieces = vec![
             Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },
-            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true },
+            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true, plain: true },
         ];
         assert_eq!(treatment, Treatment::Excerpt { pieces });
     }

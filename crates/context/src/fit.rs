@@ -100,13 +100,19 @@ pub fn shortened(
     tokens: u64,
 ) -> Treatment {
     let lines = output.text.split('\n').count() as u64;
+    let ends_line = lines > 1 && output.text.ends_with('\n');
     let budgets = std::iter::successors(Some(tokens), |budget| Some(budget * 3 / 4));
     let plans = budgets.take_while(|budget| *budget >= LEAST_TOKENS / 4);
     let fitting = plans
         .map(|budget| preview::plan_within(output, budget))
         .find(|pieces| rendered_tokens(output.text, pieces, counter) <= tokens);
-    let all = LineRange { first: 1, last: lines };
-    let pieces = fitting.unwrap_or_else(|| vec![Piece::Between { between: all }]);
+    let last = LineRange { first: lines, last: lines };
+    let between = LineRange { first: 1, last: if ends_line { lines - 1 } else { lines } };
+    let nothing = || {
+        let after = Some(Piece::Shown { shown: last, chars: None }).filter(|_| ends_line);
+        std::iter::once(Piece::Between { between, of: None }).chain(after).collect()
+    };
+    let pieces = fitting.unwrap_or_else(nothing);
     Treatment::Excerpt { pieces }
 }
 
@@ -132,8 +138,14 @@ mod tests {
         {
             for kind in [ToolKind::Read, ToolKind::Search, ToolKind::Other] {
                 let tokens = counter.count(&text);
-                let output =
-                    preview::PreviewedOutput { text: &text, tokens, kind, said: "", standing: &[] };
+                let output = preview::PreviewedOutput {
+                    text: &text,
+                    tokens,
+                    kind,
+                    said: "",
+                    lines: 1,
+                    standing: &[],
+                };
                 let Treatment::Excerpt { pieces } = shortened(&output, counter, 3_000) else {
                     panic!("no excerpt")
                 };

@@ -83,9 +83,11 @@ pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<
     format!("{file} unchanged; {lines} in the {tool} result above{place}.")
 }
 
-/// Lines that a preview leaves out: `… 1,240 lines between (t17:81-1320) …`
-pub fn between_line(handle: Handle, range: LineRange) -> String {
-    format!("… {} between ({handle}:{range}) …", count(range.len(), "line"))
+/// Lines that a preview leaves out: `… 1,240 lines between (t17:81-1320) …`, of a listing or a
+/// search with all its lines: `… 1,240 lines between (t17:81-1320 of 1,400) …`
+pub fn between_line(handle: Handle, range: LineRange, of: Option<u64>) -> String {
+    let of = of.map_or_else(String::new, |all| format!(" of {}", grouped(all)));
+    format!("… {} between ({handle}:{range}{of}) …", count(range.len(), "line"))
 }
 
 /// Lines of an output that stand in another one or in the showing of a file. Line numbers are not

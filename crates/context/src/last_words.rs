@@ -1,62 +1,52 @@
 //! The last meaningful line of an output, quoted in its reference line. Pure.
 
-/// What hosts write below an output about how the command ended, up to the number.
-const ENDINGS: [&str; 5] = [
-    "command exited with code",
-    "process exited with code",
-    "exited with exit code",
-    "exit code",
-    "exit status",
-];
-/// What hosts write about which part of an output they show.
-const NOTICES: [&str; 6] = [
-    "[showing lines ",
-    "[output truncated",
-    "[full output",
-    "[read output capped ",
-    "(no output)",
-    "wall time",
-];
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
-/// The last meaningful line. Skips the host's notes on how the command ended and what it shows, and
-/// shell prompts. A line without letters or digits counts only if there is no other. Empty if there
-/// is none.
-pub fn last_words(text: &str) -> &str {
-    let lines = || text.lines().rev().map(str::trim).filter(|line| says_something(line));
-    let with_words = lines().find(|line| line.chars().any(char::is_alphanumeric));
-    with_words.or_else(|| lines().next()).unwrap_or_default()
+use regex::Regex;
+
+use super::plain::plain;
+use base::harness::{tells_exit, tells_part};
+
+/// A bar between brackets, or a long one of pip and cargo.
+static BAR: LazyLock<Regex> = LazyLock::new(|| {
+    let bar = r"[\[|(][-#=>█▓▒░━╸╺●○▏▎▍▌▋▊▉.* ]*[-#=>█▓▒░━╸╺●○▏▎▍▌▋▊▉.*]{2}[-#=>█▓▒░━╸╺●○▏▎▍▌▋▊▉.* ]*[\]|)]|[█━╸]{4}";
+    Regex::new(bar).expect("a constant that a test compiles")
+});
+/// What a progress bar counts.
+static COUNT: LazyLock<Regex> = LazyLock::new(|| {
+    let count = r"[0-9]%|[0-9] ?(?:/|of) ?[0-9]|[0-9] ?[kMG]i?B";
+    Regex::new(count).expect("a constant that a test compiles")
+});
+/// `$`, `>>>`, `user@host:~/p$`, `[user@host p]#`, `bash-5.1$`, `PS C:\p>`, `mysql>`.
+static PROMPT: LazyLock<Regex> = LazyLock::new(|| {
+    let prompt = r"^(?:\([\w.-]+\) ?)?(?:[$#%>]+|\S+@\S+:\S*[$#%>]|\[\S+@\S+ [^\]]*\][$#]|(?:ba|z|k|da)?sh-[0-9.]+[$#]|PS .*>|[a-z0-9_-]{3,16}(?:>|=[#>]))$";
+    Regex::new(prompt).expect("a constant that a test compiles")
+});
+
+/// The last meaningful line, as a terminal would show it. Skips the host's notes on how the command
+/// ended and what it shows, and shell prompts. A progress bar counts only if no other line has
+/// words, and a line without letters or digits if there is no other. Empty if there is none.
+pub fn last_words(text: &str) -> Cow<'_, str> {
+    let lines = || text.lines().rev().map(said).filter(|line| says_something(line));
+    let with_words = || lines().filter(|line| line.chars().any(char::is_alphanumeric));
+    let found = with_words().find(|line| !is_progress(line)).or_else(|| with_words().next());
+    found.or_else(|| lines().next()).unwrap_or_default()
+}
+
+fn said(line: &str) -> Cow<'_, str> {
+    match plain(line) {
+        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
+    }
 }
 
 fn says_something(line: &str) -> bool {
-    !line.is_empty() && !is_ending(line) && !is_notice(line) && !is_prompt(line)
+    !line.is_empty() && !tells_exit(line) && !tells_part(line) && !PROMPT.is_match(line)
 }
 
-fn is_ending(line: &str) -> bool {
-    let words = line.trim_matches(|c| "<>()[].".contains(c));
-    ENDINGS.iter().any(|ending| {
-        let rest =
-            strip_ignoring_case(words, ending).map(|rest| rest.trim_start_matches(':').trim());
-        rest.is_some_and(|rest| rest.parse::<i64>().is_ok())
-    })
-}
-
-/// `[Showing lines …]`, `[12 more lines in file. …]`, `(no output)`.
-fn is_notice(line: &str) -> bool {
-    let is_count =
-        line.starts_with('[') && line.ends_with(']') && line.contains(" more lines in file");
-    is_count || NOTICES.iter().any(|notice| strip_ignoring_case(line, notice).is_some())
-}
-
-/// `$`, `>>>`, `user@host:~/p$`.
-fn is_prompt(line: &str) -> bool {
-    let Some(head) = line.strip_suffix(['$', '#', '%', '>']) else { return false };
-    let is_place = head.contains('@') && head.contains(':') && !head.contains(char::is_whitespace);
-    is_place || head.chars().all(|c| "$#%>".contains(c))
-}
-
-fn strip_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
-    let (head, rest) = text.split_at_checked(prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then_some(rest)
+fn is_progress(line: &str) -> bool {
+    BAR.is_match(line) && COUNT.is_match(line)
 }
 
 #[cfg(test)]
@@ -78,6 +68,14 @@ mod tests {
             "$",
             ">>>",
             "root@box:/p#",
+            "(venv) root@box:/p#",
+            "bash-5.1$",
+            "PS C:\\p>",
+            "100%|██████████| 1000/1000 [00:01<00:00, 900.12it/s]",
+            "   ━━━━━━━━━━━━━━━━━━━━ 1.2/1.2 MB 5.6 MB/s",
+            "    Building [=====>     ] 120/130: serde",
+            "10% [#    ]\r100% [#####]",
+            "\u{1b}[0m",
             "-----",
             "}",
         ] {
@@ -88,9 +86,21 @@ mod tests {
 
     #[test]
     fn what_the_program_says_stays() {
-        for line in ["Exit code 7 means full disk", "exited with code", "50%", "a > b", "[done]"] {
+        for line in [
+            "Exit code 7 means full disk",
+            "exited with code",
+            "50%",
+            "a > b",
+            "[done]",
+            "<div>",
+            "=== 5 passed in 0.1s ===",
+            "tests/test_a.py ....      [100%]",
+            "Command timed out after 30 seconds",
+        ] {
             assert_eq!(last_words(&format!("first\n{line}\n")), line);
         }
+        assert_eq!(last_words("\u{1b}[31mfailed\u{1b}[0m\r\n"), "failed");
+        assert_eq!(last_words("5% [#   ]\r50% [##  ]\n"), "50% [##  ]");
         assert_eq!(last_words("(no output)"), "");
         assert_eq!(last_words("--\n}\n"), "}");
         assert_eq!(last_words("\n \n"), "");

@@ -9,11 +9,13 @@ mod plan;
 mod reports;
 #[cfg(test)]
 mod runs;
+#[cfg(test)]
+mod sums;
 
 use self::plan::{Plan, Room};
 pub use self::reports::{TestReport, reports};
 use super::lines_index::LineBlock;
-use base::harness::{ShellKind, ToolKind};
+use base::harness::{ShellKind, ToolKind, host_lines};
 use session::{LineRange, Piece, join_pieces};
 
 /// Approximate characters per token.
@@ -35,6 +37,8 @@ pub struct PreviewedOutput<'a> {
     pub kind: ToolKind,
     /// What the model wrote in the message with the call, including arguments.
     pub said: &'a str,
+    /// Lines of the whole output, as people count them.
+    pub lines: u64,
     /// Blocks of lines that the window already shows elsewhere. They are not part of the preview.
     pub standing: &'a [LineBlock],
 }
@@ -74,10 +78,28 @@ fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
     for block in output.standing {
         kept[indexes(block.lines)].fill(true);
     }
+    for at in host_lines(&lines) {
+        kept[at] = true;
+    }
+    // What follows the last line end is no line, so that no line may count it.
+    kept[lines.len() - 1] |= lines.len() > 1 && output.text.ends_with('\n');
     let reports = if is_run(output.kind) { reports(&lines) } else { Vec::new() };
     let mut plan = Plan { lines: &lines, reports, kept, chars };
     plan.fill(output, room);
-    plan.pieces(output.standing)
+    let pieces = plan.pieces(output.standing);
+    if is_list(output.kind) { with_total(pieces, output.lines) } else { pieces }
+}
+
+/// The pieces with the number of all lines in the first line that counts some.
+fn with_total(mut pieces: Vec<Piece>, lines: u64) -> Vec<Piece> {
+    let mut counts = pieces.iter_mut().filter_map(|piece| match piece {
+        Piece::Between { of, .. } => Some(of),
+        _ => None,
+    });
+    if let Some(of) = counts.next() {
+        *of = Some(lines);
+    }
+    pieces
 }
 
 /// The pieces of an output shown in full except for what stands elsewhere.
@@ -95,7 +117,8 @@ pub fn without_standing(total: u64, standing: &[LineBlock]) -> Vec<Piece> {
 }
 
 fn piece_of(block: &LineBlock) -> Piece {
-    Piece::Standing { standing: block.lines, at: block.at, first: block.first, quoted: true }
+    let LineBlock { lines, at, first, .. } = *block;
+    Piece::Standing { standing: lines, at, first, quoted: true, plain: true }
 }
 
 /// Whether calls of this kind ask for exactly what they show: files and matching lines.
@@ -105,6 +128,17 @@ pub fn is_asked_for(kind: ToolKind) -> bool {
         ToolKind::Read
             | ToolKind::Search
             | ToolKind::Shell(ShellKind::Read | ShellKind::Search | ShellKind::Pick)
+    )
+}
+
+/// Whether the number of its lines says much of an output of this kind: names, or matches.
+fn is_list(kind: ToolKind) -> bool {
+    matches!(
+        kind,
+        ToolKind::List
+            | ToolKind::Find
+            | ToolKind::Search
+            | ToolKind::Shell(ShellKind::Listing | ShellKind::Search)
     )
 }
 
@@ -138,7 +172,14 @@ mod tests {
 
     fn shown(kind: ToolKind, text: &str, said: &str, limit: u64) -> String {
         let tokens = tokens::count(text);
-        let output = PreviewedOutput { text, tokens, kind, said, standing: &[] };
+        let output = PreviewedOutput {
+            text,
+            tokens,
+            kind,
+            said,
+            lines: text.split('\n').count() as u64,
+            standing: &[],
+        };
         let pieces = plan(&output, limit).expect("a preview is due");
         let named =
             NamedLines { handle: Handle::parse("t17").unwrap(), numbering: Numbering::default() };
@@ -201,7 +242,8 @@ mod tests {
     fn a_listing_shows_its_head_and_a_page_both_ends() {
         let text = log(1_400).join("\n");
         let listing = shown(ToolKind::Shell(ShellKind::Listing), &text, "", 400);
-        assert!(listing.ends_with("-1400) …") && listing.starts_with("line 1 of"), "{listing}");
+        assert!(listing.starts_with("line 1 of") && listing.contains(" of 1,400) …"), "{listing}");
+        assert!(listing.ends_with("line 1400 of the log"), "{listing}");
         let page = shown(ToolKind::Web, &text, "", 400);
         assert!(page.starts_with("line 1 of") && page.ends_with("line 1400 of the log"), "{page}");
     }
@@ -231,6 +273,7 @@ mod tests {
             tokens,
             kind: ToolKind::Search,
             said: "",
+            lines: 600,
             standing: &[],
         };
         assert_eq!(plan(&output, tokens / 3), None);
@@ -259,8 +302,14 @@ mod tests {
     fn outputs_within_the_limit_are_shown_whole() {
         let text = log(900).join("\n");
         let tokens = tokens::count(&text);
-        let mut output =
-            PreviewedOutput { text: &text, tokens, kind: build(), said: "", standing: &[] };
+        let mut output = PreviewedOutput {
+            text: &text,
+            tokens,
+            kind: build(),
+            said: "",
+            lines: 1,
+            standing: &[],
+        };
         assert_eq!(plan(&output, tokens), None);
         assert_eq!(plan(&output, 0), None);
         let lines = LineRange { first: 1, last: 800 };
@@ -279,7 +328,7 @@ mod tests {
             let (name, run) = RUNNERS[runner];
             let run = run(&tests);
             let text = run.text();
-            let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind, said: "", standing: &[] };
+            let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind, said: "", lines: 1, standing: &[] };
             let Some(pieces) = plan(&output, 60) else { return Ok(()) };
             for (at, (about, line)) in run.lines.iter().enumerate() {
                 // Among equal stack frames, the first is shown.
@@ -298,7 +347,7 @@ mod tests {
             let (name, run) = RUNNERS[runner];
             let run = run(&tests);
             let text = run.text();
-            let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind: build(), said: "", standing: &[] };
+            let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind: build(), said: "", lines: 1, standing: &[] };
             let pieces = plan_within(&output, tokens);
             prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
         }
@@ -312,7 +361,7 @@ mod tests {
         ) {
             let text = lines.join("\n");
             let tokens = tokens::count(&text);
-            let output = PreviewedOutput { text: &text, tokens, kind, said: "error_kind", standing: &[] };
+            let output = PreviewedOutput { text: &text, tokens, kind, said: "error_kind", lines: 1, standing: &[] };
             let Some(pieces) = plan(&output, 200) else { return Ok(()) };
             let mut next = 1;
             for piece in &pieces {

@@ -183,6 +183,7 @@ impl Above {
                         at: to,
                         first,
                         quoted: true,
+                        plain: true,
                     });
                     missing = missing.iter().flat_map(|range| range.without(&[part])).collect();
                 }

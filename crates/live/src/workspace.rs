@@ -18,6 +18,7 @@ mod refresh;
 mod reported;
 mod seen_files;
 mod sharing;
+mod shell_reads;
 mod tool_files;
 mod tracked;
 
@@ -32,6 +33,7 @@ use self::reconcile::Due;
 pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
 pub use self::reconcile::Reconciled;
 use self::seen_files::Pending;
+pub(super) use self::shell_reads::ShellRead;
 pub use self::tool_files::FinishedToolCall;
 use self::tracked::Tracked;
 pub(super) use self::tracked::TrackerReport;

@@ -13,6 +13,7 @@ use super::page::{Page, words};
 use super::parse::parse;
 use super::scope::Scope;
 use base::error::{Error, Result};
+use context::stand_ins::first_stand_in;
 use redact::redact_text;
 
 /// Longest entry that an index should have, in characters; longer text belongs in a topic file.
@@ -58,6 +59,10 @@ pub fn check_entry(
     }
     if words(text).is_empty() {
         return vec![MemoryFinding::new(FindingCode::Empty, "the text has no words")];
+    }
+    if let Some(line) = first_stand_in(text) {
+        let words = format!("the text holds `{line}`, which means nothing outside its session");
+        return vec![MemoryFinding::new(FindingCode::StandsForContent, words)];
     }
     if first_conflict_marker(text).is_some() {
         let words = "the text holds the marks of a merge that nobody finished";
@@ -147,6 +152,9 @@ mod tests {
             ("Run `make -j8` before the tests, it takes 3 minutes", vec!["NEAR_DUPLICATE"]),
             ("Note: b", vec![]),
             ("…", vec!["EMPTY"]),
+            ("Tests: [t17] exit 0 · 412 lines", vec!["STANDS_FOR_CONTENT"]),
+            ("Loader: see `… 31 lines as in t12:40-70 …`", vec!["STANDS_FOR_CONTENT"]),
+            ("[t1] is the first tag", vec![]),
             ("a\n<<<<<<< HEAD\nb", vec!["CONFLICT_MARKERS"]),
         ] {
             assert_eq!(codes(text, index), expected, "{text}");

@@ -22,6 +22,8 @@ pub enum FindingCode {
     Contradiction,
     /// A text without words.
     Empty,
+    /// Text that holds a line of ours which stands for content in one session.
+    StandsForContent,
     /// An entry is longer than a line of an index should be.
     LongEntry,
     /// An entry is larger than the limit on what is injected of a file.
@@ -68,6 +70,7 @@ impl FindingCode {
             Self::NearDuplicate => "NEAR_DUPLICATE",
             Self::Contradiction => "CONTRADICTION",
             Self::Empty => "EMPTY",
+            Self::StandsForContent => "STANDS_FOR_CONTENT",
             Self::LongEntry => "LONG_ENTRY",
             Self::EntryTooLarge => "ENTRY_TOO_LARGE",
             Self::AboveCaps => "ABOVE_CAPS",

@@ -11,6 +11,7 @@ use super::scope::{Folders, Scope};
 use base::harness::{Call, FileAccess, Patched};
 use base::object::quote;
 use config::{MEMORY_CONFIG_FILE, MemorySettings};
+use context::stand_ins::first_stand_in;
 use source::{FileState, canonical_path, read_file, resolve_path};
 
 /// Largest file that is checked.
@@ -46,7 +47,17 @@ pub(super) fn refuse_write(
     }
     targets(folders, cwd, call).into_iter().find_map(|target| {
         let before = text_of(&target.path).unwrap_or_default();
-        let rule = new_secret(&before, &text_after(call, &target, &before))?;
+        let after = text_after(call, &target, &before);
+        let is_new = |line: &&str| !before.contains(*line);
+        if let Some(line) = after.lines().filter_map(first_stand_in).find(is_new) {
+            return Some(format!(
+                "`{}` stands for content of this conversation, and means nothing to a later one: nothing was written to `{}`. \
+                 Say what it stands for instead.",
+                quote::line(line),
+                quote::name(target.given)
+            ));
+        }
+        let rule = new_secret(&before, &after)?;
         Some(format!(
             "The text looks like it holds a secret ({rule}), and memory never keeps secrets: nothing was written to `{}`. Say where \
              the secret is kept instead.",
@@ -251,6 +262,22 @@ mod tests {
         };
         assert!(!edit("- password = HERE\n", "- b\n"));
         assert!(edit("HERE", "q8Zk3vT1xW7mB2nL"));
+    }
+
+    #[test]
+    fn memory_takes_no_line_that_stands_for_content_but_what_it_has() {
+        let desk = Desk::new();
+        let index = ".pi/memory/MEMORY.md";
+        let line = "- Tests: [t17] exit 0 · 412 lines · last: \"ok\"";
+        desk.write(index, &format!("{line}\n- b\n"));
+        let write = |file: &str, text: &str| {
+            desk.refused("write", &json!({ "path": file, "content": text }))
+        };
+        assert!(!write(index, &format!("{line}\n- c\n")), "it stood there");
+        assert!(write(index, &format!("{line}\n- f3 unchanged; lines 1-210 stand above\n")));
+        assert!(write(".pi/memory/topic.md", &format!("{line}\n")));
+        assert!(!write("notes.md", &format!("{line}\n")), "it is no memory");
+        assert!(!write(".pi/memory/topic.md", "- [t1] is a tag\n"));
     }
 
     #[cfg(unix)]

@@ -29,6 +29,9 @@ pub enum Piece {
     Between {
         /// The lines.
         between: LineRange,
+        /// The number of all lines of the output, where it is told here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<u64>,
     },
     /// Lines that stand verbatim in another message of the window.
     Standing {
@@ -43,6 +46,9 @@ pub enum Piece {
         /// only gave numbers.
         #[serde(default, skip_serializing_if = "is_false")]
         quoted: bool,
+        /// Whether the quote has no escapes and control characters. Earlier releases spelt them out.
+        #[serde(default, skip_serializing_if = "is_false")]
+        plain: bool,
     },
 }
 
@@ -51,7 +57,7 @@ impl Piece {
     pub fn lines(&self) -> LineRange {
         match self {
             Self::Shown { shown: lines, .. }
-            | Self::Between { between: lines }
+            | Self::Between { between: lines, .. }
             | Self::Standing { standing: lines, .. } => *lines,
         }
     }
@@ -86,22 +92,23 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
             ) if shown.last.saturating_add(1) == next.first && chars == next_chars => {
                 shown.last = next.last;
             }
-            (Some(Piece::Between { between }), Piece::Between { between: next })
+            (Some(Piece::Between { between, .. }), Piece::Between { between: next, of: None })
                 if between.last.saturating_add(1) == next.first =>
             {
                 between.last = next.last;
             }
             (
-                Some(Piece::Standing { standing, at, first, quoted }),
+                Some(Piece::Standing { standing, at, first, quoted, plain }),
                 Piece::Standing {
                     standing: next,
                     at: next_at,
                     first: next_first,
                     quoted: next_quoted,
+                    plain: next_plain,
                 },
             ) if standing.last.saturating_add(1) == next.first
                 && at == next_at
-                && quoted == next_quoted
+                && (*quoted, *plain) == (*next_quoted, *next_plain)
                 && *first + standing.len() == *next_first =>
             {
                 standing.last = next.last;
@@ -125,7 +132,7 @@ pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     let mut next = 1;
     for piece in pieces.iter_mut() {
         let (Piece::Shown { shown: lines, .. }
-        | Piece::Between { between: lines }
+        | Piece::Between { between: lines, .. }
         | Piece::Standing { standing: lines, .. }) = piece;
         // The head and tail of a short output may overlap.
         lines.first = known(lines.first).max(next);
@@ -170,6 +177,7 @@ pub(super) mod stored {
                 Piece::Shown { shown: LineRange { first: 1, last: head }, chars },
                 Piece::Between {
                     between: LineRange { first: head + 1, last: u64::MAX - 1 - tail },
+                    of: None,
                 },
                 Piece::Shown {
                     shown: LineRange { first: u64::MAX - tail, last: u64::MAX - 1 },
@@ -196,14 +204,26 @@ mod tests {
     fn pieces_are_stored_in_few_bytes_and_read_back() {
         let pieces = vec![
             Piece::Shown { shown: range(1, 9), chars: Some(400) },
-            Piece::Between { between: range(10, 80) },
-            Piece::Standing { standing: range(81, 111), at: 12, first: 40, quoted: false },
-            Piece::Standing { standing: range(112, 119), at: 7, first: 1, quoted: true },
+            Piece::Between { between: range(10, 80), of: None },
+            Piece::Standing {
+                standing: range(81, 111),
+                at: 12,
+                first: 40,
+                quoted: false,
+                plain: false,
+            },
+            Piece::Standing {
+                standing: range(112, 119),
+                at: 7,
+                first: 1,
+                quoted: true,
+                plain: true,
+            },
             Piece::Shown { shown: range(120, 120), chars: None },
         ];
         let treatment = Treatment::Excerpt { pieces };
         let json = serde_json::to_string(&treatment).unwrap();
-        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"standing":[112,119],"at":7,"first":1,"quoted":true},{"shown":[120,120]}]}"#);
+        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"standing":[112,119],"at":7,"first":1,"quoted":true,"plain":true},{"shown":[120,120]}]}"#);
         assert_eq!(serde_json::from_str::<Treatment>(&json).unwrap(), treatment);
     }
 
@@ -242,7 +262,7 @@ mod tests {
         let chars = Some(400);
         let pieces = vec![
             Piece::Shown { shown: range(1, 2), chars },
-            Piece::Between { between: range(3, 1_397) },
+            Piece::Between { between: range(3, 1_397), of: None },
             Piece::Shown { shown: range(1_398, 1_400), chars },
         ];
         assert_eq!(*session.treatment(0), Treatment::Excerpt { pieces });

@@ -67,7 +67,8 @@ pub struct ResultFact {
     pub ends_line: bool,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
-    /// Which part of the whole this is, if the host cut the output and the store holds the whole.
+    /// Which part of the whole this is, if the host cut the output and the store holds the whole
+    /// or the host says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// Whether a reference line can replace it: the store holds its text and the images that leave
@@ -94,8 +95,10 @@ pub struct ResultFact {
 /// What the host shows of an output that it cut. Lines are numbered as in the whole output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// SHA-256 of the whole text, by which the store finds it.
-    pub text: Hash,
+    /// SHA-256 of the whole text, by which the store finds it. `None` if nobody has it: the rest is
+    /// what the host says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Hash>,
     /// Number of its lines.
     pub lines: u64,
     /// See [`ResultFact::ends_line`].
@@ -167,6 +170,28 @@ impl Numbering {
             first: if range.first <= line { start(range.first) } else { end(range.first) },
             last: if range.last < line { start(range.last) } else { end(range.last) },
         }
+    }
+
+    /// The shown lines of a range of original ones.
+    fn shown(self, range: LineRange) -> Vec<LineRange> {
+        let Some(Gap { above, line, resumes }) = self.gap else {
+            let first = range.first.max(self.before + 1);
+            return Self::kept(first - self.before, range.last.saturating_sub(self.before));
+        };
+        let head = Self::kept(range.first + above, (range.last + above).min(line));
+        let first = range.first.max(resumes) - resumes + line;
+        let tail = Self::kept(first, (range.last + line).saturating_sub(resumes));
+        merge_ranges(&[head, tail].concat())
+    }
+
+    /// The shown lines of ranges of original ones.
+    pub fn shown_ranges(self, ranges: &[LineRange]) -> Vec<LineRange> {
+        merge_ranges(&ranges.iter().flat_map(|range| self.shown(*range)).collect::<Vec<_>>())
+    }
+
+    fn kept(first: u64, last: u64) -> Vec<LineRange> {
+        let range = LineRange { first, last };
+        if first == 0 || range.is_empty() { Vec::new() } else { vec![range] }
     }
 
     /// The original line of a shown line.

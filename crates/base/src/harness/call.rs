@@ -219,6 +219,27 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// The texts by which a call may put something into a file: those that it writes, all of a
+    /// command that does more than show something, and whatever an unknown tool is given.
+    pub fn texts_for_files(self) -> Vec<&'a str> {
+        let new = self.new_texts();
+        match self.does {
+            Does::Write | Does::Edit | Does::Patch | Does::ByCommand if !new.is_empty() => new,
+            Does::Shell
+                if command_line(self.args).is_some_and(|line| !kind::may_change_files(&line)) =>
+            {
+                Vec::new()
+            }
+            Does::Write
+            | Does::Edit
+            | Does::Patch
+            | Does::ByCommand
+            | Does::Shell
+            | Does::Other => texts_in(self.args),
+            _ => Vec::new(),
+        }
+    }
+
     /// How many lines a changing call adds and removes, if a patch says so.
     pub fn patched_lines(self) -> Option<(u64, u64)> {
         self.patch().map(patch::added_removed)
@@ -238,6 +259,21 @@ impl<'a> Call<'a> {
 
 fn text<'a>(args: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| args.get(*name)?.as_str())
+}
+
+/// All texts of some arguments.
+fn texts_in(args: &Value) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut waiting = vec![args];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => texts.push(text.as_str()),
+            Value::Array(values) => waiting.extend(values),
+            Value::Object(fields) => waiting.extend(fields.values()),
+            _ => {}
+        }
+    }
+    texts
 }
 
 /// The command in some arguments: a text, or a list of words.

@@ -1,7 +1,167 @@
-//! The notice that a host adds after the lines of a file that has more.
+//! What hosts add to an output: which part of it they show, and how its command ended.
 
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex, RegexSet};
 use serde_json::Value;
 
+/// Lines at each end of an output in which a host says how its command ended.
+const END_LINES: usize = 12;
+/// Most lines about the shown part that count from each end, as a log may hold many.
+const PART_LINES: usize = 8;
+
+/// A line that says which part is shown: of Pi, OpenClaw, OpenCode, Codex, Claude Code and others.
+static PARTS: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"^[\[(].*(?-u:\b)showing (lines|last|first) [0-9]",
+        r"^[\[(](read )?output (capped|truncated|cut)(?-u:\b)",
+        r"^[\[(]?full output( saved)?( to)?: ",
+        r"^\[[0-9,]+ more lines in file|^\(end of file - total [0-9]",
+        r"^\(no output\)$",
+        r"^total output lines: [0-9]|^warning: truncated output|^original token count: [0-9]",
+        r"^output too large|^the tool call succeeded but the output was truncated",
+        r"^</?persisted-output>$|^preview \(first ",
+        r"^[\[(](results (are )?truncated|some lines truncated)",
+        r"^[\[(.… ]*[0-9][0-9,.]* ?(middle )?(lines?|char(acter)?s?|bytes?|tokens?|[kmg]b)( of output)? (truncated|omitted|elided|hidden)[\]).… ]*$",
+        r"…[0-9]+ (chars|tokens|lines|bytes) truncated…",
+    ])
+});
+
+/// A line with an exit code, or with nothing but the circumstances of a run.
+static EXITS: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"^[<(\[]*((command|process) exited with code|exited with exit code|exit code|exit status)[: ]*-?[0-9]+[>)\].]*$",
+        r"^wall time:? [0-9]|^chunk id: |^output:$",
+    ])
+});
+
+/// A line that says that a command did not end by itself, or not yet.
+static ENDS: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"^[<(\[]*(command|process|script) (timed out|(was )?(aborted|killed|interrupted|terminated)|still running|failed|completed)(?-u:\b)",
+    ])
+});
+
+static LINES: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\[Showing lines ([0-9,]+)-([0-9,]+) of ([0-9,]+)"));
+static LAST_LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\[Showing last [^\]\n]* of line ([0-9,]+)"));
+static TOTAL: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^Total output lines: ([0-9,]+)\n\n"));
+/// The mark for the missing middle of an output.
+static MIDDLE: LazyLock<Regex> =
+    LazyLock::new(|| pattern("…[0-9]+ (?:chars|tokens|lines|bytes) truncated…"));
+
+fn set(patterns: &[&str]) -> RegexSet {
+    let ignoring_case = patterns.iter().map(|pattern| format!("(?i){pattern}"));
+    RegexSet::new(ignoring_case).expect("constants that tests compile")
+}
+
+fn pattern(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("constants that tests compile")
+}
+
+/// Whether a host says by a line which part of an output it shows.
+pub fn tells_part(line: &str) -> bool {
+    PARTS.is_match(line.trim())
+}
+
+/// Whether a host gives an exit code by a line, or the circumstances of a run.
+pub fn tells_exit(line: &str) -> bool {
+    EXITS.is_match(line.trim())
+}
+
+/// The indexes of the lines of an output that a host wrote about it, and of the blank lines between
+/// them and the output.
+pub fn host_lines(lines: &[&str]) -> Vec<usize> {
+    let parts: Vec<usize> = (0..lines.len()).filter(|at| tells_part(lines[*at])).collect();
+    let late = parts.len().saturating_sub(PART_LINES).max(PART_LINES);
+    let parts = parts.iter().take(PART_LINES).chain(parts.get(late..).unwrap_or_default());
+    let is_near_end = |at: &usize| *at < END_LINES || at + END_LINES >= lines.len();
+    let says_end = |at: &usize| tells_exit(lines[*at]) || ENDS.is_match(lines[*at].trim());
+    let ends = (0..lines.len()).filter(is_near_end).filter(says_end);
+    let mut found: Vec<usize> = parts.copied().chain(ends).collect();
+    let blank = |at: Option<usize>| at.filter(|at| lines.get(*at).is_some_and(|l| l.is_empty()));
+    let around = |at: &usize| {
+        let is_above = *at < END_LINES && at + END_LINES < lines.len();
+        blank(if is_above { Some(at + 1) } else { at.checked_sub(1) })
+    };
+    let blanks: Vec<usize> = found.iter().filter_map(around).collect();
+    found.extend(blanks);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The lines of an output that a host says it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToldPart {
+    /// These lines of so many.
+    Lines {
+        /// First line.
+        first: u64,
+        /// Last line.
+        last: u64,
+        /// All lines.
+        of: u64,
+    },
+    /// The end of the last line of so many.
+    EndOfLast {
+        /// All lines.
+        of: u64,
+    },
+    /// All but the middle of so many lines.
+    Ends {
+        /// All lines.
+        of: u64,
+        /// Lines of the host's own above the first one.
+        above: u64,
+        /// The line in which the middle is missing, as shown.
+        line: u64,
+        /// Lines after that one.
+        behind: u64,
+    },
+}
+
+/// Which lines of an output a host says that it shows. `None` if it says nothing, or if the text
+/// has other lines: then it is the output that says so.
+pub fn told_part(text: &str) -> Option<ToldPart> {
+    let told = |found: &Captures<'_>, group: usize| found[group].replace(',', "").parse().ok();
+    let body = |found: &Captures<'_>| {
+        let (body, notice) = text.split_at(found.get_match().start());
+        let is_last = notice.lines().count() <= END_LINES / 2;
+        body.strip_suffix("\n\n").filter(|_| is_last)
+    };
+    if let Some(found) = LINES.captures_iter(text).last() {
+        let (first, last, of) = (told(&found, 1)?, told(&found, 2)?, told(&found, 3)?);
+        let shown = counted(body(&found)?);
+        let is_so = 0 < first && first <= last && last <= of && last - first + 1 == shown;
+        return (is_so && shown < of).then_some(ToldPart::Lines { first, last, of });
+    }
+    if let Some(found) = LAST_LINE.captures_iter(text).last() {
+        let of: u64 = told(&found, 1)?;
+        return (of > 0 && counted(body(&found)?) == 1).then_some(ToldPart::EndOfLast { of });
+    }
+    let found = TOTAL.captures(text)?;
+    let start = found.get_match().end();
+    let above = breaks(&text[..start]);
+    let end = text.rfind("\n\n[Full output: ").filter(|end| *end > start).unwrap_or(text.len());
+    let missing = MIDDLE.find(&text[start..end])?;
+    let of: u64 = told(&found, 1)?;
+    let line = above + breaks(&text[start..start + missing.start()]) + 1;
+    let behind = counted(&text[start + missing.end()..end]) - 1;
+    let is_so = above <= END_LINES as u64 && line - above + behind <= of;
+    is_so.then_some(ToldPart::Ends { of, above, line, behind })
+}
+
+/// Lines as people count them.
+fn counted(text: &str) -> u64 {
+    breaks(text.strip_suffix('\n').unwrap_or(text)) + 1
+}
+
+fn breaks(text: &str) -> u64 {
+    text.matches('\n').count() as u64
+}
 /// The lines that a read tool showed, without the notice that the file has more, and whether it has
 /// more. Hosts put the notice in brackets after an empty line.
 ///
@@ -49,5 +209,92 @@ mod tests {
         ] {
             assert_eq!(without_notice(text, details), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn lines_of_a_host_are_told_from_those_of_a_program() {
+        for line in [
+            "[Showing lines 18001-20000 of 20000. Full output: /tmp/x]",
+            "[Showing last 50.0KB of line 1 (line is 3.2MB). Full output: /tmp/x]",
+            "(Output capped at 50 KB. Showing lines 1-7. Use offset=8 to continue.)",
+            "[Showing lines 1-9 and 91-99 of 99; 81 middle lines (4.0KB) elided. Read artifact:x]",
+            "[3012 more lines in file. Use offset=2001 to continue.]",
+            "[Read output capped at 50KB for this call. Use offset=6001 to continue.]",
+            "Total output lines: 5000",
+            "Warning: truncated output (original token count: 61000)",
+            "... 3000 lines truncated ...",
+            "[... 120 lines omitted ...]",
+            "...51200 bytes truncated...",
+            "ab…700 chars truncated…cd",
+            "Output too large (48.3KB). Full output saved to: /home/me/x.txt",
+            "<persisted-output>",
+            "(no output)",
+            "  [Full output: /tmp/x]",
+        ] {
+            assert!(tells_part(line), "{line}");
+        }
+        for line in [
+            "Command exited with code 101",
+            "<exited with exit code 0>",
+            "Exit code: 2",
+            "Wall time: 0.2 seconds",
+        ] {
+            assert!(tells_exit(line) && !tells_part(line), "{line}");
+        }
+        for line in [
+            "showing lines of the poem",
+            "Exit code 7 means full disk",
+            "exited with code",
+            "output of the run",
+            "5 lines truncated the poem",
+            "[done]",
+            "a full output: x",
+        ] {
+            assert!(!tells_part(line) && !tells_exit(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_host_wrote_around_an_output_is_found_at_both_ends() {
+        let log: Vec<String> = (0..100).map(|n| format!("line {n}")).collect();
+        let with = |before: &str, after: &str| {
+            let text = format!("{before}{}{after}", log.join("\n"));
+            let lines: Vec<&str> = text.split('\n').collect();
+            host_lines(&lines).into_iter().map(|at| lines[at].to_owned()).collect::<Vec<_>>()
+        };
+        let notice = "[Showing lines 8-107 of 107. Full output: /tmp/x]";
+        let end = "Command timed out after 30 seconds";
+        assert_eq!(with("", &format!("\n\n{notice}\n\n{end}")), ["", notice, "", end]);
+        let head = "Wall time: 1.0 seconds\nProcess exited with code 0\nTotal output lines: 900";
+        let mut found: Vec<&str> = head.lines().collect();
+        found.push("");
+        assert_eq!(with(&format!("{head}\n\n"), ""), found);
+    }
+
+    #[test]
+    fn what_a_host_says_it_shows_counts_if_the_text_has_these_lines() {
+        let lines =
+            |last: u64| (1..=last).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
+        let notice = |shown: &str| format!("\n\n[Showing lines {shown}. Full output: /tmp/x]");
+        let of =
+            |shown: &str, more: &str| told_part(&format!("{}{}{more}", lines(20), notice(shown)));
+        let part = Some(ToldPart::Lines { first: 81, last: 100, of: 100 });
+        assert_eq!(of("81-100 of 100", ""), part);
+        assert_eq!(of("81-100 of 100 (50.0KB limit)", "\n\nCommand exited with code 1"), part);
+        for other in ["80-100 of 100", "1-20 of 20", "101-120 of 100", "0-19 of 100"] {
+            assert_eq!(of(other, ""), None, "{other}");
+        }
+        assert_eq!(of("81-100 of 100", &lines(30)), None, "it is not at the end");
+        let end =
+            "tail of it\n\n[Showing last 50.0KB of line 7 (line is 3.2MB). Full output: /tmp/x]";
+        assert_eq!(told_part(end), Some(ToldPart::EndOfLast { of: 7 }));
+        let head = "Wall time: 1.0 seconds\nTotal output lines: 500\n\n";
+        let ends = format!("{head}a\nb…9 tokens truncated…c\nd\ne\n");
+        assert_eq!(
+            told_part(&ends),
+            Some(ToldPart::Ends { of: 500, above: 3, line: 5, behind: 2 })
+        );
+        assert_eq!(told_part(&format!("{head}a\nb")), None);
+        assert_eq!(told_part(&lines(9)), None);
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn output(program: &str) -> Option<Output> {
         "cd" | "pushd" | "popd" | "export" | "set" | "unset" | "source" | "." | "echo" | "printf" | "mkdir" | "rmdir"
         | "touch" | "sleep" | "true" | "false" | ":" | "rm" | "cp" | "mv" | "ln" | "chmod" | "chown" | "pwd" | "wait"
         | "kill" | "tee" | "test" | "[" | "[[" | "exit" => Output::Nothing,
-        "cat" | "nl" | "bat" | "batcat" | "less" | "more" | "tac" | "type" => Output::Files,
+        "cat" | "nl" | "bat" | "batcat" | "less" | "more" | "tac" | "type" | "Get-Content" | "get-content"
+        | "gc" => Output::Files,
         "head" | "tail" | "sed" => Output::Lines,
         "awk" | "gawk" | "cut" | "jq" | "yq" | "sort" | "uniq" => Output::Fields,
         "wc" => Output::Counts,

@@ -9,10 +9,12 @@
 mod command;
 mod paths;
 mod scan;
+mod shown;
 
 pub use command::{Command, Git};
 pub(super) use command::{base_name, is_command_flag};
 pub use paths::{PathWord, path_words, path_words_of, patterns, program_words};
+pub use shown::{Pick, ShownFiles, shown_files};
 
 use scan::{Open, Token, Tokens};
 

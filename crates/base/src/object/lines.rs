@@ -41,6 +41,23 @@ pub fn locate_slice(file_text: &str, shown: &str, first_line: u64) -> Option<Sli
     })
 }
 
+/// The slice of the lines `first` to `last`, as people count them, if `shown` is exactly these, with
+/// or without a line end behind them. The empty line after the last line end belongs to the last
+/// line, as for [`locate_slice`].
+pub fn slice_of_lines(text: &str, (first, last): (u64, u64), shown: &str) -> Option<Slice> {
+    let lines = Slice { first_line: first, last_line: last, suffix: String::new() };
+    let wanted = render_slice(text, &lines)?;
+    match shown.strip_prefix(&wanted)? {
+        _ if shown.is_empty() => None,
+        "" => Some(lines),
+        "\n" if text.ends_with('\n') && newlines(text) == last => {
+            Some(Slice { last_line: last + 1, ..lines })
+        }
+        "\n" => Some(Slice { suffix: "\n".to_owned(), ..lines }),
+        _ => None,
+    }
+}
+
 /// Renders a slice again: the lines joined by `
 /// `, then the suffix. `None` if `file_text` lacks one of the lines.
 pub fn render_slice(file_text: &str, slice: &Slice) -> Option<String> {

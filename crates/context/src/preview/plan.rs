@@ -4,12 +4,14 @@
 use super::{LINE_CHARS, PreviewedOutput, TestReport, indexes, piece_of};
 use crate::lines_index::LineBlock;
 use crate::words;
-use base::harness::{ShellKind, ToolKind};
+use base::harness::{ShellKind, ToolKind, tells_part};
 use session::{LineRange, Piece, join_pieces};
 
 /// Approximate size of the line that counts hidden lines, in characters. Shorter gaps are shown
 /// instead.
 pub(super) const BETWEEN_CHARS: usize = 60;
+/// Lines at each end among which the first or last line is looked for.
+const END_LINES: usize = 5;
 /// Lines shown around one that contains one of the model's words.
 const WORD_CONTEXT: usize = 1;
 /// Lines shown after one that names an error, because compilers put the location there.
@@ -47,6 +49,8 @@ const SUMMARIES: [&str; 9] = [
     "exit code",
     "summary",
 ];
+/// Most bytes of a line of the host's that is shown whole.
+const NOTICE_BYTES: usize = 4_000;
 /// Prefixes of lines that locate a change.
 const DIFF_HEADS: [&str; 11] = [
     "diff --git ",
@@ -97,10 +101,10 @@ fn shares(kind: ToolKind) -> Shares {
         ToolKind::Shell(ShellKind::Build) => Shares { head: 1, tail: 4, marked: 3, words: 2 },
         ToolKind::Shell(ShellKind::Diff) => Shares { head: 3, tail: 0, marked: 5, words: 2 },
         ToolKind::Search | ToolKind::Shell(ShellKind::Search) => {
-            Shares { head: 1, tail: 0, marked: 7, words: 2 }
+            Shares { head: 1, tail: 1, marked: 6, words: 2 }
         }
         ToolKind::List | ToolKind::Find | ToolKind::Shell(ShellKind::Listing) => {
-            Shares { head: 8, tail: 0, marked: 0, words: 2 }
+            Shares { head: 6, tail: 2, marked: 0, words: 2 }
         }
         ToolKind::Shell(_) => Shares { head: 3, tail: 4, marked: 1, words: 2 },
         _ => Shares { head: 5, tail: 3, marked: 0, words: 2 },
@@ -110,6 +114,7 @@ fn shares(kind: ToolKind) -> Shares {
 impl Plan<'_> {
     /// Marks lines to show.
     pub(super) fn fill(&mut self, output: &PreviewedOutput<'_>, room: Room) {
+        self.ends(room.all / 4);
         let of_failures = self.failures(room.failures);
         let is_shown =
             |(report, kept): (&TestReport, &bool)| *report != TestReport::Failure || *kept;
@@ -119,6 +124,16 @@ impl Plan<'_> {
         }
         self.fill_up(output, room.all.saturating_sub(of_failures).max(room.others));
         self.close_gaps();
+    }
+
+    /// Shows the first and the last line that say something, whatever takes the rest of the room:
+    /// a reader must see where an output begins and ends.
+    fn ends(&mut self, allowed: usize) {
+        let says = |at: &usize| !self.lines[*at].trim().is_empty() && !self.is_routine(*at);
+        let last = self.lines.len() - 1;
+        let first = (0..=last).take(END_LINES).find(says);
+        let end = (0..=last).rev().take(END_LINES).find(|at| says(at) && !self.kept[*at]);
+        self.keep_each(first.into_iter().chain(end), allowed);
     }
 
     /// Marks lines besides those of failures.
@@ -312,10 +327,11 @@ impl Plan<'_> {
             let [text] = &self.lines[indexes(one)] else { break };
             pieces.push(if self.kept[indexes(one)] == [true] {
                 // Only uncut lines can be referred to, so cut ones become separate pieces.
-                let is_cut = text.len() > self.chars && text.chars().count() > self.chars;
+                let is_long = text.len() > self.chars && text.chars().count() > self.chars;
+                let is_cut = is_long && !(text.len() <= NOTICE_BYTES && tells_part(text));
                 Piece::Shown { shown: one, chars: is_cut.then_some(self.chars as u64) }
             } else {
-                Piece::Between { between: one }
+                Piece::Between { between: one, of: None }
             });
             line += 1;
         }

@@ -6,11 +6,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::marks::{self, Marks};
+use crate::plain;
 
 /// Most lines without a mark that belong to the failure before them.
 const BLOCK_LINES: usize = 40;
@@ -21,12 +19,6 @@ const NEXT_LINES: usize = 3;
 const BLANK_LINES: usize = 2;
 /// Bytes of a line examined at each end.
 const LOOKED_AT_BYTES: usize = 400;
-
-/// Colours and cursor movements of terminals.
-static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
-    let escapes = r"\x1b(\[[0-9;:?]*[A-Za-z]|\][^\x07\x1b]*(\x07|\x1b\\))";
-    Regex::new(escapes).expect("a constant that a test compiles")
-});
 
 /// What a line of a run's output reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +44,7 @@ impl TestReport {
 
 /// What each line reports, in order.
 pub fn reports(lines: &[&str]) -> Vec<TestReport> {
-    let plain: Vec<Cow<'_, str>> = lines.iter().map(|line| plain(line)).collect();
+    let plain: Vec<Cow<'_, str>> = lines.iter().map(|line| both_ends(plain::plain(line))).collect();
     let marks: Vec<Marks> = plain.iter().map(|line| marks::of(line)).collect();
     let mut reading = Reading { lines: &plain, marks: &marks, reports: Vec::new(), open: Open::No };
     for at in 0..lines.len() {
@@ -195,13 +187,8 @@ fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport
     }
 }
 
-/// A line as a terminal would show it. Long lines lose their middle.
-fn plain(line: &str) -> Cow<'_, str> {
-    let line = line.trim_end();
-    // A progress bar overwrites itself.
-    let line = line.rsplit('\r').next().unwrap_or(line);
-    let line =
-        if line.contains('\x1b') { ESCAPES.replace_all(line, "") } else { Cow::Borrowed(line) };
+/// A line without its middle if it is long.
+fn both_ends(line: Cow<'_, str>) -> Cow<'_, str> {
     if line.len() <= 2 * LOOKED_AT_BYTES {
         return line;
     }

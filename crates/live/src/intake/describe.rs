@@ -47,7 +47,7 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) 
         exit,
         lines: text.split('\n').count() as u64,
         ends_line: text.ends_with('\n'),
-        last: cut(last_words(&text), LAST_LINE_CHARS),
+        last: cut(&last_words(&text), LAST_LINE_CHARS),
         is_output: message.is_readable && (has_text || kept_tokens.is_none()),
         kept_tokens,
         images: if images_stay { 0 } else { message.images },

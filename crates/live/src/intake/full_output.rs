@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Ingest;
 use crate::journal::FULL_OUTPUT;
+use base::harness::{ToldPart, told_part};
 use base::object::Hash;
 use context::host::HostMessage;
 use session::{Cut, Gap, LineRange};
@@ -62,6 +63,21 @@ impl Ingest<'_> {
     }
 }
 
+/// Which part of an output was shown, as far as the host says so in the text itself.
+pub(super) fn told_cut(shown: &str) -> Option<Cut> {
+    let cut =
+        |lines, before, shown, gap| Cut { text: None, lines, ends_line: false, before, shown, gap };
+    Some(match told_part(shown)? {
+        ToldPart::Lines { first, last, of } => {
+            cut(of, first - 1, Some(LineRange { first, last }), None)
+        }
+        ToldPart::EndOfLast { of } => cut(of, of - 1, None, None),
+        ToldPart::Ends { of, above, line, behind } => {
+            cut(of, 0, None, Some(Gap { above, line, resumes: of - behind }))
+        }
+    })
+}
+
 /// The part of the full output that was shown, and its position; `None` if it does not occur.
 fn part_of<'a>(whole: &str, shown: &'a str, path: &str) -> Option<(usize, &'a str)> {
     let parts = [Some(shown.trim_end()), without_notice(shown, path)];
@@ -90,7 +106,7 @@ fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
         None => (0, None, Some(gap_in(whole, shown)?)),
     };
     Some(Cut {
-        text: Hash::of(whole),
+        text: Some(Hash::of(whole)),
         lines: breaks(whole) + 1,
         ends_line: whole.ends_with('\n'),
         before,

@@ -6,11 +6,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::describe::{blank_fact, describe};
+use super::full_output::told_cut;
 use super::{Ingest, Ingested, PendingCall};
 use crate::journal::ContentFrom;
+use crate::workspace::ShellRead;
 use base::error::Result;
 use base::harness::Call;
-use base::object::{Hash, ObjectId, canonical_json, locate_slice};
+use base::object::{Hash, ObjectId, Slice, canonical_json, locate_slice};
 use context::deeds;
 use context::host::{HostCall, HostMessage};
 use context::log_layout::{Texts, headed_lines};
@@ -19,6 +21,7 @@ use session::{
     Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult, Shows,
     is_own_tool,
 };
+use source::ShownFile;
 
 impl Ingest<'_> {
     /// Takes in a tool result. `None` if it answers no known call: it passes through.
@@ -105,7 +108,8 @@ impl Ingest<'_> {
         };
         let fact = ResultFact {
             shows: Shows::Own,
-            cut: None,
+            // The whole may contain what another extension removed.
+            cut: told_cut(&message.text()).filter(|_| !withheld),
             ..describe(message, fact, self.options.images_leave())
         };
         let args = match &fact.object {
@@ -160,6 +164,9 @@ impl Ingest<'_> {
             return Ok(own);
         }
         let asked = Call::new(&call.tool, &call.args);
+        if let Some(shown) = self.workspace.shown_by(asked, &message.text()) {
+            return Ok(self.shell_read(call, message, &shown)?.unwrap_or(own));
+        }
         let Ok(touched) = self.workspace.disk().touched(asked) else { return Ok(own) };
         let mut found = Vec::with_capacity(touched.len());
         for (cause, path) in touched {
@@ -176,13 +183,56 @@ impl Ingest<'_> {
         for version in versions {
             let Ok(text) = self.journal.text(&file, &version) else { continue };
             if let Some(slice) = locate_slice(&text, &message.text(), first) {
-                let range = LineRange { first: slice.first_line, last: slice.last_line };
-                let owner = self.journal.owner_of(&file, &version)?;
-                let from = ContentFrom::lines(&owner, &version, range, &slice.suffix);
-                return Ok((Shows::File { object: file, version, range }, Some(from)));
+                return self.lines_of(file, version, &slice);
             }
         }
         Ok(own)
+    }
+
+    /// The lines of a file that a command showed: in a version that was recorded when it ran, else
+    /// in what is on disk now. `None` if the output is not exactly these lines.
+    fn shell_read(
+        &mut self,
+        call: &HostCall,
+        message: &HostMessage,
+        shown: &ShownFile,
+    ) -> Result<Option<(Shows, Option<ContentFrom>)>> {
+        let output = message.text();
+        let location = self.workspace.disk().location(&shown.path);
+        let state = self.journal.state();
+        let file = state.current(&location.id()?).clone();
+        let read = |effect: &Effect| match effect {
+            Effect::Read(read, version) if *read == file => Some(version.clone()),
+            _ => None,
+        };
+        let versions: Vec<Hash> = state.effects(&call.id).filter_map(read).collect();
+        for version in &versions {
+            let Ok(text) = self.journal.text(&file, version) else { continue };
+            if let Some(slice) = shown.slice(&text, &output) {
+                return self.lines_of(file, version.clone(), &slice).map(Some);
+            }
+        }
+        if !versions.is_empty() || message.withheld.is_some() {
+            return Ok(None);
+        }
+        let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
+        let found = workspace.index_shell_read(journal, shown, &output, &call.id)?;
+        found
+            .map(|ShellRead { file, version, slice }| self.lines_of(file, version, &slice))
+            .transpose()
+    }
+
+    /// What a result shows that consists of these lines of a file's version.
+    fn lines_of(
+        &self,
+        file: ObjectId,
+        version: Hash,
+        slice: &Slice,
+    ) -> Result<(Shows, Option<ContentFrom>)> {
+        let range = LineRange { first: slice.first_line, last: slice.last_line };
+        let owner = self.journal.owner_of(&file, &version)?;
+        let from = ContentFrom::lines(&owner, &version, range, &slice.suffix);
+        Ok((Shows::File { object: file, version, range }, Some(from)))
     }
 
     /// The file that a call read or changed and, where it read, the versions: as recorded when it

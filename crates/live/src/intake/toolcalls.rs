@@ -7,6 +7,7 @@ use uuid::{Builder, Uuid};
 
 use super::Ingest;
 use super::describe::{args_display, blank_fact, brief_of};
+use super::full_output::told_cut;
 use crate::journal::{FULL_OUTPUT, image_name};
 use base::error::Result;
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
@@ -76,8 +77,11 @@ impl Ingest<'_> {
         let mut additional = images(message);
         if let Some((whole, cut)) = self.full_output(message, &mut fields) {
             additional.insert(FULL_OUTPUT.to_owned(), whole);
-            fact.cut = Some(cut).filter(|_| fact.shows == Shows::Own);
+            fact.cut = Some(cut);
+        } else if message.withheld.is_none() {
+            fact.cut = told_cut(&message.text());
         }
+        fact.cut = fact.cut.take().filter(|_| fact.shows == Shows::Own);
         let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;

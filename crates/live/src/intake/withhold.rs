@@ -23,7 +23,7 @@ use context::host::{HostCall, HostMessage};
 use context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use redact::redact_text;
 use session::{MessageKind, WithheldReason, is_own_tool};
-use source::NamesInCommand;
+use source::{NamesInCommand, shown_file};
 
 /// Maximum number of words of a command that are looked up on disk, for links and wildcards; of
 /// others only the name is compared.
@@ -260,7 +260,9 @@ impl Withholding<'_> {
             return Ok(None);
         }
         let touches = asked.touches();
-        for (_, path) in touches.iter().filter_map(|touch| disk.touched_file(*touch).ok()) {
+        let touched = touches.iter().filter_map(|touch| disk.touched_file(*touch).ok());
+        let shown = asked.command().and_then(|line| shown_file(&line, &disk.folder_of(asked)));
+        for path in touched.map(|(_, path)| path).chain(shown.map(|shown| shown.path)) {
             if self.journal.is_forgotten(&disk.file_id(&path)?)? {
                 return Ok(Some(WithheldReason::Forgotten));
             }

@@ -21,7 +21,9 @@ use context::pools_layout::{self, PoolLimits};
 use context::view::{self, Edit, Slot};
 use context::window::{Marks, largest_step};
 use context::{fit, log_layout, model_rules, preview};
-use session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
+use session::{
+    ChatMessage, Event, MessageKind, ResultFact, Rewrite, SentSlots, SlotRecord, Treatment,
+};
 
 /// The inputs for laying out a request.
 pub(crate) struct LayOut<'a> {
@@ -161,8 +163,10 @@ impl LayOut<'_> {
                 call.map_or(ToolKind::Other, |call| Call::new(&call.tool, &call.args).kind());
             let text = &*message.text();
             let tokens = tokens.saturating_sub(message.tokens_beside_text());
+            let lines = self.journal.state().result(at).map_or(0, ResultFact::counted_lines);
+            let said = &said;
             let output =
-                preview::PreviewedOutput { text, tokens, kind, said: &said, standing: &[] };
+                preview::PreviewedOutput { text, tokens, kind, said, lines, standing: &[] };
             let treatment = fit::shortened(&output, self.options.counter, tokens);
             self.journal.record(Event::Treated { at, treatment });
             let slot = self.slot(index)?;

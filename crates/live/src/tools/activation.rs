@@ -37,6 +37,8 @@ pub(super) struct Shown {
     pub(super) name: String,
     pub(super) text: Arc<str>,
     pub(super) default: Vec<LineRange>,
+    /// For an output of which nobody has the whole: which lines of it the text has.
+    pub(super) cut: Option<Cut>,
     /// For a segment, an outline of its messages, for use if there is no room for all of it.
     pub(super) outline: Option<String>,
 }
@@ -78,7 +80,11 @@ impl Tools<'_> {
         {
             name.push_str(&forms::from_elsewhere(&store));
         }
-        let (counted, all) = counted_of(&subject.text, &ranges, true);
+        let (mut counted, mut all) = counted_of(&subject.text, &ranges, true);
+        if let Some(cut) = &subject.cut {
+            all = cut.lines;
+            counted = places_in(cut, &counted);
+        }
         let heading = forms::activated_line(subject.handle, &name, &counted, all);
         let shown = headed_lines(&heading, &subject.text, &ranges);
         let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
@@ -184,14 +190,15 @@ impl Tools<'_> {
                 let handle = self.handle_of(object)?;
                 let mut name = quote::name(&tool).into_owned();
                 let whole = self.whole_of(object, version, picks)?;
-                if let Some((cut, text)) = whole {
+                if let Some((default, version, text)) = whole {
                     return Ok(Ok(Shown {
                         object: object.clone(),
-                        default: cut.ranges(),
-                        version: cut.text,
+                        default,
+                        version,
                         handle,
                         name,
                         text,
+                        cut: None,
                         outline: None,
                     }));
                 }
@@ -202,6 +209,8 @@ impl Tools<'_> {
                         name.push_str(&forms::earlier_version(version));
                     }
                 }
+                let cut = self.cut_of(object, version).filter(|cut| cut.text.is_none());
+                let shown = |cut: &Cut| cut.numbering().shown_ranges(&cut.ranges());
                 match self.journal.text(object, &known) {
                     Ok(text) => Ok(Ok(Shown {
                         object: object.clone(),
@@ -209,7 +218,8 @@ impl Tools<'_> {
                         handle,
                         name,
                         text,
-                        default: Vec::new(),
+                        default: cut.as_ref().map(shown).unwrap_or_default(),
+                        cut,
                         outline: None,
                     })),
                     Err(Error::NotFound { .. }) => {
@@ -230,23 +240,27 @@ impl Tools<'_> {
         object: &ObjectId,
         version: VersionSelector,
         picks: bool,
-    ) -> Result<Option<(Cut, Arc<str>)>> {
-        let fact = self.journal.state().fact_of(object).filter(|_| {
-            version == VersionSelector::Latest && self.options.settings.layout == Layout::Log
-        });
-        let Some((fact, cut)) = fact.and_then(|fact| Some((fact, fact.cut.as_ref()?))) else {
-            return Ok(None);
-        };
+    ) -> Result<Option<(Vec<LineRange>, Hash, Arc<str>)>> {
+        let Some(cut) = self.cut_of(object, version) else { return Ok(None) };
+        let Some(whole) = cut.text.clone() else { return Ok(None) };
+        let has_images = self.journal.state().fact_of(object).is_some_and(|fact| fact.images > 0);
         // Images come only with the shown text as a whole.
-        if !picks && (cut.ranges().is_empty() || fact.images > 0) {
+        if !picks && (cut.ranges().is_empty() || has_images) {
             return Ok(None);
         }
-        match self.journal.text(object, &cut.text) {
-            Ok(text) => Ok(Some((cut.clone(), text))),
+        match self.journal.text(object, &whole) {
+            Ok(text) => Ok(Some((cut.ranges(), whole, text))),
             // An export may have left it out.
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Which part of an output the host showed, where lines are numbered as in the whole.
+    fn cut_of(&self, object: &ObjectId, version: VersionSelector) -> Option<Cut> {
+        let is_numbered =
+            version == VersionSelector::Latest && self.options.settings.layout == Layout::Log;
+        self.journal.state().fact_of(object).filter(|_| is_numbered)?.cut.clone()
     }
 
     fn file_subject(
@@ -310,7 +324,8 @@ impl Tools<'_> {
         };
         let object = object.clone();
         let default = default.into_iter().collect();
-        Ok(Ok(Shown { object, version: wanted, handle, name, text, default, outline: None }))
+        let (cut, outline) = (None, None);
+        Ok(Ok(Shown { object, version: wanted, handle, name, text, default, cut, outline }))
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
@@ -338,13 +353,35 @@ impl Tools<'_> {
     }
 }
 
+/// The lines of a whole output to which lines of its shown part belong. The host's own lines count
+/// as the last one.
+fn places_in(cut: &Cut, ranges: &[LineRange]) -> Vec<LineRange> {
+    let places = ranges.iter().map(|range| {
+        let LineRange { first, last } = cut.numbering().place(*range);
+        LineRange { first: first.min(cut.lines), last: last.min(cut.lines) }
+    });
+    merge_ranges(&places.collect::<Vec<_>>())
+}
+
 /// The lines of a text that are wanted; a sentence if there are none.
 fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
     let all = LineRange { first: 1, last: lines };
-    let mut ranges = match &wanted.lines {
-        Some(text) => parse_ranges(text, lines)?,
-        None if subject.default.is_empty() || wanted.pattern.is_some() => vec![all],
-        None => subject.default.clone(),
+    let mut ranges = match (&wanted.lines, &subject.cut) {
+        (Some(text), Some(cut)) => {
+            let ranges = cut.numbering().shown_ranges(&parse_ranges(text, cut.lines)?);
+            let ranges: Vec<LineRange> = ranges.iter().filter_map(|r| r.intersect(all)).collect();
+            if ranges.is_empty() {
+                let kept = forms::lines_phrase(&places_in(cut, &[all]));
+                let lines = forms::count(cut.lines, "line");
+                let problem =
+                    format!("`{text}` is outside what the host showed, {kept} of {lines}");
+                return Err(Error::argument("lines", problem));
+            }
+            ranges
+        }
+        (Some(text), None) => parse_ranges(text, lines)?,
+        (None, _) if subject.default.is_empty() || wanted.pattern.is_some() => vec![all],
+        (None, _) => subject.default.clone(),
     };
     if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
         let regex = Regex::new(pattern).map_err(|error| {

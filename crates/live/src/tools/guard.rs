@@ -1,10 +1,9 @@
 //! Keeps our own lines out of the user's files: models copy what they see, and a line that stands
 //! for content has replaced the content in a file before.
 
-use std::collections::HashSet;
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::journal::Journal;
@@ -13,20 +12,13 @@ use crate::workspace::Disk;
 use base::error::Result;
 use base::harness::{Call, ToolKind};
 use context::log_layout::Texts;
+use context::stand_ins::{core_of, may_hold_stand_in, stand_ins, unquoted};
 use context::view::Slot;
-use session::{Subject, Treatment};
+use session::{Subject, Treatment, is_own_tool};
+use source::names_in;
 
-/// The form from `forms.rs` that stands inside a line for a part of it.
-static CUT: LazyLock<Regex> = LazyLock::new(|| {
-    let form = r"… [\d,]+ characters? between \([tf]\d+:\d+\) …";
-    Regex::new(form).expect("a constant that a test compiles")
-});
-
-/// The forms from `forms.rs` that stand in place of content.
-static FORMS: LazyLock<Regex> = LazyLock::new(|| {
-    let forms = r#"^(\[[tfs]\d+(-[tfs]\d+)?\] .*|… [\d,]+ \w+ (between \([tfs]\d+:[\d-]+\) |as in [tf]\d+:[\d-]+( \(t\d+\))?(, from "[^\n]*")? )?…|… [\d,]+ more changed lines? in f\d+ …|[tfs]\d+ unchanged; line.*)$"#;
-    Regex::new(forms).expect("a constant that a test compiles")
-});
+/// Most files named in a command or in arguments that are searched for a line.
+const MAX_TARGETS: usize = 32;
 
 /// The inputs for checking a write.
 pub(crate) struct Guard<'a> {
@@ -39,41 +31,49 @@ pub(crate) struct Guard<'a> {
 }
 
 impl Guard<'_> {
-    /// Why a call that writes or edits must not run: its text holds a line that we put into this
-    /// window in place of content, and the file does not hold that line. `None` for everything
-    /// else.
+    /// Why a call must not run: what it writes holds a line that we put into this window in place of
+    /// content, and the file does not hold that line. `None` for everything else.
     pub(crate) fn refuse_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let call = Call::new(tool, args);
-        let texts = call.new_texts();
-        let suspects: Vec<&str> = texts.iter().flat_map(|text| marks(text)).collect();
+        let texts = if is_own_tool(tool) { Vec::new() } else { call.texts_for_files() };
+        let suspects = texts.into_iter().filter(|text| may_hold_stand_in(text)).map(unquoted);
+        let suspects: Vec<String> = suspects.collect();
         if suspects.is_empty() {
             return Ok(None);
         }
-        let ours = self.lines_in_place_of_content();
-        let held = self.lines_of_targets(call)?;
-        let found = suspects.into_iter().find(|line| ours.contains(*line) && !held.contains(*line));
-        Ok(found.map(|line| {
-            format!(
-                "`{line}` is no text of the file: it stands for lines that are not shown here. \
-                 Nothing was written. Activate it to see them, then give the real lines."
-            )
-        }))
+        let ours = self.lines_in_place_of_content()?;
+        let is_written = |core: &String| suspects.iter().any(|text| text.contains(core));
+        let written = ours.iter().map(|line| (line, core_of(line)));
+        let written: Vec<(&String, String)> =
+            written.filter(|(_, core)| is_written(core)).collect();
+        if written.is_empty() {
+            return Ok(None);
+        }
+        let held: Vec<String> = self.targets(call)?.iter().map(|text| unquoted(text)).collect();
+        for (line, core) in written {
+            let is_held = held.iter().any(|text| text.contains(&core));
+            if !is_held && !self.is_of_an_output(line)? {
+                return Ok(Some(refusal(call, line)));
+            }
+        }
+        Ok(None)
     }
 
     /// Lines of this window that we rendered in place of content.
-    fn lines_in_place_of_content(&self) -> HashSet<String> {
+    fn lines_in_place_of_content(&self) -> Result<BTreeSet<String>> {
         let contents = self.request.view().slots().iter().filter_map(Slot::content);
         let blocks = contents
             .flat_map(|content| serde_json::from_str::<Vec<Value>>(content).unwrap_or_default());
-        let mut lines = HashSet::new();
+        let mut lines = BTreeSet::new();
         for block in blocks {
             let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
-            lines.extend(marks(text).map(str::to_owned));
+            lines.extend(stand_ins(text).map(str::to_owned));
         }
         for text in self.failed_edits().chain(self.segments()) {
-            lines.extend(marks(&text).map(str::to_owned));
+            lines.extend(stand_ins(&text).map(str::to_owned));
         }
-        lines
+        self.answers(&mut lines)?;
+        Ok(lines)
     }
 
     /// The standing segments: they have lines for tool results.
@@ -101,73 +101,68 @@ impl Guard<'_> {
         })
     }
 
-    /// Lines in a form of ours in the files that a call changes.
-    fn lines_of_targets(&self, call: Call<'_>) -> Result<HashSet<String>> {
-        let mut lines = HashSet::new();
-        for touch in call.touches() {
-            let text = self.disk.text_to_compare(touch.path)?;
-            lines.extend(marks(text.as_deref().unwrap_or_default()).map(str::to_owned));
+    /// The headings of our own tools' answers, and their lines that count what is not shown.
+    fn answers(&self, lines: &mut BTreeSet<String>) -> Result<()> {
+        let state = self.journal.state();
+        for (at, message) in state.shown_window() {
+            if !state.result(at).is_some_and(|fact| is_own_tool(&fact.tool)) {
+                continue;
+            }
+            let brings = |call: &String| state.effects(call).next().is_some();
+            let is_content = message.key.calls.first().is_some_and(brings);
+            let answer = self.journal.message(at)?;
+            let text = answer.text();
+            let heading = text.lines().next().unwrap_or_default();
+            let is_ours = |line: &&str| !is_content || *line == heading || line.starts_with('…');
+            lines.extend(stand_ins(&text).filter(is_ours).map(str::to_owned));
         }
-        Ok(lines)
+        Ok(())
+    }
+
+    /// Whether a tool printed a line itself, as a file about this program may hold it.
+    fn is_of_an_output(&self, line: &str) -> Result<bool> {
+        let state = self.journal.state();
+        for (at, _) in state.shown_window() {
+            let is_output = |tool: &str, ok| !is_own_tool(tool) && (ok || !is_edit(tool));
+            let fact = state.result(at).filter(|fact| is_output(&fact.tool, fact.ok));
+            if fact.is_some() && self.journal.message(at)?.text().contains(line) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The texts of the files that a call changes, as far as it names them.
+    fn targets(&self, call: Call<'_>) -> Result<Vec<String>> {
+        let mut named: Vec<String> =
+            call.touches().into_iter().map(|touch| touch.path.to_owned()).collect();
+        if let Some(line) = call.command() {
+            let names = names_in(&line, &self.disk.folder_of(call));
+            let paths = names.paths.iter().filter_map(|path| path.to_str().map(str::to_owned));
+            named.extend(paths.chain(names.words.into_iter().map(|word| word.text)));
+        } else if named.is_empty() {
+            let texts = call.texts_for_files().into_iter();
+            named.extend(texts.filter(|text| !text.contains('\n')).map(str::to_owned));
+        }
+        let mut texts = Vec::new();
+        for path in named.iter().filter(|path| self.disk.exists(path)).take(MAX_TARGETS) {
+            texts.extend(self.disk.text_to_compare(path)?);
+        }
+        Ok(texts)
     }
 }
 
-/// The parts of a text that have a form of ours: whole lines, and marks inside lines that stand for
-/// a part.
-fn marks(text: &str) -> impl Iterator<Item = &str> {
-    let whole = text.lines().map(str::trim).filter(|line| FORMS.is_match(line));
-    whole.chain(CUT.find_iter(text).map(|found| found.as_str()))
+fn refusal(call: Call<'_>, line: &str) -> String {
+    let done = match call.kind() {
+        ToolKind::Write | ToolKind::Edit => "Nothing was written",
+        _ => "The call did not run",
+    };
+    format!(
+        "`{line}` is no text of the file: it stands for lines that are not shown here. \
+         {done}. Activate it to see them, then give the real lines."
+    )
 }
 
 fn is_edit(tool: &str) -> bool {
     Call::new(tool, &Value::Null).kind() == ToolKind::Edit
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use base::object::Handle;
-    use context::forms;
-    use session::{LineRange, ResultFact};
-
-    #[test]
-    fn every_form_that_stands_for_content_is_known_and_code_is_not() {
-        let handle = |name| Handle::parse(name).unwrap();
-        let range = LineRange { first: 81, last: 1_320 };
-        let lines = [
-            forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
-            forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
-            forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
-            forms::between_line(handle("t17"), range),
-            forms::as_in_line(handle("t12"), range, None, None),
-            forms::as_in_line(handle("f3"), range, Some(handle("t12")), None),
-            forms::as_in_line(handle("t12"), range, None, Some("say \"hi\"")),
-            forms::as_in_line(handle("f3"), range, Some(handle("t12")), Some("fn main() {")),
-            forms::fold_line(
-                (handle("t31"), handle("t44")),
-                handle("s2"),
-                6,
-                &["read f3".to_owned()],
-            ),
-            forms::compacted_line(handle("s2"), (1, 4), 212),
-            forms::segment_line(handle("s2"), (3, 3), &[range]),
-            forms::moved_line(handle("f3"), "src/a.rs", "src/b.rs", None),
-            forms::moved_changed_line(handle("f3"), ("a", "b", None), Some(handle("t12")), (4, 1)),
-            forms::out_of_reach_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
-            forms::within_reach_line(handle("f3"), "src/main.rs", None),
-            format!("… {} …", forms::count(1_240, "line")),
-            forms::more_changes_line(handle("f3"), 31),
-            forms::more_changes_line(handle("f3"), 1),
-            forms::nearest_line(handle("f3"), "src/main.rs", range, "oldText"),
-            forms::places_line(handle("f3"), "src/main.rs", "edits[1].oldText", &[range], 2),
-        ];
-        for line in lines {
-            assert_eq!(marks(&format!(" {line}\n")).collect::<Vec<_>>(), [line]);
-        }
-        let cut = forms::long_line_cut(handle("f3"), 81, 3_100);
-        assert_eq!(marks(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
-        for line in ["let x = [t1];", "[t] x", "// … 3 lines", "t1 = 5", "[f3]"] {
-            assert!(!FORMS.is_match(line), "{line}");
-        }
-    }
 }

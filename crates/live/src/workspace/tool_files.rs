@@ -95,6 +95,10 @@ impl Workspace {
         if let Some(line) = call.command() {
             // Before the new place is met as a file of its own.
             self.command_moved(journal, &line, &self.disk.folder_of(call))?;
+            let shown = self.shown_by(call, &finished.text).filter(|_| !finished.is_error);
+            if let Some(shown) = shown {
+                self.index_shell_read(journal, &shown, &finished.text, &finished.call)?;
+            }
             return self.index_named(journal, Naming::Command { line: &line }, finished);
         }
         let path = call.path();

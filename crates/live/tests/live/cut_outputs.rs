@@ -117,9 +117,81 @@ fn an_output_not_stored_whole_gives_what_was_shown() {
     let small = Settings { max_output_bytes: 100, ..Settings::default() };
     for settings in [small, Settings { layout: Layout::Pools, ..Settings::default() }] {
         let mut host = cut(settings, &last_lines);
+        let is_pools = settings_are_pools(&host);
         let refused = activate(&mut host, Some("500"), None);
-        assert!(refused.contains("is outside the text, which has 102 lines"), "{refused}");
+        let said = if is_pools {
+            "is outside the text, which has 102 lines"
+        } else {
+            "`500` is outside what the host showed, lines 901-1000 of 1,000 lines"
+        };
+        assert!(refused.contains(said), "{refused}");
     }
+}
+
+fn settings_are_pools(host: &Host) -> bool {
+    host.settings.layout == Layout::Pools
+}
+
+/// What the host shows of an output of which nobody has the whole.
+fn without_whole(settings: Settings, command: &str, text: &str, is_error: bool) -> Host {
+    let mut host = Host::new(settings);
+    host.user("go");
+    let id = host.call("bash", &json!({ "command": command }));
+    host.push(json!({
+        "role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": is_error,
+        "content": [{ "type": "text", "text": text }],
+        "details": { "fullOutputPath": "/nowhere/pi-bash-1.log" },
+    }));
+    host.send();
+    host
+}
+
+#[test]
+fn where_nobody_has_the_whole_its_lines_are_counted_by_the_notice() {
+    let notice = "[Showing lines 901-1000 of 1000. Full output: /tmp/x]";
+    for (end, is_error) in [("", false), ("\n\nCommand exited with code 1", true)] {
+        let text = last_lines(&log(1_000)) + end;
+        let settings = Settings { preview_tokens: 300, ..Settings::default() };
+        let mut host = without_whole(settings, "find .", &text, is_error);
+        let shown = text_of(host.sent.last().unwrap());
+        assert!(shown.starts_with("line 901 of") && shown.contains(notice), "{shown}");
+        assert!(shown.ends_with(if end.is_empty() { notice } else { end }), "{shown}");
+        let hidden = shown.lines().find(|line| line.contains(" between (t1:")).unwrap();
+        assert!(hidden.ends_with(" of 1,000) …"), "{hidden}");
+        let range = hidden.split([':', ' ']).find(|part| part.contains('-')).unwrap().to_owned();
+        let first = range.split('-').next().unwrap();
+        let lines = activate(&mut host, Some(&range), None);
+        assert!(
+            lines.starts_with(&format!("[t1] bash · lines {range} of 1,000\nline {first} of")),
+            "{lines}"
+        );
+        let whole = activate(&mut host, None, None);
+        assert!(whole.starts_with("[t1] bash · lines 901-1000 of 1,000\nline 901 of"), "{whole}");
+        let found = activate(&mut host, None, Some("line 950 "));
+        assert!(found.starts_with("[t1] bash · lines 948-952 of 1,000\nline 948 of"), "{found}");
+        host.send();
+        host.restart();
+        host.send();
+    }
+}
+
+#[test]
+fn its_line_counts_the_whole_of_which_nobody_has_more() {
+    let settings = Settings {
+        keep_results: 1,
+        collapse_tokens: 100,
+        prices: uncached(),
+        ..Settings::default()
+    };
+    let mut host = without_whole(settings, "make", &last_lines(&log(1_000)), false);
+    for n in 0..4 {
+        host.tool("bash", &json!({ "command": format!("echo {n}") }), &n.to_string());
+        host.send();
+    }
+    host.user("on");
+    host.send();
+    let line = "[t1] exit 0 · 1,000 lines · last: \"line 1000 of the build log\"";
+    assert_eq!(text_of(&host.sent[2]), line);
 }
 
 #[test]

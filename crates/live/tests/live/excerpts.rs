@@ -14,7 +14,7 @@ use crate::host::{Host, uncached};
 use crate::shapes::{shown_text, text_of};
 
 static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^… ([\d,]+) lines? between \(([tf]\d+):(\d+)-(\d+)\) …$").unwrap()
+    Regex::new(r"^… ([\d,]+) lines? between \(([tf]\d+):(\d+)-(\d+)(?: of [\d,]+)?\) …$").unwrap()
 });
 static AS_IN: LazyLock<Regex> = LazyLock::new(|| {
     let form =

@@ -24,6 +24,7 @@ mod failing;
 mod folded;
 mod forged;
 mod found;
+mod guarded;
 mod harnesses;
 mod host;
 mod host_lists;
@@ -50,6 +51,7 @@ mod script_files;
 mod secrets;
 mod segments;
 mod shapes;
+mod shell_reads;
 #[cfg(target_os = "linux")]
 mod silent_disk;
 mod timeline;

@@ -68,7 +68,8 @@ fn look_at(file: &Path, found: &mut Found) {
 fn preview(tool: &str, args: &Value, text: &str, limit: u64, found: &mut Found) {
     let call = Call::new(tool, args);
     let tokens = text.chars().count() as u64 / 4;
-    let output = PreviewedOutput { text, tokens, kind: call.kind(), said: "", standing: &[] };
+    let output =
+        PreviewedOutput { text, tokens, kind: call.kind(), said: "", lines: 0, standing: &[] };
     if !call.reports_run() || call.picks_lines() {
         return;
     }

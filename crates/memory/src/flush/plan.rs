@@ -131,7 +131,7 @@ impl Plan {
 /// Whether a finding keeps an entry from being written.
 fn is_refusal(code: FindingCode, strict: bool) -> bool {
     match code {
-        FindingCode::Secret | FindingCode::Empty => true,
+        FindingCode::Secret | FindingCode::Empty | FindingCode::StandsForContent => true,
         FindingCode::Duplicate | FindingCode::EntryTooLarge | FindingCode::ConflictMarkers => {
             strict
         }
