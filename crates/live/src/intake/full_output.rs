@@ -17,6 +17,15 @@ use source::FileState;
 /// Start of the notice that the host adds after a cut output.
 const NOTICE: &str = "\n\n[Showing ";
 
+/// The host's notice after the part that it shows: `[Showing lines 3-9 of 9. Full output: …]`, `[Showing
+/// last 50KB of line 9 (line is 80KB). …]`; what a failed command says may follow.
+static KEPT: LazyLock<Regex> = LazyLock::new(|| {
+    let form = r"\n\n\[Showing (?:lines (\d+)-(\d+) of (\d+)|last [\d.]+ ?[KMG]?B of line (\d+))\b[^\]\n]*\](?:\n\nCommand [^\n]*)?\s*$";
+    Regex::new(form).expect("a constant that a test compiles")
+});
+/// Most lines that an output may say that it has.
+const MAX_LINES: u64 = 1 << 40;
+
 /// The marker for the missing middle of an output: of an MCP tool, of a script.
 static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("…[0-9]+ (?:chars|tokens) truncated…").expect("a constant that a test compiles")
@@ -62,6 +71,29 @@ impl Ingest<'_> {
     }
 }
 
+/// Which part of an output is shown, as the host's notice says; for an output of which there is no
+/// more. `None` if it is whole, or not what the notice says.
+pub(super) fn kept_part(shown: &str) -> Option<Cut> {
+    let found = KEPT.captures(shown)?;
+    let number = |group: usize| found.get(group)?.as_str().parse::<u64>().ok().filter(|n| *n > 0);
+    let body = &shown[..found.get(0)?.start()];
+    let cut = |lines: u64, first: u64, shown| Cut {
+        text: None,
+        lines,
+        ends_line: false,
+        before: first - 1,
+        shown,
+        gap: None,
+    };
+    if let Some(line) = number(4) {
+        return (breaks(body) == 0 && line <= MAX_LINES).then(|| cut(line, line, None));
+    }
+    let (first, last, lines) = (number(1)?, number(2)?, number(3)?);
+    let is_so =
+        first <= last && last <= lines && lines <= MAX_LINES && last - first == breaks(body);
+    (is_so && last - first + 1 < lines).then(|| cut(lines, first, Some(LineRange { first, last })))
+}
+
 /// The part of the full output that was shown, and its position; `None` if it does not occur.
 fn part_of<'a>(whole: &str, shown: &'a str, path: &str) -> Option<(usize, &'a str)> {
     let parts = [Some(shown.trim_end()), without_notice(shown, path)];
@@ -90,7 +122,7 @@ fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
         None => (0, None, Some(gap_in(whole, shown)?)),
     };
     Some(Cut {
-        text: Hash::of(whole),
+        text: Some(Hash::of(whole)),
         lines: breaks(whole) + 1,
         ends_line: whole.ends_with('\n'),
         before,

@@ -7,8 +7,10 @@ use uuid::{Builder, Uuid};
 
 use super::Ingest;
 use super::describe::{args_display, blank_fact, brief_of};
+use super::full_output::kept_part;
 use crate::journal::{FULL_OUTPUT, image_name};
 use base::error::Result;
+use base::harness::{Call, ToolKind};
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use context::content::images_of;
 use context::deeds::shown_brief;
@@ -74,10 +76,16 @@ impl Ingest<'_> {
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let mut additional = images(message);
-        if let Some((whole, cut)) = self.full_output(message, &mut fields) {
-            additional.insert(FULL_OUTPUT.to_owned(), whole);
-            fact.cut = Some(cut).filter(|_| fact.shows == Shows::Own);
-        }
+        let cut = match self.full_output(message, &mut fields) {
+            Some((whole, cut)) => {
+                additional.insert(FULL_OUTPUT.to_owned(), whole);
+                Some(cut)
+            }
+            // A part of a file is what a read asked for.
+            None if Call::new(&call.tool, &call.args).kind() == ToolKind::Read => None,
+            None => content.as_deref().and_then(kept_part),
+        };
+        fact.cut = cut.filter(|_| fact.shows == Shows::Own);
         let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;

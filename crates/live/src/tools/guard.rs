@@ -18,7 +18,7 @@ use session::{Subject, Treatment};
 
 /// The form from `forms.rs` that stands inside a line for a part of it.
 static CUT: LazyLock<Regex> = LazyLock::new(|| {
-    let form = r"… [\d,]+ characters? between \([tf]\d+:\d+\) …";
+    let form = r"… [\d,]+ characters? (between \([tfs]\d+:\d+(:\d+-\d+)?\) )?…";
     Regex::new(form).expect("a constant that a test compiles")
 });
 
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use base::object::Handle;
     use context::forms;
-    use session::{LineRange, ResultFact};
+    use session::{Columns, LineRange, ResultFact};
 
     #[test]
     fn every_form_that_stands_for_content_is_known_and_code_is_not() {
@@ -164,8 +164,14 @@ mod tests {
         for line in lines {
             assert_eq!(marks(&format!(" {line}\n")).collect::<Vec<_>>(), [line]);
         }
-        let cut = forms::long_line_cut(handle("f3"), 81, 3_100);
-        assert_eq!(marks(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
+        let columns = Columns { line: 81, first: 201, last: 3_300 };
+        for cut in [
+            forms::columns_between(Some(handle("f3")), columns),
+            forms::columns_between(None, columns),
+            forms::long_line_cut(handle("f3"), 81, 3_100),
+        ] {
+            assert_eq!(marks(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
+        }
         for line in ["let x = [t1];", "[t] x", "// … 3 lines", "t1 = 5", "[f3]"] {
             assert!(!FORMS.is_match(line), "{line}");
         }
