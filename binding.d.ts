@@ -896,6 +896,8 @@ export declare class Session {
   recordFailedCall(reason: string): void
   /** See `Session.met` of `index.d.ts`. */
   met(name: string): Promise<MetObject>
+  /** See `Session.find` of `index.d.ts`. */
+  find(name: string): Promise<FoundObject>
   /** See `Session.leavePool` of `index.d.ts`. */
   leavePool(name: string): Promise<string>
   /** See `Session.enterPool` of `index.d.ts`. */
@@ -1056,7 +1058,8 @@ export declare class Store {
    */
   find(name: string, options?: NameOptions): Promise<string>
   /**
-   * Resolves a handle of a session, such as `t17`, to the full ID of its object.
+   * Resolves a handle of a session, such as `t17`, to the full ID of its object. A version and lines behind the handle (`f3@-1:5-9`)
+   * stay behind the ID.
    *
    * `session`: as in `recordedCall`. Rejects with `INVALID_ARGUMENT` if `handle` has another form, with `UNKNOWN_NAME` if the
    * session gave no such handle, and as `recordedCall` for the session.
@@ -1678,6 +1681,16 @@ export interface ForgetReport {
   collected?: Garbage
 }
 
+/** An object that a name means in a session. */
+export interface FoundObject {
+  /** Its ID in the store, with the version that the name names: `ID@12`. */
+  name: string
+  /** Its handle in the session; null for a file that the session did not meet. */
+  handle: string | null
+  /** The lines that the name names; null for all. */
+  lines: string | null
+}
+
 /** What was dropped from a store's files, or would be in a dry run. */
 export interface Garbage {
   /** Contents that no version refers to. */
@@ -2047,8 +2060,11 @@ export interface MessageAbout {
   notes: Array<string>
   /** Lines that stand for folded steps and were added to it. */
   folds: Array<FoldAbout>
-  /** Why the store does not hold the message as it went out; null if it does. */
-  withheld: "excluded" | "forgotten" | "redacted" | null
+  /**
+   * Why the store does not hold the message as it went out; null if it does.
+   * `excluded`: it shows a file that the setting `exclude` names; `secret`: it holds what looks like a secret, and may show such a file.
+   */
+  withheld: "excluded" | "secret" | "forgotten" | "redacted" | null
   /** For a withheld message, the SHA-256 of its JSON as it went out, if that is known. */
   digest: string | null
 }

@@ -198,6 +198,13 @@ export declare class Session {
   met(name: string): Promise<MetObject>;
 
   /**
+   * The object that a name means in this session, in any form that the tools take: `t17`, `[t17] bash`, `f3@-1:5-9`, `src/a.rs:10-20`.
+   *
+   * Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME`, `CLOSED` and with what the store reports.
+   */
+  find(name: string): Promise<FoundObject>;
+
+  /**
    * Takes an object out of the metadata pool, which deactivates it: it is in the session index only, its line leaves the request of the
    * layout `pools`, and in `log` its reference line loses nickname and fields at the next collapse. Reading or activating it brings it
    * back. Resolves to a sentence for the person or the model.

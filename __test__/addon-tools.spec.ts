@@ -98,9 +98,26 @@ describe("activate, deactivate, pin and unpin", () => {
   });
 
   test("refuse lines and patterns that cannot be read", async () => {
-    for (const selection of [{ lines: "x" }, { lines: "5-2" }, { lines: "0" }, { lines: 7 }, { pattern: "(" }]) {
+    for (const selection of [{ lines: "x" }, { lines: "1-2-3" }, { pattern: 7 }]) {
       const error = await rejection(() => activate.execute(s, "c", { name: "t1", ...selection }));
       expect(error, JSON.stringify(selection)).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+  });
+
+  test("take names, lines and patterns as models write them", async () => {
+    for (const [args, first] of [
+      [{ name: "t1:2-3" }, "[t1] bash · lines 2-3 of 3"],
+      [{ name: "`T1`", lines: "3-2" }, "[t1] bash · lines 2-3 of 3"],
+      [{ name: ["t1"], lines: [2, 3] }, "[t1] bash · lines 2-3 of 3"],
+      [{ name: "t1", lines: 2 }, "[t1] bash · line 2 of 3"],
+      [{ name: "t1", lines: "7-9" }, "[t1] bash · `7-9` is past the end of its 3 lines; the last are lines 1-3"],
+      [
+        { name: "t1", pattern: "(" },
+        "[t1] bash · no line matches `(` (searched as plain text, since it is no regular expression)",
+      ],
+    ]) {
+      const { content } = await activate.execute(s, "c", args);
+      expect(content[0].text.split("\n")[0], JSON.stringify(args)).toBe(first);
     }
   });
 

@@ -138,6 +138,7 @@ describe("the exports", () => {
       "continueFrom",
       "enterPool",
       "explainFailedEdit",
+      "find",
       "id",
       "leavePool",
       "ledger",

@@ -44,9 +44,29 @@ describe("show", () => {
     expect(at.run("show", "a.md", "--lines", "2-3").stdout).toBe("2\nthree\n");
     expect(at.run("show", "a.md", "--lines", "1,3").stdout).toBe("one\nthree\n");
     expect(at.run("show", "a.md", "--lines", "2-99").stdout).toBe("2\nthree\n");
-    for (const lines of ["0", "9-3", "99", "x"]) {
+    for (const [lines, text] of [
+      ["9-3", "three\n"],
+      ["2-", "2\nthree\n"],
+      ["-1", "three\n"],
+      ["L1-L2", "one\n2\n"],
+      ["2:1-1", "2\n"],
+    ]) {
+      expect(at.run("show", "a.md", `--lines=${lines}`).stdout).toBe(text);
+    }
+    for (const lines of ["99", "x"]) {
       expect(at.failure("show", "a.md", "--lines", lines)).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     }
+  });
+
+  test("takes names with lines as the model's lines print them, and a file of such a name as it is", () => {
+    const at = withTwoVersions();
+    expect(at.run("show", "a.md:2-3").stdout).toBe("2\nthree\n");
+    expect(at.run("show", "a.md@-1:2").stdout).toBe("two\n");
+    expect(at.run("show", "`a.md`#L1").stdout).toBe("one\n");
+    at.write("a.md:2-3", "own\n");
+    at.run("index", "a.md:2-3");
+    expect(at.run("show", "a.md:2-3").stdout).toBe("own\n");
+    expect(at.failure("history", "a.md:1")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   });
 
   test("prints what is known of a version, for people and as JSON", () => {

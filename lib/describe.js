@@ -51,6 +51,33 @@ export function size({ itemCount, content, fields, redacted }) {
   return typeof fields.char_count === "number" ? `${fields.char_count} chars` : "text";
 }
 
+/** Why a version has no content, by what it says of itself: of a file, of anything else. @type {Record<string, [string, string]>} */
+const reasons = {
+  excluded: [
+    "the setting `exclude` names it, so that its text is never stored",
+    "it shows a file that the setting `exclude` names, so that it is never stored",
+  ],
+  secret: [
+    "it holds what looks like a secret",
+    "it holds what looks like a secret, and its command may have read a file that the setting `exclude` names, so that it is never stored",
+  ],
+  forgotten: ["a person removed its text", "a person removed its text"],
+  not_read: [
+    "a listing or a command named it, and nobody read it; `palimpsest index` stores it",
+    "a listing or a command named it, and nobody read it",
+  ],
+};
+
+/**
+ * Why a version has no content, in words.
+ * @param {Version} version
+ */
+export function whyNoText(version) {
+  const { fields, redacted, type } = version;
+  const of = reasons[redacted === "secret" ? "redacted" : (redacted ?? String(fields.no_content))];
+  return of?.[type === "file" ? 0 : 1] ?? size(version);
+}
+
 /**
  * A number of things: `1 line`, `2 lines`.
  * @param {number} count

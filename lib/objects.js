@@ -2,7 +2,7 @@
 // does. And what it does to them for a person: what the tools do for the model, and an archive. Holds no policy.
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { plural, size, what } from "./describe.js";
+import { plural, size, what, whyNoText } from "./describe.js";
 import { reasons } from "./reasons.js";
 import { line, name as spelt } from "./terminal.js";
 import { cameWith, counted, cut, shortCount } from "./words.js";
@@ -53,10 +53,10 @@ export async function objectsText({ session, store, cwd }, filter) {
  * @param {string} name a handle, path, nickname or ID, also of a version (`f3@-1`)
  */
 export async function contentText(opened, name) {
-  const id = await versionOf(opened, name);
-  const content = await opened.store.content(id);
+  const { id, lines: asked } = await versionOf(opened, name);
+  const content = await opened.store.content(id, { lines: asked });
   if (content === null) {
-    return `\`${name}\` has no text: ${size(await opened.store.get(id))}`;
+    return `\`${name}\` has no text: ${whyNoText(await opened.store.get(id))}`;
   }
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
@@ -83,10 +83,13 @@ export async function whyText({ session, store, host, isConfined }, name) {
   if (failedOpen !== null) {
     return `Call ${call} went out with ${host}'s own messages${isConfined ? "." : `: ${line(failedOpen)}`}`;
   }
+  // A message may have a name that the session no longer gives.
+  const known = name === "" ? null : await session.find(name).catch(() => null);
+  const names = [name, known?.handle ?? name];
   const found = about.filter(({ handle, fileHandle, path, shown, notes, folds }) =>
     name === ""
       ? (shown !== null && shown.as !== "given") || notes.length > 0 || folds.length > 0
-      : [handle, fileHandle, path].includes(name),
+      : names.some((one) => [handle, fileHandle, path].includes(one)),
   );
   if (found.length === 0) {
     return name === ""
@@ -137,10 +140,11 @@ function statesOf({ active, pinned }, handle) {
   return active.includes(handle) ? ["in the window"] : [];
 }
 
-/** The full ID of the object of a name, with the version that it names. @param {Opened} opened @param {string} name */
+/** The full ID of the object of a name, with the version and the lines that it names. @param {Opened} opened @param {string} name */
 async function versionOf(opened, name) {
   if (!opened.isConfined) {
-    return idOf(opened, name);
+    const { name: id, lines } = await opened.session.find(name);
+    return { id, lines: lines ?? undefined };
   }
   const [, plain = name, at] = versioned.exec(name) ?? [];
   const versions = await versionsOf(opened, plain);
@@ -150,13 +154,13 @@ async function versionOf(opened, name) {
   if (found === undefined) {
     throw unmet(name);
   }
-  return `${found.id}@${found.txId}`;
+  return { id: `${found.id}@${found.txId}`, lines: undefined };
 }
 
 /** The versions of an object that are to be shown, newest first. @param {Opened} opened @param {string} name */
 async function versionsOf(opened, name) {
   if (!opened.isConfined) {
-    return opened.store.history(await idOf(opened, name));
+    return opened.store.history((await opened.session.find(name)).name);
   }
   const { id, versions } = await opened.session.met(name);
   const known = (await opened.store.history(id)).filter(({ contentHash }) => versions.includes(contentHash));
@@ -171,22 +175,15 @@ function unmet(name) {
   return Object.assign(new Error(`this session has met no \`${name}\``), { code: "UNKNOWN_NAME" });
 }
 
-/** @param {Opened} opened @param {string} name */
-async function idOf({ session, store, cwd }, name) {
-  const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
-  const known = (await session.sets()).index.find(({ handle, path }) => handle === plain || path === plain);
-  return known === undefined ? store.find(name, { cwd }) : `${known.id}${version}`;
-}
-
 /** An open session, as a person changes it. @typedef {Opened & { layout: Settings["layout"], tools: readonly ContextTool[] }} Changeable */
 
-/** `NAME [LINES] [/PATTERN/]`; the name may be `turns 3-5`. */
-const wanted = /^((?:turns? \S+|.+?))(?:\s+(\d+(?:[\d\s,-]*\d)?))?(?:\s+\/(.+)\/)?$/s;
+/** `NAME [LINES] [/PATTERN/]`; the tool reads a name with lines behind it. */
+const wanted = /^(.+?)(?:\s+\/(.+)\/)?$/s;
 
 /** Activates an object, or some of its lines. @param {Changeable} current @param {string} given */
 export async function activated(current, given) {
-  const [, name = given, lines, pattern] = wanted.exec(given) ?? [];
-  const result = await execute(current, "activate", { name, lines, pattern });
+  const [, name = given, pattern] = wanted.exec(given) ?? [];
+  const result = await execute(current, "activate", { name, pattern });
   const came = cameWith(name, result);
   const hasCame = current.layout === "pools" || result.content[0].text.includes("\n");
   return hasCame ? `\`${name}\` goes to the model with the next message: ${came}` : `\`${name}\`: ${came}`;

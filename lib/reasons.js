@@ -2,6 +2,15 @@
 
 /** @typedef {import("../index.js").MessageAbout} MessageAbout */
 
+/** Why a message is not in the store as it went out. */
+const WITHHELD = {
+  excluded: "excluded: it shows a file that the setting `exclude` names, and is not stored",
+  secret:
+    "not stored: it holds what looks like a secret, and its command may have read a file that the setting `exclude` names",
+  forgotten: "forgotten: a person removed its text",
+  redacted: "redacted: what looks like a secret was taken out",
+};
+
 /**
  * How a message is shown and why, in lines.
  * @param {MessageAbout} about
@@ -20,7 +29,7 @@ export function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes,
     lines.push(`carries ${fold.line}`, `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${fold.reason}`);
   }
   if (withheld !== null) {
-    lines.push(`${withheld}: it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);
+    lines.push(`${WITHHELD[withheld]}; it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);
   }
   return lines;
 }
@@ -46,7 +55,7 @@ function treatment(shown) {
   }
 }
 
-/** @typedef {{ shown?: number[], chars?: number, between?: number[], standing?: number[], at?: number }} Piece */
+/** @typedef {{ shown?: number[], ends?: number[], chars?: number, between?: number[], standing?: number[], at?: number }} Piece */
 
 /**
  * The lines of an excerpt, in words.
@@ -54,7 +63,8 @@ function treatment(shown) {
  */
 function pieces(given) {
   const all = /** @type {Piece[]} */ (Array.isArray(given) ? given : []);
-  const words = all.map(({ shown: lines, chars, between, standing, at }) => {
+  const words = all.map(({ shown, ends, chars, between, standing, at }) => {
+    const lines = shown ?? ends;
     if (lines !== undefined) {
       return `${range(lines)} shown${chars === undefined ? "" : `, cut to ${chars} characters each`}`;
     }

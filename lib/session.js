@@ -175,6 +175,10 @@ export class Session {
   }
 
   /** @type {api.Session["met"]} */
+  async find(name) {
+    return this.#queue.run(() => this.#native.find(name));
+  }
+
   async met(name) {
     return this.#queue.run(() => this.#native.met(name));
   }

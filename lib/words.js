@@ -89,7 +89,7 @@ export function cameWith(name, { content, details }) {
   const [, handle = "", said = first] = /^(?:done: )?\[([^\]]+)\] (.*)$/s.exec(first) ?? [];
   const rest = said.replace(/^done: /, "").replace(/:$/, "");
   const parts = [handle, ...rest.split(/ · |, (?=[\d,]+ tokens?$)/)];
-  const news = parts.filter((part) => part !== "" && part !== name);
+  const news = parts.filter((part) => part !== "" && part !== name && !name.startsWith(`${part} `));
   const { tokens } = /** @type {{ tokens?: unknown }} */ (details ?? {});
   const isContent = text.length > first.length || content.some((block) => block.type === "image");
   const sized = isContent && typeof tokens === "number" ? [counted(tokens, "token")] : [];

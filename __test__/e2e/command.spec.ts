@@ -33,7 +33,7 @@ test("/context activate adds a text to the next message, once", async () => {
   await pi.prompt("go");
   expect(newest(model)).not.toContain("700\\n701\\n702");
   expect(await said(pi, "/context activate t1 700-702")).toMatch(
-    /^`t1` goes to the model with the next message: bash · lines 700-702 of 1,500 · \d+ tokens$/,
+    /^`t1 700-702` goes to the model with the next message: bash · lines 700-702 of 1,500 · \d+ tokens$/,
   );
   expect(await said(pi, "/context activate my notes.txt /be.a/")).toMatch(
     /^`my notes\.txt` goes to the model with the next message: f1 · lines 1-3 of 3 · \d+ tokens$/,

@@ -1,6 +1,6 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 
-import { elsewhere, whatAndWhence } from "../../lib/describe.js";
+import { elsewhere, size, whatAndWhence, whyNoText } from "../../lib/describe.js";
 import { name as spelt } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
@@ -46,7 +46,8 @@ export const show = {
     await withStore(
       given,
       async (store) => {
-        const version = await store.get(await givenName(store, given), { at });
+        const name = await givenName(store, given);
+        const version = await store.get(name, { at });
         if (given.values.metadata === true) {
           return showMetadata(given, store, version);
         }
@@ -57,7 +58,7 @@ export const show = {
         if (version.itemCount > 0 && field === undefined) {
           return showItems(given, store, version, lines);
         }
-        const content = await store.content(version.id, { at: version.txId, field, lines });
+        const content = await store.content(name, { at, field, lines });
         if (content === null) {
           throw withoutContent(given.positionals[0], version);
         }
@@ -137,23 +138,17 @@ function itemRange(lines, count) {
   return [Number(first) - 1, Math.min(Number(last ?? first), count)];
 }
 
-/** What to do about a file without content, by the reason. @type {Record<string, string>} */
-const hints = {
-  not_read: "a listing or a command named it, and nobody read it; `palimpsest index` stores it",
-  excluded: "the setting `exclude` names it, so that its text is never stored",
-};
-
 /**
  * @param {string} name as it was given
  * @param {import("../../index.js").Version} version
  */
-function withoutContent(name, { fields, redacted }) {
-  const reason = redacted ?? (typeof fields.no_content === "string" ? fields.no_content : undefined);
-  const words = reason === undefined ? "" : ` (${reason.replaceAll("_", " ")})`;
-  return Object.assign(new Error(`\`${name}\` has no content${words}`), {
+function withoutContent(name, version) {
+  const why = whyNoText(version);
+  const isKnown = why !== size(version);
+  const reason = size(version) === "no content" ? "" : ` (${size(version)})`;
+  return Object.assign(new Error(`\`${name}\` has no content${reason}`), {
     code: "NO_CONTENT",
-    hint:
-      hints[reason ?? ""] ?? "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",
+    hint: isKnown ? why : "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",
   });
 }
 

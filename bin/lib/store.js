@@ -122,12 +122,13 @@ export const handleOption = {
 export async function givenName(store, given) {
   const [name] = given.positionals;
   const session = given.values.session;
-  const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
   if (typeof session === "string") {
-    return `${await store.findHandle(session, plain)}${version}`;
+    return store.findHandle(session, name);
   }
+  const [, plain = name, version = ""] = /^(.*?)(@[^@]*)?$/s.exec(name) ?? [];
   try {
-    await store.find(name);
+    // It may be the name of lines, which `find` refuses.
+    await store.get(name);
     return name;
   } catch (error) {
     if (codeOf(error) !== "UNKNOWN_NAME") {

@@ -12,7 +12,7 @@ use super::settings::own_filesystem;
 use super::store::Store;
 use super::version::{At, selector};
 use base::error::{Error, Result};
-use base::object::{Handle, Nickname};
+use base::object::{Nickname, Reading};
 use config::Settings;
 use source::{Namespace, PathPlace};
 
@@ -52,6 +52,15 @@ impl Store {
 impl Names {
     /// The version that a name selects.
     pub(super) fn version(&self, name: &str, options: ReadOptions) -> Result<store::Version> {
+        self.part(name, options).map(|(version, _)| version)
+    }
+
+    /// The version that a name selects, and the lines of it.
+    pub(super) fn part(
+        &self,
+        name: &str,
+        options: ReadOptions,
+    ) -> Result<(store::Version, Option<String>)> {
         let at = selector("at", options.at)?;
         self.place(options.cwd)?.version(&self.store, name, at)
     }
@@ -96,7 +105,8 @@ impl Store {
         })
     }
 
-    /// Resolves a handle of a session, such as `t17`, to the full ID of its object.
+    /// Resolves a handle of a session, such as `t17`, to the full ID of its object. A version and lines behind the handle (`f3@-1:5-9`)
+    /// stay behind the ID.
     ///
     /// `session`: as in `recordedCall`. Rejects with `INVALID_ARGUMENT` if `handle` has another form, with `UNKNOWN_NAME` if the
     /// session gave no such handle, and as `recordedCall` for the session.
@@ -110,9 +120,14 @@ impl Store {
         blocking(move || {
             let text = handle.named("handle")?;
             let form = || Error::argument("handle", format!("is `{text}`; it must be like `t17`"));
-            let handle = Handle::parse(&text).ok_or_else(form)?;
+            let found = Reading::all(&text).into_iter().find_map(|reading| {
+                Some((reading.name.handle()?, reading.name.version, reading.lines))
+            });
+            let (handle, version, lines) = found.ok_or_else(form)?;
             let session = live::find_session(&store, &session.named("session")?)?;
-            Ok(live::find_handle(&store, &session, handle)?.to_string())
+            let id = live::find_handle(&store, &session, handle)?;
+            let lines = lines.map_or_else(String::new, |lines| format!(":{lines}"));
+            Ok(format!("{id}{version}{lines}"))
         })
     }
 

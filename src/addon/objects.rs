@@ -15,7 +15,7 @@ use super::store::Store;
 use super::version::{At, Version, count, selector};
 use base::error::{Error, Result};
 use base::object::{self, AsOf, ObjectId, ObjectType, Reference};
-use session::{cut_ranges, parse_ranges};
+use session::{Picked, line_count};
 use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
 /// A version to write.
@@ -180,11 +180,18 @@ impl Store {
         blocking(move || {
             let ContentOptions { at, cwd, field, lines } =
                 options.named("options")?.unwrap_or_default();
-            let version = names.version(&name.named("name")?, ReadOptions { at, cwd })?;
+            let named = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
+            let (version, of_name) = named;
             let text = live::text_of(&names.store, &version, field.as_deref())?;
-            let (Some(text), Some(lines)) = (&text, lines) else { return Ok(text) };
-            let ranges = parse_ranges(&lines, text.split('\n').count() as u64)?;
-            Ok(Some(cut_ranges(text, &ranges)))
+            let (Some(text), Some(lines)) = (&text, lines.or(of_name)) else { return Ok(text) };
+            let picked = Picked::parse(&lines, text)?;
+            if picked.ranges.is_empty() {
+                let all = line_count(text);
+                let problem =
+                    format!("`{lines}` is past the end of the text, which has lines 1-{all}");
+                return Err(Error::argument("lines", problem));
+            }
+            Ok(Some(picked.cut(text)))
         })
     }
 

@@ -99,7 +99,8 @@ pub struct MessageAbout {
     /// Lines that stand for folded steps and were added to it.
     pub folds: Vec<FoldAbout>,
     /// Why the store does not hold the message as it went out; null if it does.
-    #[napi(ts_type = "\"excluded\" | \"forgotten\" | \"redacted\"")]
+    /// `excluded`: it shows a file that the setting `exclude` names; `secret`: it holds what looks like a secret, and may show such a file.
+    #[napi(ts_type = "\"excluded\" | \"secret\" | \"forgotten\" | \"redacted\"")]
     pub withheld: Option<String>,
     /// For a withheld message, the SHA-256 of its JSON as it went out, if that is known.
     pub digest: Option<String>,

@@ -75,6 +75,17 @@ pub struct MetObject {
     pub versions: Vec<String>,
 }
 
+/// An object that a name means in a session.
+#[napi(object, use_nullable = true)]
+pub struct FoundObject {
+    /// Its ID in the store, with the version that the name names: `ID@12`.
+    pub name: String,
+    /// Its handle in the session; null for a file that the session did not meet.
+    pub handle: Option<String>,
+    /// The lines that the name names; null for all.
+    pub lines: Option<String>,
+}
+
 /// Figures for a status line.
 #[napi(object, use_nullable = true)]
 pub struct SessionStatus {
@@ -274,6 +285,21 @@ impl Session {
             let (id, versions) = shared.with(move |session| session.met(&name))?;
             let versions = versions.iter().map(ToString::to_string).collect();
             Ok(MetObject { id: id.to_string(), versions })
+        })
+    }
+
+    /// See `Session.find` of `index.d.ts`.
+    #[napi(ts_args_type = "name: string", ts_return_type = "Promise<FoundObject>")]
+    pub fn find(&self, name: Given<String>) -> AsyncTask<Blocking<FoundObject>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let name = name.named("name")?;
+            shared.with(move |session| {
+                let (id, reading) = session.find(&name)?;
+                let handle = session.state().handle(&id).map(|handle| handle.to_string());
+                let name = format!("{id}{}", reading.name.version);
+                Ok(FoundObject { name, handle, lines: reading.lines })
+            })
         })
     }
 

@@ -33,10 +33,12 @@ pub enum Error {
         calls: u64,
     },
     /// No object has this name.
-    #[error("nothing is named `{name}`")]
+    #[error("nothing is named `{name}`{}", near_text(near))]
     UnknownName {
         /// The name as given.
         name: String,
+        /// Names that may have been meant.
+        near: Vec<String>,
     },
     /// Several objects match this name.
     #[error("`{name}` fits {} objects: {}", candidates.len(), quoted(candidates))]
@@ -124,7 +126,7 @@ pub enum Error {
         kind: &'static str,
     },
     /// Activating or pinning would take up too much of the window.
-    #[error("`{name}` is {tokens} tokens, {room} are free for it")]
+    #[error("`{name}` is {tokens} tokens, {room} are free for it: lines or a pattern take a part")]
     NoRoom {
         /// The object as named.
         name: String,
@@ -548,6 +550,11 @@ impl Error {
             text.push_str(hint);
         }
         text
+    }
+
+    /// Shorthand for a name that no object has.
+    pub fn unknown_name(name: impl Into<String>) -> Self {
+        Self::UnknownName { name: name.into(), near: Vec::new() }
     }
 
     /// Shorthand for a bug in this program.

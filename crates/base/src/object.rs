@@ -11,8 +11,10 @@ mod id;
 pub mod item;
 mod lines;
 mod name;
+mod part;
 mod payload;
 pub mod quote;
+mod reading;
 mod reference;
 mod room;
 mod source;
@@ -28,9 +30,11 @@ pub use hash::{Hash, RunningHash};
 pub use id::ObjectId;
 pub use lines::{Slice, locate_slice, render_slice, slice_of_lines};
 pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
+pub use part::Part;
 pub use payload::{
     Payload, RESERVED_FIELDS, Redaction, RedactionReason, file_fields, file_type, payload_hash,
 };
+pub use reading::Reading;
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
 pub use room::Room;
 pub use source::{OtherSource, Source};

@@ -10,9 +10,9 @@ mod places;
 
 use self::near::Grams;
 use self::places::{Place, loosened, place, unix_lines};
-use super::{forms, tokens};
+use super::{forms, long_line, tokens};
 use base::object::Handle;
-use session::LineRange;
+use session::{Columns, LINE_CHARS, LineRange};
 
 /// Most lines that the help for one call shows.
 const HELP_LINES: u64 = 40;
@@ -26,8 +26,6 @@ const MAX_SEARCHES: u64 = 5;
 /// apart.
 const SHOWN_PLACES: u64 = 3;
 const PLACE_CONTEXT: u64 = 2;
-/// Most characters shown of a line, as in a preview.
-const LINE_CHARS: usize = 400;
 
 /// The file that an edit was meant for, as it is now.
 #[derive(Debug, Clone, Copy)]
@@ -186,17 +184,8 @@ fn cut_line(line: &str, number: u64, handle: Handle, wanted: &Grams) -> String {
         return line.to_owned();
     }
     let start = wanted.densest(&characters, LINE_CHARS);
-    let end = start + LINE_CHARS;
-    let cut = |count: usize| forms::long_line_cut(handle, number, count as u64);
-    let mut parts = Vec::new();
-    if start > 0 {
-        parts.push(cut(start));
-    }
-    parts.push(characters[start..end].iter().collect());
-    if end < characters.len() {
-        parts.push(cut(characters.len() - end));
-    }
-    parts.join(" ")
+    let (first, last) = (start as u64 + 1, (start + LINE_CHARS) as u64);
+    long_line::shown(line, &[Columns { line: number, first, last }], Some(handle), number)
 }
 
 #[cfg(test)]
@@ -327,7 +316,8 @@ mod tests {
         assert_eq!(head, "[f3] src/main.rs · line 1, nearest to oldText:");
         assert!(line.contains("item1200: 37200,item1201: 37231"), "{line}");
         assert!(line.starts_with("… 17,"), "{line}");
-        assert!(line.ends_with(" characters between (f3:1) …"), "{line}");
+        assert!(line.contains(" characters between (f3:1:1-17"), "{line}");
+        assert!(line.ends_with(") …"), "{line}");
         assert!(line.chars().count() < 500, "{line}");
     }
 

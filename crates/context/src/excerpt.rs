@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::forms;
 use super::plain::plain;
 use super::tokens::Counter;
+use super::{forms, long_line};
 use base::error::{Error, Result};
 use base::object::Handle;
 use session::{LineRange, Numbering, Piece};
@@ -39,11 +39,23 @@ pub fn render(
         match piece {
             Piece::Shown { shown, chars } => {
                 let chars = chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(0));
-                let shown = (shown.first..=shown.last).map(|number| {
-                    let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
-                    cut_line(lines.get(index).unwrap_or(&""), numbering.line(number), handle, chars)
-                });
-                rendered.extend(shown);
+                let shown = numbered(&lines, *shown);
+                rendered.extend(
+                    shown.map(|(number, line)| {
+                        cut_line(line, numbering.line(number), handle, chars)
+                    }),
+                );
+            }
+            Piece::Ends { ends, chars } => {
+                let most = usize::try_from(*chars).unwrap_or(usize::MAX);
+                rendered.extend(numbered(&lines, *ends).map(|(number, line)| {
+                    let number = numbering.line(number);
+                    let columns = long_line::ends(line, number, most);
+                    if columns.is_empty() {
+                        return line.to_owned();
+                    }
+                    long_line::shown(line, &columns, Some(handle), number)
+                }));
             }
             Piece::Between { between, of } => {
                 rendered.push(forms::between_line(handle, numbering.place(*between), *of));
@@ -85,7 +97,15 @@ fn saying<'a>(lines: &[&'a str], range: LineRange, is_plain: bool) -> Option<Cow
     })
 }
 
-/// Cuts a line to at most `chars` characters, half at each end.
+/// Lines with their numbers.
+fn numbered<'a>(lines: &[&'a str], range: LineRange) -> impl Iterator<Item = (u64, &'a str)> {
+    (range.first..=range.last).map(|number| {
+        let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+        (number, lines.get(index).copied().unwrap_or_default())
+    })
+}
+
+/// Cuts a line to at most `chars` characters, half at each end, as earlier releases did.
 fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
     let characters = if line.len() <= chars { 0 } else { line.chars().count() };
     if characters <= chars {
@@ -173,9 +193,14 @@ mod tests {
 
     #[test]
     fn one_endless_line_is_cut_by_characters() {
-        let piece = Piece::Shown { shown: range(1, 1), chars: Some(400) };
-        let shown = rendered(&"ä".repeat(100_000), &[piece]);
-        assert!(shown.contains("ä … 99,600 characters between (t17:1) … ä"), "{shown}");
+        for (piece, place) in [
+            (Piece::Ends { ends: range(1, 1), chars: 400 }, "t17:1:201-99800"),
+            (Piece::Shown { shown: range(1, 1), chars: Some(400) }, "t17:1"),
+        ] {
+            let shown = rendered(&"ä".repeat(100_000), &[piece]);
+            let cut = format!("ä … 99,600 characters between ({place}) … ä");
+            assert!(shown.contains(&cut), "{shown}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::excerpt::rendered_tokens;
 use super::preview;
 use crate::tokens::Counter;
-use session::{LineRange, Piece, ResultFact, Session, Shows, Treatment};
+use session::{LineRange, Piece, ResultFact, Session, Shows, Treatment, join_pieces, line_count};
 
 /// Least size of a shortened result, in tokens: some lines, and the line that counts the rest.
 const LEAST_TOKENS: u64 = 200;
@@ -99,20 +99,17 @@ pub fn shortened(
     counter: Counter,
     tokens: u64,
 ) -> Treatment {
-    let lines = output.text.split('\n').count() as u64;
-    let ends_line = lines > 1 && output.text.ends_with('\n');
     let budgets = std::iter::successors(Some(tokens), |budget| Some(budget * 3 / 4));
     let plans = budgets.take_while(|budget| *budget >= LEAST_TOKENS / 4);
     let fitting = plans
         .map(|budget| preview::plan_within(output, budget))
         .find(|pieces| rendered_tokens(output.text, pieces, counter) <= tokens);
-    let last = LineRange { first: lines, last: lines };
-    let between = LineRange { first: 1, last: if ends_line { lines - 1 } else { lines } };
-    let nothing = || {
-        let after = Some(Piece::Shown { shown: last, chars: None }).filter(|_| ends_line);
-        std::iter::once(Piece::Between { between, of: None }).chain(after).collect()
-    };
-    let pieces = fitting.unwrap_or_else(nothing);
+    let pieces = fitting.unwrap_or_else(|| {
+        let (lines, end) = (line_count(output.text), output.text.split('\n').count() as u64);
+        let between = Piece::Between { between: LineRange { first: 1, last: lines }, of: None };
+        let shown = LineRange { first: lines + 1, last: end };
+        join_pieces([between, Piece::Shown { shown, chars: None }])
+    });
     Treatment::Excerpt { pieces }
 }
 

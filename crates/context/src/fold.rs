@@ -333,6 +333,8 @@ mod tests {
             pin: true,
             call: String::new(),
             ranges: Vec::new(),
+            cut: Vec::new(),
+            answer: None,
             tokens: 0,
             heading: None,
         });

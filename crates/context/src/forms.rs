@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use base::object::{Handle, Nickname, TxId, VersionSelector, quote};
-use session::{LineRange, ResultFact};
+use session::{Columns, LineRange, ResultFact};
 
 /// Most fields of an object in its reference line, and most characters of each.
 const LABEL_FIELDS: usize = 6;
@@ -16,7 +16,8 @@ const LABEL_CHARS: usize = 120;
 const QUOTED_CHARS: usize = 60;
 
 /// A collapsed tool output: `[t17] exit 0 · 412 lines · last: "test result: ok. 96 passed"`, and
-/// one with an image: `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`.
+/// one with an image: `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`. Of an
+/// output that is stored in part: `[t17] exit 0 · 774 of 20,000 lines · last: "done"`.
 pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
     let state = match (fact.exit, fact.ok) {
         (Some(code), _) => format!("exit {code}"),
@@ -29,7 +30,9 @@ pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
     };
     let mut parts = Vec::new();
     if fact.images == 0 || fact.lines > 1 || !fact.last.is_empty() {
-        parts.push(count(fact.counted_lines(), "line"));
+        let all = count(fact.counted_lines(), "line");
+        let kept = fact.kept_lines().filter(|kept| *kept > 0);
+        parts.push(kept.map_or(all.clone(), |kept| format!("{} of {all}", grouped(kept))));
     }
     if fact.images > 0 {
         parts.push(count(fact.images, "image"));
@@ -118,7 +121,17 @@ fn shortened(text: &str, characters: usize) -> String {
     }
 }
 
-/// Characters cut from a long line: `… 3,100 characters between (t17:5) …`
+/// Characters of a long line that are not shown: `… 3,100 characters between (t17:5:201-3300) …`;
+/// of a line that has no name: `… 3,100 characters …`
+pub fn columns_between(handle: Option<Handle>, columns: Columns) -> String {
+    let place = handle.map_or_else(String::new, |handle| format!(" between ({handle}:{columns})"));
+    format!("… {}{place} …", count(columns.last + 1 - columns.first, "character"))
+}
+
+/// Approximate length of [`columns_between`]: fewer characters are shown instead.
+pub const COUNTED_CHARS: u64 = 40;
+
+/// The same in previews of earlier releases: `… 3,100 characters between (t17:5) …`
 pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
     format!("… {} between ({handle}:{line}) …", count(characters, "character"))
 }
@@ -336,15 +349,18 @@ pub fn overwritten(handle: Handle, shown: Handle, last: Option<TxId>) -> String 
     format!(" (now {shown}, which was moved over {handle}{kept})")
 }
 
+/// What a heading adds to the name if the output came longer, and the host or an extension of it
+/// shortened it later.
+pub fn shortened_since(handle: Handle, fuller: TxId) -> String {
+    format!(" (shortened since; {handle}@{fuller} is fuller)")
+}
+
 /// What a heading adds to the name if it shows a version other than the latest.
 pub fn earlier_version(version: VersionSelector) -> String {
-    let which = match version {
-        VersionSelector::Latest => return String::new(),
-        VersionSelector::Tx(tx_id) => tx_id.0.to_string(),
-        VersionSelector::Back(steps) => format!("-{steps}"),
-        VersionSelector::Time(time) => time.to_string(),
-    };
-    format!(" (version @{which}, not the latest)")
+    if version == VersionSelector::Latest {
+        return String::new();
+    }
+    format!(" (version {version}, not the latest)")
 }
 
 /// `lines 1-40, 60-70`, `line 5`.

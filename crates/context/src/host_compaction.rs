@@ -3,8 +3,10 @@
 //! A host judges by its own list or by the newest request's usage. What counts is the next request
 //! as it would go out.
 
+use super::excerpt::{self, NamedLines};
 use super::ledger::RESERVED_TOKENS;
-use base::object::quote;
+use base::object::{Handle, quote};
+use session::{LineRange, Numbering, Piece, join_pieces};
 
 /// How many calls in a row a host is told not to compact while it sees no request below its
 /// threshold.
@@ -115,12 +117,23 @@ pub struct Leaves {
     pub segments: Vec<String>,
     /// What the calls did, in our words.
     pub deeds: Vec<String>,
-    /// What the person wrote, oldest first, each with its turn.
-    pub said: Vec<(u32, String)>,
+    /// What the person wrote, oldest first.
+    pub said: Vec<Said>,
     /// The host's newest summary among what left.
     pub summary: Option<String>,
     /// The model's last words, if the next message answers them.
     pub answer: Option<String>,
+}
+
+/// What somebody said, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The turn.
+    pub turn: u32,
+    /// The words.
+    pub text: String,
+    /// The segment that holds them, and the lines before them there.
+    pub place: (Handle, u64),
 }
 
 /// Whether a summary is one of ours.
@@ -168,20 +181,54 @@ fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
 }
 
 /// As many of the newest messages as fit, in order.
-fn newest_said(said: &[(u32, String)], most: usize) -> Vec<String> {
+fn newest_said(said: &[Said], most: usize) -> Vec<String> {
     let mut left = most;
     let mut shown: Vec<String> = Vec::new();
-    for (turn, text) in said.iter().rev() {
-        let text = beginning(text, MESSAGE_CHARS.min(most));
+    for said in said.iter().rev() {
+        let text = both_ends(said, MESSAGE_CHARS.min(most));
         let characters = text.chars().count();
         if characters > left {
             break;
         }
         left -= characters;
-        shown.push(format!("turn {}: {text}", (*turn).max(1)));
+        shown.push(format!("turn {}: {text}", said.turn.max(1)));
     }
     shown.reverse();
     shown
+}
+
+/// What somebody said, if long its beginning and its end, where what is asked for often stands;
+/// quoted for a summary. What lies between is named.
+fn both_ends(said: &Said, most: usize) -> String {
+    let text = quote::block(said.text.trim_end());
+    if text.chars().count() <= most {
+        return text.trim_start().to_owned();
+    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    let fitting = |lines: &mut dyn Iterator<Item = &&str>, most: usize| {
+        let mut left = most;
+        let fits = |line: &&&str| {
+            let length = line.chars().count().min(most) + 1;
+            let fits = length <= left;
+            left = left.saturating_sub(length);
+            fits
+        };
+        (lines.take_while(fits).count() as u64).max(1)
+    };
+    // The end is what matters more.
+    let tail_chars = most / 3 * 2;
+    let (all, tail) = (lines.len() as u64, fitting(&mut lines.iter().rev(), tail_chars));
+    let head = fitting(&mut lines.iter(), most - tail_chars).min(all - tail);
+    let range = |first, last| LineRange { first, last };
+    let ends = |ends, chars: usize| Piece::Ends { ends, chars: chars as u64 };
+    let pieces = join_pieces([
+        ends(range(1, head), most - tail_chars),
+        Piece::Between { between: range(head + 1, all - tail), of: None },
+        ends(range(all - tail + 1, all), if head == 0 { most } else { tail_chars }),
+    ]);
+    let (handle, before) = said.place;
+    let named = NamedLines { handle, numbering: Numbering::after(before) };
+    excerpt::render(&text, &pieces, named, &|_, _, _| None).unwrap_or_default()
 }
 
 /// The beginning of a text, quoted for a summary.
@@ -231,7 +278,12 @@ mod tests {
 
     #[test]
     fn a_summary_has_the_newest_of_what_was_said() {
-        let said = vec![(1, "a".repeat(3_000)), (2, "b".repeat(9_000)), (3, "third".to_owned())];
+        let said = |turn, text: String| Said { turn, text, place: (handle("s1"), 9) };
+        let said = vec![
+            said(1, "a".repeat(3_000)),
+            said(2, format!("{}z", "b".repeat(9_000))),
+            said(3, "third".to_owned()),
+        ];
         let segments = vec!["[s1] turns 1-3 in full · 9 messages".to_owned()];
         let leaves = Leaves {
             segments,
@@ -245,10 +297,37 @@ mod tests {
         assert!(text.contains("\n[s1] turns 1-3 in full · 9 messages\n"), "{text}");
         assert!(text.contains("\n\nThe summary of what came before them:\nbefore\n\n"), "{text}");
         assert!(text.contains("\n\nWhat was done: make ok\n\n"), "{text}");
-        assert!(
-            text.ends_with(&format!("turn 2: {}…\nturn 3: third", "b".repeat(4_000))),
-            "{text}"
-        );
+        let (head, tail) = ("b".repeat(2_000), format!("{}z", "b".repeat(1_999)));
+        let cut = "… 5,001 characters between (s1:10:2001-7001) …";
+        let expected = format!("turn 2: {head} {cut} {tail}\nturn 3: third");
+        assert!(text.ends_with(&expected), "{text}");
         assert!(!text.contains("turn 1:"), "no room");
+    }
+
+    fn handle(name: &str) -> Handle {
+        Handle::parse(name).unwrap()
+    }
+
+    #[test]
+    fn a_long_message_is_told_by_its_beginning_and_its_end() {
+        let log: Vec<String> = (1..=700).map(|n| format!("line {n} of the log")).collect();
+        let text = format!("Here is the log:\n{}\nPlease fix it.\n\n", log.join("\n"));
+        let shown = both_ends(&Said { turn: 1, text, place: (handle("s3"), 1) }, 400);
+        let (head, rest) = shown.split_once(" lines between (s3:9-").unwrap();
+        assert!(head.starts_with("Here is the log:\nline 1 of the log\n"), "{shown}");
+        assert!(head.ends_with("line 6 of the log\n… 682"), "{shown}");
+        assert!(rest.starts_with("690) …\nline 689 of the log\n"), "{shown}");
+        assert!(rest.ends_with("\nline 700 of the log\nPlease fix it."), "{shown}");
+        // A line that is long itself is cut at both ends, wherever it stands.
+        let long = format!("{}.", "more detail ".repeat(500));
+        let texts =
+            [format!("{long}\nDo it."), format!("Do it:\n{long}"), format!("{long}\n{long}")];
+        for text in texts {
+            let end: String = text.chars().skip(text.chars().count() - 12).collect();
+            let shown = both_ends(&Said { turn: 1, text, place: (handle("s3"), 1) }, 400);
+            assert!(shown.ends_with(&end), "{shown}");
+            assert!(shown.contains(" characters between (s3:"), "{shown}");
+            assert!(shown.chars().count() < 600, "{shown}");
+        }
     }
 }

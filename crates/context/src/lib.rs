@@ -25,6 +25,7 @@ pub mod last_words;
 pub mod ledger;
 pub mod lines_index;
 pub mod log_layout;
+pub mod long_line;
 pub mod model_rules;
 pub mod output_class;
 pub mod patch;

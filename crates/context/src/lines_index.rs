@@ -182,10 +182,10 @@ impl Run {
     }
 }
 
-/// The lines of a text with their byte offsets.
+/// The lines of a text, as people count them, with their byte offsets.
 fn line_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
-    text.split('\n').map(move |line| {
+    text.strip_suffix('\n').unwrap_or(text).split('\n').map(move |line| {
         let span = (start, line);
         start += line.len() + 1;
         span

@@ -68,7 +68,7 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
             let (handle, path) = file(session, object)?;
             Some(forms::showing_line(result, handle, path, &fact.counted(&[*range])))
         }
-        Shows::Activated { object, version, ranges } => {
+        Shows::Activated { object, version, ranges, also, .. } if also.is_empty() => {
             let entry = session.index().of_version(object, version)?;
             Some(match &entry.subject {
                 file @ Subject::File { .. } => {
@@ -78,6 +78,20 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
                 Subject::Toolcall { .. } => forms::output_line(entry.handle, fact),
                 Subject::Segment { turns, .. } => forms::segment_line(entry.handle, *turns, ranges),
             })
+        }
+        Shows::Activated { object, version, ranges, also, .. } => {
+            let shown = also.iter().map(|one| (&one.object, &one.version, &one.ranges));
+            let lines = std::iter::once((object, version, ranges)).chain(shown);
+            let lines = lines.map(|(object, version, ranges)| {
+                let entry = session.index().of_version(object, version)?;
+                let name = match &entry.subject {
+                    Subject::Toolcall { tool, .. } => tool,
+                    file @ Subject::File { .. } => session.shown_path(file.agent_path()),
+                    Subject::Segment { turns, .. } => &forms::turns_phrase(*turns),
+                };
+                Some(forms::showing_line(None, entry.handle, name, ranges))
+            });
+            lines.collect::<Option<Vec<String>>>().map(|lines| lines.join("\n"))
         }
         Shows::Own | Shows::Change { .. } => Some(forms::output_line(result?, fact)),
     }

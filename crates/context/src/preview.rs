@@ -16,12 +16,10 @@ use self::plan::{Plan, Room};
 pub use self::reports::{TestReport, reports};
 use super::lines_index::LineBlock;
 use base::harness::{ShellKind, ToolKind, host_lines};
-use session::{LineRange, Piece, join_pieces};
+use session::{LINE_CHARS, LineRange, Piece, join_pieces};
 
 /// Approximate characters per token.
 const CHARS_PER_TOKEN: usize = 4;
-/// Longest line that a preview shows whole, in characters, if the text has lines of usual length.
-const LINE_CHARS: usize = 400;
 /// A text with a longer average line than this, in characters, is data without line breaks.
 const DATA_LINE_CHARS: usize = 2_000;
 /// Factor on the preview limit for whole files and search results.
@@ -75,6 +73,10 @@ fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
     let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
     let chars = if is_data { each } else { LINE_CHARS };
     let mut kept = vec![is_data; lines.len()];
+    // What ends the last line begins none that could be counted.
+    if let [_, .., ""] = lines.as_slice() {
+        kept[lines.len() - 1] = true;
+    }
     for block in output.standing {
         kept[indexes(block.lines)].fill(true);
     }
@@ -286,7 +288,7 @@ mod tests {
     #[test]
     fn data_without_line_breaks_is_cut_by_characters() {
         let shown = shown(ToolKind::Web, &"x1 ".repeat(50_000), "", 4_000);
-        assert!(shown.contains("… 142,000 characters between (t17:1) …"), "{shown}");
+        assert!(shown.contains("… 142,000 characters between (t17:1:4001-146000) …"), "{shown}");
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Words {
 /// What one message contributes to the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
+    /// Its position in the chat.
+    at: u64,
     /// Its first line, from 1.
     line: u64,
     turn: u32,
@@ -77,11 +79,17 @@ impl Words {
                 let begins = beginning(message);
                 let is_step = !matches!(known.kind, MessageKind::User | MessageKind::Other);
                 let (line, step) = (before as u64 + 1, Some(known.step).filter(|_| is_step));
-                words.parts.push(Part { line, turn: known.turn, step, begins });
+                words.parts.push(Part { at, line, turn: known.turn, step, begins });
             }
         }
         words.text = lines.join("\n");
         words
+    }
+
+    /// The number of lines before the words of a person's message, by its position in the chat.
+    pub fn lines_before(&self, at: u64) -> Option<u64> {
+        // The line above the words says whose they are.
+        self.parts.iter().find(|part| part.at == at).map(|part| part.line)
     }
 
     /// An outline of a long text: its turns or, within a single turn, its steps.

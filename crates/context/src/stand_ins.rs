@@ -19,7 +19,7 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The form that stands inside a line for a part of it.
 static CUT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(&[r"… [\d,]+ characters? between \([tf]\d+:\d+\) …"]));
+    LazyLock::new(|| pattern(&[r"… [\d,]+ characters? (between \([tfs]\d+:\d+(:\d+-\d+)?\) )?…"]));
 
 /// What nobody but us writes, anywhere in a line.
 static CERTAIN: LazyLock<Regex> = LazyLock::new(|| {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::forms;
     use base::object::Handle;
-    use session::{LineRange, ResultFact};
+    use session::{Columns, LineRange, ResultFact};
 
     #[test]
     fn every_form_that_stands_for_content_is_known_and_code_is_not() {
@@ -129,8 +129,14 @@ mod tests {
         for line in lines {
             assert_eq!(stand_ins(&format!(" {line}\n")).collect::<Vec<_>>(), [line]);
         }
-        let cut = forms::long_line_cut(handle("f3"), 81, 3_100);
-        assert_eq!(stand_ins(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
+        let columns = Columns { line: 81, first: 201, last: 3_300 };
+        for cut in [
+            forms::columns_between(Some(handle("f3")), columns),
+            forms::columns_between(None, columns),
+            forms::long_line_cut(handle("f3"), 81, 3_100),
+        ] {
+            assert_eq!(stand_ins(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
+        }
         for line in ["let x = [t1];", "[t] x", "// … 3 lines", "t1 = 5", "[f3]"] {
             assert!(!FORMS.is_match(line), "{line}");
         }

@@ -122,8 +122,8 @@ impl Tool {
                 let text = session.activate(call, &wanted(args)?, self == Self::Pin)?;
                 return Ok(ToolAnswer { text, images: session.activated_images(call)? });
             }
-            Self::Deactivate => session.deactivate(required(args, "name")?)?,
-            Self::Unpin => session.unpin(required(args, "name")?)?,
+            Self::Deactivate => session.deactivate(&wanted(args)?.name)?,
+            Self::Unpin => session.unpin(&wanted(args)?.name)?,
         };
         Ok(ToolAnswer { text, images: Vec::new() })
     }
@@ -212,11 +212,31 @@ fn file_bytes(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn wanted(args: &Value) -> Result<Wanted> {
+    let given = |name: &str| args.get(name).and_then(given).filter(|text| !text.trim().is_empty());
     Ok(Wanted {
-        name: required(args, "name")?.to_owned(),
-        lines: optional(args, "lines")?.map(str::to_owned),
-        pattern: optional(args, "pattern")?.map(str::to_owned),
+        name: given("name").ok_or_else(|| Error::argument("name", "is missing"))?,
+        lines: given("lines"),
+        // Blanks may be what is searched for.
+        pattern: optional_as_it_is(args, "pattern")?.map(str::to_owned),
     })
+}
+
+/// A text argument as models also send it: as a number, or as a list. Two numbers are the first and
+/// the last line.
+fn given(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if text.trim_start().starts_with('[') => {
+            let list = serde_json::from_str::<Value>(text).ok().filter(Value::is_array);
+            Some(list.as_ref().and_then(given).unwrap_or_else(|| text.clone()))
+        }
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Array(parts) => match parts.as_slice() {
+            [Value::Number(first), Value::Number(last)] => Some(format!("{first}-{last}")),
+            _ => Some(parts.iter().filter_map(given).collect::<Vec<_>>().join(", ")),
+        },
+        _ => None,
+    }
 }
 
 fn required<'a>(args: &'a Value, name: &str) -> Result<&'a str> {
@@ -225,9 +245,14 @@ fn required<'a>(args: &'a Value, name: &str) -> Result<&'a str> {
 
 /// A text argument. Models leave out what they do not use, or send it empty.
 fn optional<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
+    let text = optional_as_it_is(args, name)?;
+    Ok(text.map(str::trim).filter(|text| !text.is_empty()))
+}
+
+fn optional_as_it_is<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
     match args.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.trim()).filter(|text| !text.is_empty())),
+        Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
         Some(_) => Err(Error::argument(name, "is no text")),
     }
 }
@@ -247,11 +272,38 @@ mod tests {
 
     #[test]
     fn arguments_of_a_wrong_shape_are_named() {
-        for args in [json!(null), json!({}), json!({ "name": 5 }), json!({ "name": " " })] {
+        for args in [
+            json!(null),
+            json!({}),
+            json!({ "name": {} }),
+            json!({ "name": " " }),
+            json!({ "name": [] }),
+            json!({ "name": "t1", "pattern": 5 }),
+        ] {
             assert_eq!(wanted(&args).unwrap_err().code(), "INVALID_ARGUMENT", "{args}");
         }
-        let sloppy = json!({ "name": "t1", "lines": "", "pattern": null });
+        let sloppy = json!({ "name": " t1 ", "lines": "", "pattern": null });
         assert_eq!(wanted(&sloppy).unwrap(), Wanted { name: "t1".into(), ..Wanted::default() });
+    }
+
+    #[test]
+    fn arguments_are_taken_as_models_send_them() {
+        let lines = |lines: Value| wanted(&json!({ "name": "t1", "lines": lines })).unwrap().lines;
+        for (given, expected) in [
+            (json!("10-20"), "10-20"),
+            (json!(10), "10"),
+            (json!("10"), "10"),
+            (json!([10, 20]), "10-20"),
+            (json!("[10, 20]"), "10-20"),
+            (json!(["10-20", 30]), "10-20, 30"),
+            (json!([[1, 2], [4, 5]]), "1-2, 4-5"),
+            (json!("[t1]"), "[t1]"),
+        ] {
+            assert_eq!(lines(given.clone()).as_deref(), Some(expected), "{given}");
+        }
+        assert_eq!(lines(json!({ "from": 1 })), None);
+        let names = wanted(&json!({ "name": ["t1", "t2"], "pattern": " x " })).unwrap();
+        assert_eq!((&*names.name, names.pattern.as_deref()), ("t1, t2", Some(" x ")));
     }
 
     #[test]

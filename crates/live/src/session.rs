@@ -39,7 +39,7 @@ use context::host_compaction::Cancelled;
 use context::log_layout::Texts;
 use context::patch::{self, Patch};
 use context::statement::{self, Statement};
-use session::{Effect, Event, LineRange, Reported, Session};
+use session::{Activation, Effect, Event, LineRange, Reported, Session};
 use source::TrackerOptions;
 use store::Store;
 
@@ -209,11 +209,13 @@ impl LiveSession {
     /// Errors of the store.
     pub fn activated_images(&self, call: &str) -> Result<Vec<String>> {
         let activated = self.state().effects(call).filter_map(|effect| match effect {
-            Effect::Activated(object, version, ranges) => Some((object, version, ranges)),
+            Effect::Activated(one) => Some(one),
             _ => None,
         });
-        let Some((object, version, ranges)) = activated.last() else { return Ok(Vec::new()) };
-        if !self.options.images_leave() {
+        let Some(Activation { object, version, ranges, answer, .. }) = activated.last() else {
+            return Ok(Vec::new());
+        };
+        if !self.options.images_leave() || answer.is_some() {
             return Ok(Vec::new());
         }
         let lines = self.journal.text(object, version)?.split('\n').count() as u64;

@@ -10,9 +10,12 @@ mod confined;
 mod edit_help;
 mod guard;
 mod names;
+mod naming;
+mod outputs;
 mod overwritten;
 mod room;
 mod segments;
+mod selection;
 mod steps;
 mod textless;
 

@@ -85,7 +85,7 @@ impl Memory {
             found.retain(|one| !name.is_empty() && one.name.ends_with(&end));
         }
         match found.len() {
-            0 => Err(Error::UnknownName { name: name.to_owned() }),
+            0 => Err(Error::unknown_name(name)),
             1 => Ok(found.remove(0)),
             _ => {
                 let candidates = found.into_iter().map(|one| one.name).collect();

@@ -167,11 +167,17 @@ pub enum Event {
         call: String,
         /// The lines shown in the call's result.
         ranges: Vec<LineRange>,
+        /// Those of them that are shown in part.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cut: Vec<LineRange>,
+        /// SHA-256 of the call's answer, if that is more than a heading and whole lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Hash>,
         /// Tokens of the call's result.
         #[serde(default, skip_serializing_if = "is_zero")]
         tokens: u64,
         /// The line above the content, if a person asked and the next message must carry it
-        /// (`log`).
+        /// (`log`); with the content, if that is not whole lines, and then without `ranges`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         heading: Option<String>,
     },
@@ -265,6 +271,17 @@ pub enum Event {
     },
     /// The provider's request for a call, as the host showed it right before sending it.
     Payload(PayloadRecord),
+}
+
+impl Event {
+    /// This activation, with the answer of its call.
+    #[must_use]
+    pub fn answered_by(mut self, text: &str) -> Self {
+        if let Self::Activated { answer, .. } = &mut self {
+            *answer = Some(Hash::of(text));
+        }
+        self
+    }
 }
 
 /// A tool result that the host sends itself, and how it shows it.

@@ -20,10 +20,17 @@ pub enum Piece {
     Shown {
         /// The lines.
         shown: LineRange,
-        /// Longer lines are cut to this many characters, half at each end. `None`: lines are not
-        /// cut.
+        /// In previews of earlier releases: longer lines are cut to this many characters, half at
+        /// each end. `None`: lines are not cut.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chars: Option<u64>,
+    },
+    /// Long lines of which the ends are shown.
+    Ends {
+        /// The lines.
+        ends: LineRange,
+        /// Characters shown of each, half at each end.
+        chars: u64,
     },
     /// Lines that are left out and counted.
     Between {
@@ -57,6 +64,7 @@ impl Piece {
     pub fn lines(&self) -> LineRange {
         match self {
             Self::Shown { shown: lines, .. }
+            | Self::Ends { ends: lines, .. }
             | Self::Between { between: lines, .. }
             | Self::Standing { standing: lines, .. } => *lines,
         }
@@ -70,7 +78,7 @@ impl Piece {
                 let last = (first + standing.len()).saturating_sub(1);
                 Some((*at, LineRange { first: *first, last }))
             }
-            Self::Shown { .. } | Self::Between { .. } => None,
+            Self::Shown { .. } | Self::Ends { .. } | Self::Between { .. } => None,
         }
     }
 }
@@ -91,6 +99,11 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
                 Piece::Shown { shown: next, chars: next_chars },
             ) if shown.last.saturating_add(1) == next.first && chars == next_chars => {
                 shown.last = next.last;
+            }
+            (Some(Piece::Ends { ends, chars }), Piece::Ends { ends: next, chars: next_chars })
+                if ends.last.saturating_add(1) == next.first && chars == next_chars =>
+            {
+                ends.last = next.last;
             }
             (Some(Piece::Between { between, .. }), Piece::Between { between: next, of: None })
                 if between.last.saturating_add(1) == next.first =>
@@ -132,6 +145,7 @@ pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     let mut next = 1;
     for piece in pieces.iter_mut() {
         let (Piece::Shown { shown: lines, .. }
+        | Piece::Ends { ends: lines, .. }
         | Piece::Between { between: lines, .. }
         | Piece::Standing { standing: lines, .. }) = piece;
         // The head and tail of a short output may overlap.
@@ -220,10 +234,11 @@ mod tests {
                 plain: true,
             },
             Piece::Shown { shown: range(120, 120), chars: None },
+            Piece::Ends { ends: range(121, 121), chars: 400 },
         ];
         let treatment = Treatment::Excerpt { pieces };
         let json = serde_json::to_string(&treatment).unwrap();
-        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"standing":[112,119],"at":7,"first":1,"quoted":true,"plain":true},{"shown":[120,120]}]}"#);
+        insta::assert_snapshot!(json, @r#"{"as":"excerpt","pieces":[{"shown":[1,9],"chars":400},{"between":[10,80]},{"standing":[81,111],"at":12,"first":40},{"standing":[112,119],"at":7,"first":1,"quoted":true,"plain":true},{"shown":[120,120]},{"ends":[121,121],"chars":400}]}"#);
         assert_eq!(serde_json::from_str::<Treatment>(&json).unwrap(), treatment);
     }
 

@@ -41,12 +41,15 @@ pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, ShownResul
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
-pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ranges};
+pub use lines::{
+    Columns, LINE_CHARS, LineMap, LineRange, Picked, characters, counted, line_count, line_of,
+    merge_ranges,
+};
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, match_host_list};
 pub use message::{
-    Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact, Shows,
-    is_own_tool,
+    Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact,
+    Shows, is_own_tool,
 };
 pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use base::error::{Error, Result};
+use base::object::Part;
 
 /// Lines `first` to `last`, counted from 1, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -104,37 +105,132 @@ pub fn merge_ranges(ranges: &[LineRange]) -> Vec<LineRange> {
     merged
 }
 
-/// Parses ranges such as `40-80`, `7` or `1-3,9` for a text with this many `lines`. The result is
-/// in order, without overlaps, and does not reach beyond the text.
-///
-/// # Errors
-/// `INVALID_ARGUMENT` for anything else, and for lines beyond the text.
-pub fn parse_ranges(text: &str, lines: u64) -> Result<Vec<LineRange>> {
-    let wrong = |problem: String| Error::argument("lines", problem);
-    let mut ranges = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<u64>().ok().filter(|number| *number > 0);
-        let (Some(first), Some(last)) = (number(first), number(last)) else {
-            return Err(wrong(format!("`{part}` is no line range such as `40-80`")));
-        };
-        if first > last || first > lines {
-            return Err(wrong(format!("`{part}` is outside the text, which has {lines} lines")));
-        }
-        ranges.push(LineRange { first, last: last.min(lines) });
-    }
-    if ranges.is_empty() {
-        return Err(wrong("names no line".to_owned()));
-    }
-    Ok(merge_ranges(&ranges))
+/// Longest line that is shown whole among others, in characters.
+pub const LINE_CHARS: usize = 400;
+
+/// Some characters of a line, from `first` to `last`, counted from 1, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Columns {
+    /// The line.
+    pub line: u64,
+    /// First character.
+    pub first: u64,
+    /// Last character.
+    pub last: u64,
 }
 
-/// These lines of a text, each with its `\n`. `ranges`: in order, without overlaps.
-pub fn cut_ranges(text: &str, ranges: &[LineRange]) -> String {
-    let is_wanted =
-        |line: u64| ranges.iter().any(|range| range.first <= line && line <= range.last);
-    let lines = (1..).zip(text.split_inclusive('\n'));
-    lines.filter(|(number, _)| is_wanted(*number)).map(|(_, line)| line).collect()
+impl fmt::Display for Columns {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}-{}", self.line, self.first, self.last)
+    }
+}
+
+/// The number of lines of a text, as people count them: what ends the last line begins none.
+pub fn line_count(text: &str) -> u64 {
+    let lines = text.split('\n').count() as u64;
+    lines - u64::from(lines > 1 && text.ends_with('\n'))
+}
+
+/// Lines of a text, some of them in part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Picked {
+    /// The lines, in order, without overlaps, as far as the text has them.
+    pub ranges: Vec<LineRange>,
+    /// The characters of those of them that are shown in part, in order.
+    pub columns: Vec<Columns>,
+}
+
+impl Picked {
+    /// The lines of a text that somebody asks for, see [`Part::parse`]: none if it has none of
+    /// them.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if `wanted` asks for no lines.
+    pub fn parse(wanted: &str, text: &str) -> Result<Self> {
+        Self::among(wanted, line_count(text), &|line| line_of(text, line))
+    }
+
+    /// As [`Self::parse`], for a text of this many lines.
+    pub fn among<'a>(wanted: &str, lines: u64, line_of: &dyn Fn(u64) -> &'a str) -> Result<Self> {
+        let parts = Part::parse(wanted).ok_or_else(|| {
+            let problem = format!("`{wanted}` is no line range such as `40-80`, `390-` or `-50`");
+            Error::argument("lines", problem)
+        })?;
+        let mut picked = Self::default();
+        for part in parts {
+            let (first, last) = match part {
+                Part::All => (1, lines),
+                Part::Lines(one, other) => (one.min(other), one.max(other)),
+                Part::From(first) => (first, lines),
+                Part::Last(count) => (lines.saturating_sub(count - 1).max(1), lines),
+                Part::Columns(line, first, last) => {
+                    picked.add_columns(line_of(line), line, (first, last.unwrap_or(u64::MAX)));
+                    (line, line)
+                }
+                Part::Place(line, column) if is_in_long_line(line_of(line), column) => {
+                    let side = LINE_CHARS as u64 / 2;
+                    let (first, last) = (column.saturating_sub(side).max(1), column + side);
+                    picked.add_columns(line_of(line), line, (first, last));
+                    (line, line)
+                }
+                // `10:20` may mean lines; `10:5` is a character of a line.
+                Part::Place(line, other) => (line, line.max(other)),
+            };
+            picked.ranges.push(LineRange { first, last: last.min(lines) });
+        }
+        picked.ranges = merge_ranges(&picked.ranges);
+        picked.columns.sort_unstable();
+        Ok(picked)
+    }
+
+    fn add_columns(&mut self, text: &str, line: u64, (one, other): (u64, u64)) {
+        let characters = text.chars().count() as u64;
+        let (first, last) = (one.min(other), one.max(other).min(characters));
+        if first <= last && last - first + 1 < characters {
+            self.columns.push(Columns { line, first, last });
+        }
+    }
+
+    /// These parts of a text, each line with its `\n`.
+    pub fn cut(&self, text: &str) -> String {
+        let mut cut = String::new();
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+            if !self.ranges.iter().any(|range| range.first <= number && number <= range.last) {
+                continue;
+            }
+            let mut columns =
+                self.columns.iter().filter(|columns| columns.line == number).peekable();
+            if columns.peek().is_none() {
+                cut.push_str(line);
+                continue;
+            }
+            for columns in columns {
+                cut.push_str(characters(line, columns));
+                cut.push('\n');
+            }
+        }
+        cut
+    }
+}
+
+/// The characters of a line.
+pub fn characters<'a>(line: &'a str, columns: &Columns) -> &'a str {
+    let offset = |column: u64| {
+        let place = usize::try_from(column).unwrap_or(usize::MAX);
+        line.char_indices().nth(place).map_or(line.len(), |(offset, _)| offset)
+    };
+    &line[offset(columns.first.saturating_sub(1))..offset(columns.last)]
+}
+
+/// A line of a text, without its end; empty beyond the last.
+pub fn line_of(text: &str, line: u64) -> &str {
+    let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+    text.split('\n').nth(index).unwrap_or_default()
+}
+
+fn is_in_long_line(line: &str, column: u64) -> bool {
+    let characters = line.chars().count();
+    characters > LINE_CHARS && column <= characters as u64
 }
 
 /// Beyond this many changed lines, the difference counts as one block, because an exact one would
@@ -241,27 +337,73 @@ mod tests {
         }
     }
 
+    fn picked(wanted: &str, text: &str) -> Vec<(u64, u64)> {
+        let ranges = Picked::parse(wanted, text).unwrap().ranges;
+        ranges.into_iter().map(Into::into).collect()
+    }
+
     #[test]
-    fn lines_are_read_merged_and_cut() {
-        assert_eq!(parse_ranges("3-5, 4-9,20", 100).unwrap(), [range(3, 9), range(20, 20)]);
-        assert_eq!(parse_ranges("90-500", 100).unwrap(), [range(90, 100)]);
-        for text in ["", "x", "0-4", "9-3", "101", "1-2-3"] {
-            assert_eq!(parse_ranges(text, 100).unwrap_err().code(), "INVALID_ARGUMENT", "{text}");
+    fn lines_are_read_merged_and_cut_to_the_text() {
+        let text = "line\n".repeat(100);
+        for (wanted, expected) in [
+            ("3-5, 4-9,20", &[(3, 9), (20, 20)][..]),
+            ("90-500", &[(90, 100)]),
+            ("9-3", &[(3, 9)]),
+            ("0-4", &[(1, 4)]),
+            ("98-", &[(98, 100)]),
+            ("-3", &[(98, 100)]),
+            ("-300", &[(1, 100)]),
+            ("all", &[(1, 100)]),
+            ("10:5", &[(10, 10)]),
+            ("10:20", &[(10, 20)]),
+            ("101", &[]),
+            ("900-999", &[]),
+            ("18446744073709551615-", &[]),
+        ] {
+            assert_eq!(picked(wanted, &text), expected, "{wanted}");
+        }
+        for wanted in ["", "x", "1-2-3"] {
+            let refused = Picked::parse(wanted, &text).unwrap_err();
+            assert_eq!(refused.code(), "INVALID_ARGUMENT", "{wanted}");
+        }
+    }
+
+    #[test]
+    fn what_ends_the_last_line_begins_none() {
+        for (text, lines) in [("a\nb\n", 2), ("a\nb", 2), ("", 1), ("\n", 1), ("\n\n", 2)] {
+            assert_eq!(line_count(text), lines, "{text:?}");
+            assert_eq!(picked("all", text), [(1, lines)], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn characters_of_a_long_line_are_a_part_of_it() {
+        let long: String = ('a'..='z').cycle().take(1_000).collect();
+        let text = format!("é{long}\nshort\n");
+        let of = |wanted| Picked::parse(wanted, &text).unwrap();
+        assert_eq!(of("1:2-4").cut(&text), "abc\n");
+        assert_eq!(of("1:4-2").cut(&text), "abc\n");
+        assert_eq!(of("1:1001-5000, 2").cut(&text), "l\nshort\n");
+        assert_eq!(of("1:900").columns, [Columns { line: 1, first: 700, last: 1_001 }]);
+        // What is all of a line, or behind its end, is no part of it.
+        for whole in ["2:1-9", "2:1-", "2:7-9", "1:2000-3000"] {
+            assert_eq!(of(whole).columns, [], "{whole}");
         }
     }
 
     #[test]
     fn cut_lines_keep_their_ends() {
         let text = "a\nb\r\nc\n";
+        let cut = |text, ranges| Picked { ranges, columns: Vec::new() }.cut(text);
         for (ranges, expected) in [
             (vec![range(1, 4)], text),
             (vec![range(2, 2)], "b\r\n"),
             (vec![range(1, 1), range(3, 3)], "a\nc\n"),
             (vec![range(4, 4)], ""),
         ] {
-            assert_eq!(cut_ranges(text, &ranges), expected, "{ranges:?}");
+            assert_eq!(cut(text, ranges.clone()), expected, "{ranges:?}");
         }
-        assert_eq!(cut_ranges("a\nb", &[range(2, 2)]), "b");
+        assert_eq!(cut("a\nb", vec![range(2, 2)]), "b");
     }
 
     #[test]

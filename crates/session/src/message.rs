@@ -67,8 +67,7 @@ pub struct ResultFact {
     pub ends_line: bool,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
-    /// Which part of the whole this is, if the host cut the output and the store holds the whole
-    /// or the host says so.
+    /// Which part of the whole this is, if the host cut the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// Whether a reference line can replace it: the store holds its text and the images that leave
@@ -92,11 +91,11 @@ pub struct ResultFact {
     pub shows: Shows,
 }
 
-/// What the host shows of an output that it cut. Lines are numbered as in the whole output.
+/// What the host shows of an output that it cut. Lines are numbered as in the whole output. Earlier
+/// releases stored this only if the store holds the whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// SHA-256 of the whole text, by which the store finds it. `None` if nobody has it: the rest is
-    /// what the host says.
+    /// SHA-256 of the whole text, by which the store finds it; `None` if it was not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Hash>,
     /// Number of its lines.
@@ -243,6 +242,12 @@ impl ResultFact {
         lines - u64::from(ends_line && lines > 1)
     }
 
+    /// Number of lines that are stored, if the host cut the output and kept no whole.
+    pub fn kept_lines(&self) -> Option<u64> {
+        let cut = self.cut.as_ref().filter(|cut| cut.text.is_none())?;
+        Some(cut.ranges().iter().map(|range| range.len()).sum())
+    }
+
     /// Lines that it shows, as people count them.
     pub fn counted(&self, ranges: &[LineRange]) -> Vec<LineRange> {
         counted(ranges, self.ends_line)
@@ -330,7 +335,38 @@ pub enum Shows {
         version: Hash,
         /// The lines.
         ranges: Vec<LineRange>,
+        /// Those of them that are shown in part.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cut: Vec<LineRange>,
+        /// The other objects that were activated by the same call, and shown behind it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<Activation>,
     },
+}
+
+/// Lines of an object that a call activated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activation {
+    /// The object.
+    pub object: ObjectId,
+    /// `content_hash` of the version.
+    pub version: Hash,
+    /// The lines.
+    pub ranges: Vec<LineRange>,
+    /// Those of them that are shown in part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut: Vec<LineRange>,
+    /// SHA-256 of the call's answer, if that is more than a heading and whole lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Hash>,
+}
+
+impl Activation {
+    /// What the result of its call shows. `also`: what was activated behind it.
+    pub fn shows(&self, also: &[Self]) -> Shows {
+        let Self { object, version, ranges, cut, .. } = self.clone();
+        Shows::Activated { object, version, ranges, cut, also: also.to_vec() }
+    }
 }
 
 #[cfg(test)]

@@ -121,6 +121,9 @@ pub struct Withheld {
 pub enum WithheldReason {
     /// It shows a file that the setting `exclude` matches, and was never stored.
     Excluded,
+    /// It holds what looks like a secret, and its command may have read a file that the setting
+    /// `exclude` matches; it was never stored. Earlier releases gave `excluded` as the reason.
+    Secret,
     /// A person removed it with `forget`.
     Forgotten,
     /// It looked like a secret and was replaced while an archive was written.
@@ -132,6 +135,7 @@ impl WithheldReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Excluded => "excluded",
+            Self::Secret => "secret",
             Self::Forgotten => "forgotten",
             Self::Redacted => "redacted",
         }

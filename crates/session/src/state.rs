@@ -29,9 +29,8 @@ use super::excerpt;
 use super::files::Files;
 use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
-use super::lines::LineRange;
 use super::links::Links;
-use super::message::{MessageKind, OutputClass, ResultFact, Shows};
+use super::message::{Activation, MessageKind, OutputClass, ResultFact, Shows};
 use super::places::ChatPlace;
 use super::record::CallRecord;
 use super::report::ReportKind;
@@ -47,7 +46,7 @@ pub enum Effect {
     /// It changed a file.
     Changed(ObjectId),
     /// It activated lines of a version of an object.
-    Activated(ObjectId, Hash, Vec<LineRange>),
+    Activated(Activation),
 }
 
 /// Size of a request.
@@ -160,15 +159,32 @@ impl Session {
                 self.edit_message(*at, digest, kind, *tokens, *withheld);
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
-            Event::Activated { object, version, view, pin, call, ranges, tokens, .. } => {
+            Event::Activated {
+                object,
+                version,
+                view,
+                pin,
+                call,
+                ranges,
+                cut,
+                answer,
+                tokens,
+                ..
+            } => {
                 self.coming_tokens += tokens;
                 self.count_return(|fact| fact.text_of() == Some(object));
                 self.sets.activate(object, view.clone(), self.chat.turn());
                 if *pin {
                     self.sets.pin(object);
                 }
-                let effect = Effect::Activated(object.clone(), version.clone(), ranges.clone());
-                self.effects.push((call.clone(), effect));
+                let activation = Activation {
+                    object: object.clone(),
+                    version: version.clone(),
+                    ranges: ranges.clone(),
+                    cut: cut.clone(),
+                    answer: answer.clone(),
+                };
+                self.effects.push((call.clone(), Effect::Activated(activation)));
                 self.asked.extend(Asked::of(event));
             }
             Event::Deactivated { object } => self.sets.deactivate(object),
@@ -303,15 +319,19 @@ impl Session {
                 file == object && read == version
             }
             (Effect::Changed(file), Shows::Change { object }) => file == object,
-            (
-                Effect::Activated(activated, of, lines),
-                Shows::Activated { object, version, ranges },
-            ) => activated == object && of == version && lines == ranges,
+            (Effect::Activated(activated), Shows::Activated { object, version, ranges, .. }) => {
+                activated.object == *object
+                    && activated.version == *version
+                    && activated.ranges == *ranges
+            }
             _ => false,
         };
         let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
-        if let Some(place) = place {
-            self.effects.remove(place);
+        let Some(place) = place else { return };
+        self.effects.remove(place);
+        if let Shows::Activated { also, .. } = &fact.shows {
+            let is_also = |effect: &Effect| matches!(effect, Effect::Activated(activated) if also.contains(activated));
+            self.effects.retain(|(id, effect)| id != call || !is_also(effect));
         }
     }
 

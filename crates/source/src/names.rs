@@ -27,15 +27,29 @@ impl PathPlace {
     /// digits. A disk that does not answer blocks nobody: the path is then taken as written.
     ///
     /// # Errors
-    /// As [`Store::find`].
+    /// As [`Store::find`]; `INVALID_ARGUMENT` if the name is that of lines.
     pub fn find(&self, store: &Store, name: &str) -> Result<Named> {
+        let found = self.find_part(store, name)?;
+        if found.lines.is_some() {
+            let problem = format!("`{name}` is some lines: name the whole");
+            return Err(Error::argument("name", problem));
+        }
+        Ok(found)
+    }
+
+    /// As [`Self::find`]; the name may be that of lines.
+    ///
+    /// # Errors
+    /// As [`Store::find`].
+    pub fn find_part(&self, store: &Store, name: &str) -> Result<Named> {
         let _bounded = looks::bounded(LOOK);
         let file_of =
             |text: &str| self.files.locate(&absolute_path(text, &self.cwd)).id().map(Some);
         store.find(name, file_of)
     }
 
-    /// Reads the version that a name and `at` select; the latest if neither does.
+    /// Reads the version that a name and `at` select, the latest if neither does, and the lines that
+    /// the name names.
     ///
     /// # Errors
     /// As [`Store::find`] and [`Store::select`]; `INVALID_ARGUMENT` if name and `at` both choose a
@@ -45,8 +59,8 @@ impl PathPlace {
         store: &Store,
         name: &str,
         at: Option<VersionSelector>,
-    ) -> Result<Version> {
-        let found = self.find(store, name)?;
+    ) -> Result<(Version, Option<String>)> {
+        let found = self.find_part(store, name)?;
         let selector = match (found.version, at) {
             (version, None) => version,
             (VersionSelector::Latest, Some(at)) => at,
@@ -54,6 +68,6 @@ impl PathPlace {
                 return Err(Error::argument("at", format!("is given, and so is that of `{name}`")));
             }
         };
-        store.select(&found.id, selector)
+        Ok((store.select(&found.id, selector)?, found.lines))
     }
 }

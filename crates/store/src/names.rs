@@ -4,7 +4,7 @@
 
 use super::{Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, Name, Nickname, ObjectId, Source, VersionSelector};
+use base::object::{AsOf, Name, Nickname, ObjectId, Reading, Source, VersionSelector};
 
 /// Most candidates that an ambiguity error lists.
 pub const MAX_CANDIDATES: usize = 8;
@@ -19,11 +19,13 @@ pub struct Named {
     pub id: ObjectId,
     /// The version that the name selects.
     pub version: VersionSelector,
+    /// The lines that stand with the name, see [`Part`](base::object::Part).
+    pub lines: Option<String>,
 }
 
 impl Store {
-    /// Finds an object by name among all objects, including infrastructure. A text like `NAME@TX`
-    /// that is itself a name means that name.
+    /// Finds an object by name among all objects, including infrastructure, in any of the forms of
+    /// [`Reading`]. A text like `NAME@TX` or `NAME:5-9` that is itself a name means that name.
     ///
     /// `file_of`: returns the ID of the file object for a path; `None` if the text is not a path.
     ///
@@ -35,21 +37,21 @@ impl Store {
         text: &str,
         file_of: impl Fn(&str) -> Result<Option<ObjectId>>,
     ) -> Result<Named> {
-        let whole = Name { text: text.to_owned(), version: VersionSelector::Latest };
-        let asked = Name::parse(text)?;
+        Name::parse(text)?;
         let is_there = |id: &ObjectId| Ok(self.get(id, AsOf::Latest)?.is_some());
+        let readings = Reading::all(text);
         // Session IDs and paths may end in `@` and digits.
-        if asked.version != VersionSelector::Latest
-            && let Some(id) = self.find_exact(&whole, file_of(&whole.text)?, is_there)?
-        {
-            return Ok(Named { id, version: VersionSelector::Latest });
+        for Reading { name, lines } in &readings {
+            if let Some(id) = self.find_exact(name, file_of(&name.text)?, is_there)? {
+                return Ok(Named { id, version: name.version, lines: lines.clone() });
+            }
         }
-        let found = match self.find_exact(&asked, file_of(&asked.text)?, is_there)? {
-            Some(id) => Some(id),
-            None => self.find_by_prefix(&asked, is_there)?,
-        };
-        let id = found.ok_or(Error::UnknownName { name: whole.text })?;
-        Ok(Named { id, version: asked.version })
+        for Reading { name, lines } in readings {
+            if let Some(id) = self.find_by_prefix(&name, is_there)? {
+                return Ok(Named { id, version: name.version, lines });
+            }
+        }
+        Err(Error::unknown_name(text))
     }
 
     /// Finds an object by full ID, nickname or path, tried in this order. The nickname of an object
@@ -117,7 +119,7 @@ impl Store {
     /// # Errors
     /// `UNKNOWN_NAME` if no object has it.
     pub fn unname(&self, nickname: &str) -> Result<ObjectId> {
-        let unknown = || Error::UnknownName { name: nickname.to_owned() };
+        let unknown = || Error::unknown_name(nickname);
         let nickname = Nickname::parse(nickname).map_err(|_| unknown())?;
         let id = self.find_nickname(&nickname)?.ok_or_else(unknown)?;
         let mut transaction = self.begin();

@@ -21,6 +21,7 @@ export const WAYS = {
 
 const WITHHELD = {
   excluded: "The store was told to keep no such text: this is not what the model saw.",
+  secret: "It holds what looks like a secret, and was not stored: this is not what the model saw.",
   forgotten: "The text was forgotten: this stands in its place and is not what the model saw.",
   redacted: "A secret was taken out: the rest is what the model saw.",
 };
@@ -102,7 +103,7 @@ export function sinceText({ sinceCall, sinceEpoch, reason }) {
 function shownPart(shown) {
   const pieces = Array.isArray(shown?.pieces) ? /** @type {{ [key: string]: unknown }[]} */ (shown.pieces) : [];
   const lines = (/** @type {string} */ key) => pieces.reduce((sum, piece) => sum + length(piece[key]), 0);
-  const here = lines("shown");
+  const here = lines("shown") + lines("ends");
   const elsewhere = lines("standing");
   const all = here + elsewhere + lines("between");
   if (all === 0) {

@@ -91,6 +91,18 @@ pub enum VersionSelector {
     Time(Timestamp),
 }
 
+/// As it stands behind a name: `@12`; nothing for the latest.
+impl fmt::Display for VersionSelector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => Ok(()),
+            Self::Tx(tx_id) => write!(formatter, "@{}", tx_id.0),
+            Self::Back(steps) => write!(formatter, "@-{steps}"),
+            Self::Time(time) => write!(formatter, "@{time}"),
+        }
+    }
+}
+
 impl VersionSelector {
     /// Parses `latest`, a transaction (`12`), a step back (`-1`) or a time (see
     /// [`Timestamp::parse`]), each with or without a leading `@`.

@@ -144,6 +144,8 @@ fn take(session: &mut Session, op: &Op) {
             pin: true,
             call: String::new(),
             ranges: Vec::new(),
+            cut: Vec::new(),
+            answer: None,
             tokens: 0,
             heading: None,
         }),

@@ -1,11 +1,11 @@
 //! Marks the lines that a preview shows, within its room: failures first, then what the kind of
 //! tool calls for, the model's words, the head and the tail.
 
-use super::{LINE_CHARS, PreviewedOutput, TestReport, indexes, piece_of};
+use super::{PreviewedOutput, TestReport, indexes, piece_of};
 use crate::lines_index::LineBlock;
 use crate::words;
 use base::harness::{ShellKind, ToolKind, tells_part};
-use session::{LineRange, Piece, join_pieces};
+use session::{LINE_CHARS, LineRange, Piece, join_pieces};
 
 /// Approximate size of the line that counts hidden lines, in characters. Shorter gaps are shown
 /// instead.
@@ -328,8 +328,11 @@ impl Plan<'_> {
             pieces.push(if self.kept[indexes(one)] == [true] {
                 // Only uncut lines can be referred to, so cut ones become separate pieces.
                 let is_long = text.len() > self.chars && text.chars().count() > self.chars;
-                let is_cut = is_long && !(text.len() <= NOTICE_BYTES && tells_part(text));
-                Piece::Shown { shown: one, chars: is_cut.then_some(self.chars as u64) }
+                if is_long && !(text.len() <= NOTICE_BYTES && tells_part(text)) {
+                    Piece::Ends { ends: one, chars: self.chars as u64 }
+                } else {
+                    Piece::Shown { shown: one, chars: None }
+                }
             } else {
                 Piece::Between { between: one, of: None }
             });

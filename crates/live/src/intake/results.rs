@@ -18,8 +18,8 @@ use context::host::{HostCall, HostMessage};
 use context::log_layout::{Texts, headed_lines};
 use context::output_class::output_class;
 use session::{
-    Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult, Shows,
-    is_own_tool,
+    Activation, Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult,
+    Shows, is_own_tool,
 };
 use source::ShownFile;
 
@@ -88,7 +88,7 @@ impl Ingest<'_> {
     fn shows_end(&self, shows: &Shows) -> Result<bool> {
         let (object, version, last) = match shows {
             Shows::File { object, version, range } => (object, version, Some(range)),
-            Shows::Activated { object, version, ranges } => (object, version, ranges.last()),
+            Shows::Activated { object, version, ranges, .. } => (object, version, ranges.last()),
             Shows::Own | Shows::Change { .. } => return Ok(true),
         };
         let lines = self.journal.text(object, version)?.split('\n').count() as u64;
@@ -138,13 +138,24 @@ impl Ingest<'_> {
         let Some((_, shown)) = text.split_once('\n').filter(|_| message.is_readable) else {
             return Ok((Shows::Own, None));
         };
-        for effect in self.journal.state().effects(&call.id) {
-            let Effect::Activated(object, version, ranges) = effect else { continue };
-            let lines = headed_lines("", &self.journal.text(object, version)?, ranges);
+        let activated = self.journal.state().effects(&call.id).filter_map(|effect| match effect {
+            Effect::Activated(one) => Some(one),
+            _ => None,
+        });
+        let (plain, other): (Vec<&Activation>, Vec<&Activation>) =
+            activated.partition(|one| one.answer.is_none());
+        let digest = Some(Hash::of(text.as_bytes()));
+        let answered = other.into_iter().filter(|one| one.answer == digest);
+        let answered: Vec<Activation> = answered.cloned().collect();
+        if let Some((one, also)) = answered.split_first() {
+            return Ok((one.shows(also), None));
+        }
+        for one in plain {
+            let (object, version) = (&one.object, &one.version);
+            let lines = headed_lines("", &self.journal.text(object, version)?, &one.ranges);
             if lines.strip_prefix('\n') == Some(shown) {
                 let from = (message.images > 0).then(|| ContentFrom::images(object, version));
-                let (object, version) = (object.clone(), version.clone());
-                return Ok((Shows::Activated { object, version, ranges: ranges.clone() }, from));
+                return Ok((one.shows(&[]), from));
             }
         }
         Ok((Shows::Own, None))

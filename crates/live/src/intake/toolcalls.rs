@@ -10,6 +10,7 @@ use super::describe::{args_display, blank_fact, brief_of};
 use super::full_output::told_cut;
 use crate::journal::{FULL_OUTPUT, image_name};
 use base::error::Result;
+use base::harness::{Call, ToolKind};
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use context::content::images_of;
 use context::deeds::shown_brief;
@@ -75,13 +76,17 @@ impl Ingest<'_> {
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let mut additional = images(message);
-        if let Some((whole, cut)) = self.full_output(message, &mut fields) {
-            additional.insert(FULL_OUTPUT.to_owned(), whole);
-            fact.cut = Some(cut);
-        } else if message.withheld.is_none() {
-            fact.cut = told_cut(&message.text());
-        }
-        fact.cut = fact.cut.take().filter(|_| fact.shows == Shows::Own);
+        let cut = match self.full_output(message, &mut fields) {
+            Some((whole, cut)) => {
+                additional.insert(FULL_OUTPUT.to_owned(), whole);
+                Some(cut)
+            }
+            // A part of a file is what a read asked for.
+            None if Call::new(&call.tool, &call.args).kind() == ToolKind::Read => None,
+            None if message.withheld.is_some() => None,
+            None => told_cut(&message.text()),
+        };
+        fact.cut = cut.filter(|_| fact.shows == Shows::Own);
         let id = self.toolcall_id(call, message, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;

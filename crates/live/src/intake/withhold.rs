@@ -216,11 +216,9 @@ impl Withholding<'_> {
         // Local servers repeat IDs: any call of this one may be meant.
         let mut meant = calls.iter().filter(|call| call.id == *id);
         let reason = meant.clone().find_map(|call| call.reason);
-        let shows = |call: &JudgedCall| {
-            message.texts.iter().any(|text| self.shows_excluded(text, &call.command))
-        };
+        let shows = |call: &JudgedCall| self.reason_in_output(message, &call.command);
         let reason = reason.or_else(|| self.text_reason(message));
-        let reason = reason.or_else(|| meant.any(shows).then_some(WithheldReason::Excluded));
+        let reason = reason.or_else(|| meant.find_map(shows));
         Ok(match reason {
             None => self.inner_reason(message)?,
             reason => reason,
@@ -236,16 +234,14 @@ impl Withholding<'_> {
             if let Some(reason) = self.call_reason(call, &names)? {
                 return Ok(Some(reason));
             }
-            let command = Judged::of(names);
-            if message.texts.iter().any(|text| self.shows_excluded(text, &command)) {
-                return Ok(Some(WithheldReason::Excluded));
+            if let Some(reason) = self.reason_in_output(message, &Judged::of(names)) {
+                return Ok(Some(reason));
             }
         }
         // Unknown calls may have read any file.
         let reach = inner.has_more.then(|| self.workspace.disk().agent_cwd().to_owned());
         let unknown = Judged { reach: reach.into_iter().collect(), heads_matches: false };
-        let shows = message.texts.iter().any(|text| self.shows_excluded(text, &unknown));
-        Ok(shows.then_some(WithheldReason::Excluded))
+        Ok(self.reason_in_output(message, &unknown))
     }
 
     /// Why a call's input or output must not be stored. Lists of paths show no text of files.
@@ -323,7 +319,7 @@ impl Withholding<'_> {
         let names = source::names_in(text("command"), self.workspace.disk().agent_cwd());
         self.names_excluded(&names)
             || self.is_from_excluded(text("output"), names.heads_matches)
-            || self.shows_excluded(text("output"), &Judged::of(vec![names]))
+            || self.shows_excluded(text("output"), &Judged::of(vec![names])).is_some()
     }
 
     /// Whether an output says about itself that it comes from an excluded file.
@@ -332,13 +328,21 @@ impl Withholding<'_> {
         named.iter().any(|path| self.excludes_name(path))
     }
 
-    /// Whether an output, judged by its command, is from an excluded file or may hold its secret.
-    fn shows_excluded(&self, text: &str, command: &Judged) -> bool {
+    /// Why an output, judged by its command, must not be stored.
+    fn reason_in_output(&self, message: &HostMessage, command: &Judged) -> Option<WithheldReason> {
+        message.texts.iter().find_map(|text| self.shows_excluded(text, command))
+    }
+
+    /// Whether a text, judged by its command, is from an excluded file or may hold its secret.
+    fn shows_excluded(&self, text: &str, command: &Judged) -> Option<WithheldReason> {
         let disk = self.workspace.disk();
-        (command.heads_matches && self.is_from_excluded(text, true))
-            || (!command.reach.is_empty()
-                && redact_text(text).text.is_some()
-                && command.reach.iter().any(|place| disk.excludes_within(place)))
+        if command.heads_matches && self.is_from_excluded(text, true) {
+            return Some(WithheldReason::Excluded);
+        }
+        let may_hold_secret = !command.reach.is_empty()
+            && redact_text(text).text.is_some()
+            && command.reach.iter().any(|place| disk.excludes_within(place));
+        may_hold_secret.then_some(WithheldReason::Secret)
     }
 
     fn excludes_name(&self, path: &str) -> bool {

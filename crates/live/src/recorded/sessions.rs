@@ -68,7 +68,7 @@ pub fn sessions(store: &Store, limit: usize) -> Result<Vec<SessionSummary>> {
 /// # Errors
 /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` if it is forgotten.
 pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
-    let unknown = || Error::UnknownName { name: name.to_owned() };
+    let unknown = || Error::unknown_name(name);
     let all = Documents::read(store)?;
     let named: [&dyn Fn(&Version) -> bool; 4] = [
         &|version| id(version) == name,
@@ -125,7 +125,7 @@ pub fn find_handle(store: &Store, session: &ObjectId, handle: Handle) -> Result<
     let state = Session::replay(&read_events(store, session, AsOf::Latest)?);
     let entry = state.index().by_handle(handle);
     let id = entry.map(|entry| entry.id.clone());
-    id.ok_or_else(|| Error::UnknownName { name: handle.to_string() })
+    id.ok_or_else(|| Error::unknown_name(handle.to_string()))
 }
 
 /// The number of a session's newest call.

@@ -3,13 +3,13 @@
 
 use super::LiveSession;
 use crate::CallInfo;
-use crate::journal::Activity;
+use crate::journal::{Activity, Segment};
 use crate::request::{ListTail, coming};
 use base::error::Result;
 use config::scaled;
 use context::host::HostMessage;
 use context::host_compaction::{
-    self, CompactionAnswer, HostCompaction, Leaves, Reason, WindowRoom, is_ours,
+    self, CompactionAnswer, HostCompaction, Leaves, Reason, Said, WindowRoom, is_ours,
 };
 use context::{deeds, forms};
 use session::MessageKind;
@@ -119,11 +119,18 @@ impl LiveSession {
     /// What a summary says about these runs of the chat.
     pub(super) fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
         let mut leaves = Leaves::default();
+        let mut words = Vec::new();
         for (first, last) in runs {
-            let segment = self.journal.segment(*first..=*last, false)?;
-            let line = forms::compacted_line(segment.handle, segment.turns, last + 1 - first);
-            leaves.segments.push(line);
+            let Segment { object, version, handle, turns } =
+                self.journal.segment(*first..=*last, false)?;
+            leaves.segments.push(forms::compacted_line(handle, turns, last + 1 - first));
+            words.push((handle, self.journal.words_of(&object, &version)?.unwrap_or_default()));
         }
+        let place = |at| {
+            let places =
+                words.iter().map(|(handle, words)| Some((*handle, words.lines_before(at)?)));
+            places.flatten().next()
+        };
         let state = self.journal.state();
         let mut facts = Vec::new();
         for at in runs.iter().flat_map(|(first, last)| *first..=*last) {
@@ -134,7 +141,8 @@ impl LiveSession {
                 MessageKind::Result(fact) => facts.push(fact),
                 MessageKind::User => {
                     let text = self.journal.message(at)?.text().into_owned();
-                    leaves.said.push((known.turn, text));
+                    let said = place(at).map(|place| Said { turn: known.turn, text, place });
+                    leaves.said.extend(said);
                 }
                 MessageKind::Other if known.key.role == "compactionSummary" => {
                     let before = self.journal.message(at)?.summary();

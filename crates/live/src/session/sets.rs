@@ -4,7 +4,7 @@
 use super::LiveSession;
 use crate::tools::Tools;
 use base::error::Result;
-use base::object::{Hash, ObjectId};
+use base::object::{Hash, ObjectId, Reading};
 
 impl LiveSession {
     /// Removes an object from the metadata pool, which deactivates it: it is only indexed until it
@@ -52,6 +52,17 @@ impl LiveSession {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
         self.tools().met(name)
+    }
+
+    /// The object of a name of this session, in any form that the tools take, with the version and
+    /// the lines that the name names.
+    ///
+    /// # Errors
+    /// Errors of names.
+    pub fn find(&mut self, name: &str) -> Result<(ObjectId, Reading)> {
+        let _bounded = self.bounded();
+        self.reload_if_in_doubt()?;
+        self.tools().object_named(name)
     }
 
     fn change_sets(&mut self, change: impl Fn(&mut Tools<'_>) -> Result<String>) -> Result<String> {

@@ -2,30 +2,101 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
-
 use super::Tools;
+use super::selection::{Kept, PartKept, Selection, select};
 use base::error::{Error, Result};
-use base::object::{Handle, HandleKind, Hash, Name, ObjectId, VersionSelector, quote};
+use base::object::{Handle, HandleKind, Hash, Name, ObjectId, Reading, VersionSelector, quote};
 use config::Layout;
 use context::forms;
 use context::host::image_units;
-use context::log_layout::{Texts, counted_of, headed_lines};
+use context::log_layout::Texts;
 use context::tokens::{self, Counter};
-use session::{ActiveView, Cut, Event, LineRange, Shows, Subject, merge_ranges, parse_ranges};
-
-/// Lines shown before and after each line that matches a pattern.
-const PATTERN_CONTEXT: u64 = 2;
+use session::{ActiveView, Event, LineRange, Shows, Subject};
 
 /// What to activate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Name of the object.
     pub name: String,
-    /// Lines: `40-80`, `7`, or several, separated by commas.
+    /// Lines, in the forms of [`Part`](base::object::Part): `40-80`, `7`, `390-`, or several,
+    /// separated by commas.
     pub lines: Option<String>,
     /// Regular expression: selects the matching lines, with two lines around each.
     pub pattern: Option<String>,
+}
+
+impl Wanted {
+    /// An argument as our lines quote it.
+    pub(super) fn quoted(argument: &str) -> String {
+        format!("`{}`", quote::line(argument))
+    }
+}
+
+/// What is asked for under one name.
+struct Asked {
+    call: String,
+    name: Name,
+    wanted: Wanted,
+    pin: bool,
+}
+
+impl Shown {
+    /// Whether a selection is all of the object.
+    fn is_whole(&self, selection: &Selection) -> bool {
+        let all = LineRange { first: 1, last: self.text.split('\n').count() as u64 };
+        selection.ranges == [all] && selection.columns.is_empty() && self.part.is_none()
+    }
+}
+
+/// That what was selected of an object is activated.
+///
+/// `note`: the heading, and that with the content below it, if the next message must carry it.
+fn activated(
+    asked: &Asked,
+    subject: Shown,
+    selection: Selection,
+    tokens: u64,
+    note: Option<(&str, &str)>,
+) -> Event {
+    let view = if subject.is_whole(&selection) {
+        ActiveView::Whole
+    } else {
+        ActiveView::Lines(selection.ranges.clone())
+    };
+    let cut = selection.cut();
+    let (heading, ranges) = match note {
+        // A note is made of whole lines, or of what is shown.
+        Some((_, shown)) if !cut.is_empty() => (Some(shown), Vec::new()),
+        Some((heading, _)) => (Some(heading), selection.ranges),
+        None => (None, selection.ranges),
+    };
+    Event::Activated {
+        object: subject.object,
+        version: subject.version,
+        view,
+        pin: asked.pin,
+        call: asked.call.clone(),
+        ranges,
+        cut,
+        answer: None,
+        tokens,
+        heading: heading.map(str::to_owned),
+    }
+}
+
+/// The answer under one name.
+struct Answer {
+    text: String,
+    tokens: u64,
+    /// `None` if nothing was activated.
+    event: Option<Event>,
+}
+
+impl Answer {
+    /// An answer that shows no content.
+    fn of(text: String) -> Self {
+        Self { tokens: tokens::count(&text), text, event: None }
+    }
 }
 
 /// A text to show, with its name.
@@ -36,15 +107,15 @@ pub(super) struct Shown {
     /// In our words; quoted parts are quoted.
     pub(super) name: String,
     pub(super) text: Arc<str>,
+    /// Which part of the whole the text is, if it is one.
+    pub(super) part: Option<PartKept>,
     pub(super) default: Vec<LineRange>,
-    /// For an output of which nobody has the whole: which lines of it the text has.
-    pub(super) cut: Option<Cut>,
     /// For a segment, an outline of its messages, for use if there is no room for all of it.
     pub(super) outline: Option<String>,
 }
 
 impl Tools<'_> {
-    /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the
+    /// Activates objects, and pins one if `pin` is set. Returns the answer for the model: the
     /// content in `log`, a line in `pools`, where the content stands in its own place. A refusal
     /// may have recorded what a look at the file found.
     ///
@@ -53,60 +124,114 @@ impl Tools<'_> {
     /// # Errors
     /// As [`LiveSession::activate`](crate::LiveSession::activate).
     pub(crate) fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
-        let name = Name::parse(&wanted.name)?;
+        let mut named = self.all_named(&wanted.name)?;
+        let asked = |given: &str, reading: Reading| {
+            let lines = wanted.lines.clone().or(reading.lines);
+            let wanted = Wanted { name: given.to_owned(), lines, pattern: wanted.pattern.clone() };
+            Asked { call: call.to_owned(), name: reading.name, wanted, pin }
+        };
+        if named.len() == 1
+            && let Some((given, reading)) = named.pop()
+        {
+            let answer = self.answer(&asked(given, reading?), None)?;
+            answer.event.into_iter().for_each(|event| self.journal.record(event));
+            return Ok(answer.text);
+        }
+        if pin {
+            let problem = format!("`{}` names several objects: pin them one by one", wanted.name);
+            return Err(Error::argument("name", problem));
+        }
+        let mut answers = Vec::new();
+        let mut refused = Vec::new();
+        let mut tokens = 0;
+        for (given, reading) in named {
+            match reading.and_then(|reading| self.answer(&asked(given, reading), Some(tokens))) {
+                Ok(answer) => {
+                    tokens += answer.tokens;
+                    answers.push(answer);
+                }
+                Err(error) if error.is_failure() => return Err(error),
+                Err(error) => refused.push(error),
+            }
+        }
+        if answers.is_empty()
+            && let Some(error) = refused.pop()
+        {
+            return Err(error);
+        }
+        let texts = answers.iter().map(|answer| answer.text.clone());
+        let text: Vec<String> = texts.chain(refused.iter().map(Error::message)).collect();
+        let text = text.join("\n");
+        for event in answers.into_iter().filter_map(|answer| answer.event) {
+            self.journal.record(event.answered_by(&text));
+        }
+        Ok(text)
+    }
+
+    /// The answer to one name, and what is to be recorded of it.
+    ///
+    /// `besides`: tokens of the other answers of the call, if it names several objects.
+    fn answer(&mut self, asked: &Asked, besides: Option<u64>) -> Result<Answer> {
+        let Asked { name, wanted, pin, .. } = asked;
         let picks = wanted.lines.is_some() || wanted.pattern.is_some();
-        let subject = match self.subject_named(&name, picks)? {
+        let subject = match self.subject_named(name, picks)? {
             Ok(subject) => subject,
-            Err(reason) => return Ok(reason),
+            Err(reason) => return Ok(Answer::of(reason)),
         };
-        let lines = subject.text.split('\n').count() as u64;
-        let ranges = match select(&subject, wanted, lines)? {
-            Ok(ranges) => ranges,
-            Err(reason) => return Ok(reason),
+        let in_log = self.options.settings.layout == Layout::Log;
+        let kept = Kept { text: &subject.text, part: subject.part.as_ref() };
+        // Pinned content stays whole; in `pools` lines are the smallest part.
+        let selection = match select(&kept, &subject.default, wanted, in_log && !pin)? {
+            Ok(selection) => selection,
+            Err(why) => {
+                return Ok(Answer::of(format!("[{}] {} · {why}", subject.handle, subject.name)));
+            }
         };
-        let whole = ranges == [LineRange { first: 1, last: lines }];
+        let whole = subject.is_whole(&selection);
         // What the user asks for comes in a note, without images. Pinned content that already
         // stands is not repeated.
         let comes = !pin || self.standing_tokens(&subject.object) == 0;
-        let is_note = comes && call.is_empty() && self.options.settings.layout == Layout::Log;
-        let images = if whole && !is_note { self.images_with(&subject)? } else { 0 };
-        let mut name = match images {
-            0 => subject.name,
-            some => format!("{} · {}", subject.name, forms::count(some, "image")),
-        };
+        let is_note = comes && asked.call.is_empty() && in_log;
+        let shows_images = whole && !is_note && besides.is_none();
+        let images = if shows_images { self.images_with(&subject)? } else { 0 };
+        let heading = self.heading(&subject, &selection, images)?;
+        let shown = format!("{heading}\n{}", selection.shown(&kept, subject.handle));
+        let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
+        match (self.require_room(&wanted.name, tokens, besides, *pin), &subject.outline) {
+            (Err(Error::NoRoom { .. }), Some(outline)) if whole && !pin => {
+                return Ok(Answer::of(outline.clone()));
+            }
+            (room, _) => room?,
+        }
+        let done = || format!("done: {heading}, {}", forms::count(tokens, "token"));
+        let text = if in_log { shown.clone() } else { done() };
+        let note = is_note.then_some((&*heading, &*shown));
+        let is_cut = !selection.columns.is_empty();
+        let mut event = activated(asked, subject, selection, tokens, note);
+        if is_cut {
+            event = event.answered_by(&shown);
+        }
+        Ok(Answer { text, tokens, event: Some(event) })
+    }
+
+    /// The line above what is shown of an object.
+    fn heading(&self, subject: &Shown, selection: &Selection, images: u64) -> Result<String> {
+        let mut name = subject.name.clone();
+        if images > 0 {
+            name.extend([" · ", &forms::count(images, "image")]);
+        }
         // A session's calls and segments are its own, wherever it was before.
         if subject.handle.kind == HandleKind::File
             && let Some(store) = self.journal.store().elsewhere(&subject.object)?
         {
             name.push_str(&forms::from_elsewhere(&store));
         }
-        let (mut counted, mut all) = counted_of(&subject.text, &ranges, true);
-        if let Some(cut) = &subject.cut {
-            all = cut.lines;
-            counted = places_in(cut, &counted);
+        for remark in &selection.remarks {
+            name.extend([" · ", remark]);
         }
-        let heading = forms::activated_line(subject.handle, &name, &counted, all);
-        let shown = headed_lines(&heading, &subject.text, &ranges);
-        let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
-        match (self.require_room(&wanted.name, tokens, pin), subject.outline) {
-            (Err(Error::NoRoom { .. }), Some(outline)) if whole && !pin => return Ok(outline),
-            (room, _) => room?,
-        }
-        let view = if whole { ActiveView::Whole } else { ActiveView::Lines(ranges.clone()) };
-        self.journal.record(Event::Activated {
-            object: subject.object,
-            version: subject.version,
-            view,
-            pin,
-            call: call.to_owned(),
-            ranges,
-            tokens,
-            heading: is_note.then(|| heading.clone()),
-        });
-        if self.options.settings.layout == Layout::Pools {
-            return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
-        }
-        Ok(shown)
+        let kept = Kept { text: &subject.text, part: subject.part.as_ref() };
+        let (counted, all) = kept.counted(&selection.ranges);
+        Ok(forms::activated_line(subject.handle, &name, &counted, all))
     }
 
     /// Number of images shown with the whole text of an object.
@@ -117,24 +242,24 @@ impl Tools<'_> {
         Ok(self.journal.images(&subject.object, &subject.version)?.len() as u64)
     }
 
-    /// Deactivates an object, which unpins it. One that is already inactive leaves the metadata
+    /// Deactivates objects, which unpins them. One that is already inactive leaves the metadata
     /// pool.
-    pub(crate) fn deactivate(&mut self, name: &str) -> Result<String> {
-        let object = self.find(&Name::parse(name)?)?;
-        if self.journal.state().sets().is_deactivated(&object) {
-            return Ok(self.leave_pool_with(object));
-        }
-        let tokens = self.standing_tokens(&object);
-        let label = self.label(&object);
-        self.journal.record(Event::Deactivated { object });
-        Ok(format!("done: {label}, {}", forms::count(tokens, "token")))
+    pub(crate) fn deactivate(&mut self, names: &str) -> Result<String> {
+        self.each_named(names, |tools, object| {
+            if tools.journal.state().sets().is_deactivated(&object) {
+                return tools.leave_pool_with(object);
+            }
+            let tokens = tools.standing_tokens(&object);
+            let label = tools.label(&object);
+            tools.journal.record(Event::Deactivated { object });
+            format!("done: {label}, {}", forms::count(tokens, "token"))
+        })
     }
 
-    /// Removes an object from the metadata pool: it is only indexed until it is activated or
+    /// Removes objects from the metadata pool: they are only indexed until they are activated or
     /// brought back.
-    pub(crate) fn leave_pool(&mut self, name: &str) -> Result<String> {
-        let object = self.find(&Name::parse(name)?)?;
-        Ok(self.leave_pool_with(object))
+    pub(crate) fn leave_pool(&mut self, names: &str) -> Result<String> {
+        self.each_named(names, Self::leave_pool_with)
     }
 
     fn leave_pool_with(&mut self, object: ObjectId) -> String {
@@ -145,23 +270,25 @@ impl Tools<'_> {
         format!("done: {label} is in the session index only; activate brings it back")
     }
 
-    /// Brings an object back into the metadata pool; its content stays inactive.
-    pub(crate) fn enter_pool(&mut self, name: &str) -> Result<String> {
-        let object = self.find(&Name::parse(name)?)?;
-        let label = self.label(&object);
-        if self.journal.state().sets().is_indexed_only(&object) {
-            self.journal.record(Event::EnteredPool { object });
-        }
-        Ok(format!("done: {label}"))
+    /// Brings objects back into the metadata pool; their content stays inactive.
+    pub(crate) fn enter_pool(&mut self, names: &str) -> Result<String> {
+        self.each_named(names, |tools, object| {
+            let label = tools.label(&object);
+            if tools.journal.state().sets().is_indexed_only(&object) {
+                tools.journal.record(Event::EnteredPool { object });
+            }
+            format!("done: {label}")
+        })
     }
 
-    /// Unpins an object; it stays active.
-    pub(crate) fn unpin(&mut self, name: &str) -> Result<String> {
-        let object = self.find(&Name::parse(name)?)?;
-        let label = self.label(&object);
-        let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
-        self.journal.record(Event::Unpinned { object });
-        Ok(format!("done: {label}"))
+    /// Unpins objects; they stay active.
+    pub(crate) fn unpin(&mut self, names: &str) -> Result<String> {
+        self.each_named(names, |tools, object| {
+            let label = tools.label(&object);
+            let object = tools.shown_file(&object).map_or(object, |(file, ..)| file);
+            tools.journal.record(Event::Unpinned { object });
+            format!("done: {label}")
+        })
     }
 
     /// The text that activating an object shows; a sentence if it has none.
@@ -186,81 +313,11 @@ impl Tools<'_> {
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
         }
         match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
-            Some(Subject::Toolcall { tool, version: mut known, .. }) => {
-                let handle = self.handle_of(object)?;
-                let mut name = quote::name(&tool).into_owned();
-                let whole = self.whole_of(object, version, picks)?;
-                if let Some((default, version, text)) = whole {
-                    return Ok(Ok(Shown {
-                        object: object.clone(),
-                        default,
-                        version,
-                        handle,
-                        name,
-                        text,
-                        cut: None,
-                        outline: None,
-                    }));
-                }
-                if version != VersionSelector::Latest {
-                    let latest = known;
-                    known = self.journal.store().select(object, version)?.content_hash;
-                    if known != latest {
-                        name.push_str(&forms::earlier_version(version));
-                    }
-                }
-                let cut = self.cut_of(object, version).filter(|cut| cut.text.is_none());
-                let shown = |cut: &Cut| cut.numbering().shown_ranges(&cut.ranges());
-                match self.journal.text(object, &known) {
-                    Ok(text) => Ok(Ok(Shown {
-                        object: object.clone(),
-                        version: known,
-                        handle,
-                        name,
-                        text,
-                        default: cut.as_ref().map(shown).unwrap_or_default(),
-                        cut,
-                        outline: None,
-                    })),
-                    Err(Error::NotFound { .. }) => {
-                        Ok(Err(format!("[{handle}] {name} · the call has no output")))
-                    }
-                    Err(error) => Err(error),
-                }
+            Some(Subject::Toolcall { tool, version: known, .. }) => {
+                self.output_subject(object, (&tool, known), version, picks)
             }
             _ => self.file_subject(object, version, None),
         }
-    }
-
-    /// The full text of an output that the host cut, and the part that was shown. `None` if the
-    /// store does not hold it, or if the shown part is asked for and is not made of whole lines of
-    /// it.
-    fn whole_of(
-        &self,
-        object: &ObjectId,
-        version: VersionSelector,
-        picks: bool,
-    ) -> Result<Option<(Vec<LineRange>, Hash, Arc<str>)>> {
-        let Some(cut) = self.cut_of(object, version) else { return Ok(None) };
-        let Some(whole) = cut.text.clone() else { return Ok(None) };
-        let has_images = self.journal.state().fact_of(object).is_some_and(|fact| fact.images > 0);
-        // Images come only with the shown text as a whole.
-        if !picks && (cut.ranges().is_empty() || has_images) {
-            return Ok(None);
-        }
-        match self.journal.text(object, &whole) {
-            Ok(text) => Ok(Some((cut.ranges(), whole, text))),
-            // An export may have left it out.
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Which part of an output the host showed, where lines are numbered as in the whole.
-    fn cut_of(&self, object: &ObjectId, version: VersionSelector) -> Option<Cut> {
-        let is_numbered =
-            version == VersionSelector::Latest && self.options.settings.layout == Layout::Log;
-        self.journal.state().fact_of(object).filter(|_| is_numbered)?.cut.clone()
     }
 
     fn file_subject(
@@ -324,8 +381,8 @@ impl Tools<'_> {
         };
         let object = object.clone();
         let default = default.into_iter().collect();
-        let (cut, outline) = (None, None);
-        Ok(Ok(Shown { object, version: wanted, handle, name, text, default, cut, outline }))
+        let part = None;
+        Ok(Ok(Shown { object, version: wanted, handle, name, text, part, default, outline: None }))
     }
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
@@ -338,7 +395,7 @@ impl Tools<'_> {
         }
     }
 
-    fn handle_of(&self, object: &ObjectId) -> Result<Handle> {
+    pub(super) fn handle_of(&self, object: &ObjectId) -> Result<Handle> {
         self.journal
             .state()
             .handle(object)
@@ -350,85 +407,5 @@ impl Tools<'_> {
             .state()
             .handle(object)
             .map_or_else(|| object.to_string(), |handle| handle.to_string())
-    }
-}
-
-/// The lines of a whole output to which lines of its shown part belong. The host's own lines count
-/// as the last one.
-fn places_in(cut: &Cut, ranges: &[LineRange]) -> Vec<LineRange> {
-    let places = ranges.iter().map(|range| {
-        let LineRange { first, last } = cut.numbering().place(*range);
-        LineRange { first: first.min(cut.lines), last: last.min(cut.lines) }
-    });
-    merge_ranges(&places.collect::<Vec<_>>())
-}
-
-/// The lines of a text that are wanted; a sentence if there are none.
-fn select(subject: &Shown, wanted: &Wanted, lines: u64) -> Result<Result<Vec<LineRange>, String>> {
-    let all = LineRange { first: 1, last: lines };
-    let mut ranges = match (&wanted.lines, &subject.cut) {
-        (Some(text), Some(cut)) => {
-            let ranges = cut.numbering().shown_ranges(&parse_ranges(text, cut.lines)?);
-            let ranges: Vec<LineRange> = ranges.iter().filter_map(|r| r.intersect(all)).collect();
-            if ranges.is_empty() {
-                let kept = forms::lines_phrase(&places_in(cut, &[all]));
-                let lines = forms::count(cut.lines, "line");
-                let problem =
-                    format!("`{text}` is outside what the host showed, {kept} of {lines}");
-                return Err(Error::argument("lines", problem));
-            }
-            ranges
-        }
-        (Some(text), None) => parse_ranges(text, lines)?,
-        (None, _) if subject.default.is_empty() || wanted.pattern.is_some() => vec![all],
-        (None, _) => subject.default.clone(),
-    };
-    if let Some(pattern) = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty()) {
-        let regex = Regex::new(pattern).map_err(|error| {
-            let why = error.to_string();
-            let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            Error::argument("pattern", format!("is no regular expression: {why}"))
-        })?;
-        ranges = matching_lines(&subject.text, &regex, &ranges);
-        if ranges.is_empty() {
-            return Ok(Err(format!(
-                "[{}] {} · no line matches `{}`",
-                subject.handle,
-                subject.name,
-                quote::line(pattern)
-            )));
-        }
-    }
-    Ok(Ok(ranges))
-}
-
-fn matching_lines(text: &str, regex: &Regex, within: &[LineRange]) -> Vec<LineRange> {
-    let hits = (1..).zip(text.split('\n')).filter(|(number, line)| {
-        within.iter().any(|range| range.first <= *number && *number <= range.last)
-            && regex.is_match(line)
-    });
-    let last = text.split('\n').count() as u64;
-    let around: Vec<LineRange> = hits
-        .map(|(number, _): (u64, _)| LineRange {
-            first: number.saturating_sub(PATTERN_CONTEXT).max(1),
-            last: (number + PATTERN_CONTEXT).min(last),
-        })
-        .collect();
-    merge_ranges(&around)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn range(first: u64, last: u64) -> LineRange {
-        LineRange { first, last }
-    }
-
-    #[test]
-    fn a_pattern_takes_its_lines_and_two_around_each() {
-        let text = (1..=20).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
-        let found = matching_lines(&text, &Regex::new("^(5|8|19)$").unwrap(), &[range(1, 20)]);
-        assert_eq!(found, [range(3, 10), range(17, 20)]);
     }
 }

@@ -59,7 +59,7 @@ impl Tools<'_> {
     /// The object of a name and the versions of it that the session met, oldest first, whether the
     /// session is confined or not.
     pub(crate) fn met(&self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
-        let object = self.find_met(&Name::parse(name)?)?;
+        let object = self.find_met(&self.named(name)?.name)?;
         let versions = self.versions_met(&object);
         Ok((object, versions))
     }
@@ -72,5 +72,5 @@ impl Tools<'_> {
 }
 
 fn unmet(name: &Name) -> Error {
-    Error::UnknownName { name: name.text.clone() }
+    Error::unknown_name(&*name.text)
 }

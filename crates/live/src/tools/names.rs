@@ -116,5 +116,5 @@ impl Tools<'_> {
 }
 
 fn unknown(name: &Name) -> Error {
-    Error::UnknownName { name: name.text.clone() }
+    Error::unknown_name(&*name.text)
 }

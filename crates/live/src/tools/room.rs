@@ -18,7 +18,15 @@ impl Tools<'_> {
     /// Refuses content for which the window has no room besides the messages since the newest call.
     /// Under pressure most standing content may leave, so there is always room for a quarter of the
     /// mark.
-    pub(super) fn require_room(&self, name: &str, tokens: u64, pin: bool) -> Result<()> {
+    ///
+    /// `besides`: tokens of the other answers of a call that names several objects.
+    pub(super) fn require_room(
+        &self,
+        name: &str,
+        tokens: u64,
+        besides: Option<u64>,
+        pin: bool,
+    ) -> Result<()> {
         let state = self.journal.state();
         let Some((sent, marks)) = state.sent().zip(self.marks()) else { return Ok(()) };
         let free = marks.high.saturating_sub(sent.sent_tokens).max(marks.high / 4);
@@ -28,6 +36,7 @@ impl Tools<'_> {
             let pinned: u64 = state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
             room = room.min((marks.high / 2).saturating_sub(pinned));
         }
+        room = room.saturating_sub(besides.unwrap_or(0));
         if tokens <= room {
             return Ok(());
         }

@@ -57,8 +57,8 @@ impl Tools<'_> {
         let words = self.journal.words_of(&object, &known)?.unwrap_or_default();
         let outline = Some(words.outline(handle, turns));
         let text = words.text.into();
-        let (default, cut) = (Vec::new(), None);
-        Ok(Shown { object, version: known, handle, name, text, default, cut, outline })
+        let (part, default) = (None, Vec::new());
+        Ok(Shown { object, version: known, handle, name, text, part, default, outline })
     }
 
     /// The segment that a name refers to; `None` if it refers to something else, or to nothing.

@@ -43,6 +43,11 @@ impl Tools<'_> {
     }
 }
 
+/// Whether a name is that of a run of calls.
+pub(super) fn names_run(name: &Name) -> bool {
+    parse_run(&name.text).is_some()
+}
+
 /// `t31-t44`, `t31-44`, `[t31-t44]`, `t31..t44`, in either order.
 fn parse_run(text: &str) -> Option<(HandleKind, Run)> {
     let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);

@@ -12,6 +12,9 @@ use context::forms;
 use source::Location;
 use store::Version;
 
+/// Why a file that is excluded has no text.
+const EXCLUDED: &str = "the file is excluded: the setting `exclude` names it";
+
 impl Tools<'_> {
     /// The version to show of a file that has no text now: its last one with text, if the file was
     /// deleted. Otherwise why it has none, in words.
@@ -25,7 +28,7 @@ impl Tools<'_> {
         obstacle: Option<String>,
     ) -> Result<Result<Hash, String>> {
         if location.is_some_and(|location| self.workspace.disk().is_excluded_at(location)) {
-            return Ok(Err("the file is excluded".to_owned()));
+            return Ok(Err(EXCLUDED.to_owned()));
         }
         let fields = self.journal.latest_fields(object)?.unwrap_or_default();
         let size = fields.get("size_bytes").and_then(Value::as_u64).unwrap_or_default();
@@ -46,6 +49,7 @@ impl Tools<'_> {
                 let lines = fields.get("shown_lines").and_then(Value::as_str).unwrap_or_default();
                 format!("of it lines {lines} are known")
             }
+            (None, Some("excluded")) => EXCLUDED.to_owned(),
             (None, _) => "it was not read".to_owned(),
         };
         // In `pools` only the latest version can be active.
@@ -63,7 +67,9 @@ impl Tools<'_> {
     /// The answer to a name that is no object but a path at which no file can be read: `src · no
     /// text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
-        let obstacle = self.workspace.disk().obstacle_given(given)?;
+        let disk = self.workspace.disk();
+        let unread = || disk.exists(given).then(|| "it was not read yet".to_owned());
+        let obstacle = disk.obstacle_given(given).or_else(unread)?;
         Some(format!("{} · no text: {obstacle}", quote::name(given)))
     }
 

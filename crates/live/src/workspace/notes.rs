@@ -13,6 +13,7 @@ use base::error::{Error, Result};
 use base::object::{Handle, Hash, ObjectId, quote, unified_diff};
 use config::Layout;
 use context::log_layout::Texts;
+use context::long_line::difference;
 use context::{forms, tokens};
 use session::{LineMap, Subject};
 
@@ -222,8 +223,7 @@ pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
 
 /// The first line of a note, then the unified diff of two texts within the limits of a note.
 fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
-    let unified = unified_diff(old, new, 2);
-    let lines: Vec<&str> = unified.lines().collect();
+    let lines = difference(&unified_diff(old, new, 2), handle);
     let mut shown = vec![head];
     let mut rest = 0;
     for (index, line) in lines.iter().enumerate() {

@@ -8,6 +8,7 @@ mod recorded;
 
 mod archived;
 mod asked;
+mod asked_in_forms;
 #[cfg(unix)]
 mod bad_files;
 mod caches;

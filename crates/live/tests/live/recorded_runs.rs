@@ -78,7 +78,9 @@ fn preview(tool: &str, args: &Value, text: &str, limit: u64, found: &mut Found) 
     let is_shown = |number: u64| {
         pieces.iter().any(|piece| {
             let lines = piece.lines();
-            matches!(piece, Piece::Shown { .. }) && lines.first <= number && number <= lines.last
+            matches!(piece, Piece::Shown { .. } | Piece::Ends { .. })
+                && lines.first <= number
+                && number <= lines.last
         })
     };
     for (number, line) in (1..).zip(text.split('\n')) {

@@ -29,8 +29,10 @@ impl Session {
             }
         };
         self.chat.all_shows().chain(self.index.all_shows()).for_each(|shows| match shows {
-            Shows::File { object, version, .. } | Shows::Activated { object, version, .. } => {
+            Shows::File { object, version, .. } => go_on(object, Some(version)),
+            Shows::Activated { object, version, also, .. } => {
                 go_on(object, Some(version));
+                also.iter_mut().for_each(|one| go_on(&mut one.object, Some(&mut one.version)));
             }
             Shows::Change { object } => go_on(object, None),
             Shows::Own => {}
@@ -42,9 +44,8 @@ impl Session {
         }
         for (_, effect) in &mut self.effects {
             match effect {
-                Effect::Read(object, version) | Effect::Activated(object, version, _) => {
-                    go_on(object, Some(version));
-                }
+                Effect::Read(object, version) => go_on(object, Some(version)),
+                Effect::Activated(one) => go_on(&mut one.object, Some(&mut one.version)),
                 Effect::Changed(object) => go_on(object, None),
             }
         }

@@ -16,9 +16,12 @@ impl Session {
     /// What would stand at a message under a treatment.
     pub fn showing_as(&self, at: u64, treatment: &Treatment) -> Option<Showing> {
         let (object, version, ranges) = match (treatment, &self.result(at)?.shows) {
-            (Treatment::Current { object, version, ranges, .. }, _)
-            | (Treatment::Given, Shows::Activated { object, version, ranges }) => {
+            (Treatment::Current { object, version, ranges, .. }, _) => {
                 (object, version, ranges.clone())
+            }
+            (Treatment::Given, Shows::Activated { object, version, ranges, cut, .. }) => {
+                let whole = ranges.iter().flat_map(|range| range.without(cut));
+                (object, version, whole.collect())
             }
             (Treatment::Given, Shows::File { object, version, range }) => {
                 (object, version, vec![*range])

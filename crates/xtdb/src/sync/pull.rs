@@ -177,7 +177,7 @@ fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
             }
         }
     }
-    Err(Error::UnknownName { name: name.to_owned() })
+    Err(Error::unknown_name(name))
 }
 
 fn host_session(version: &Version) -> Option<&str> {
