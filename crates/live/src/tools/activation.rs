@@ -63,10 +63,9 @@ impl Tools<'_> {
             Err(reason) => return Ok(reason),
         };
         let whole = ranges == [LineRange { first: 1, last: lines }];
-        // What the user asks for comes in a note, without images. Pinned content that already
-        // stands is not repeated.
-        let comes = !pin || self.standing_tokens(&subject.object) == 0;
-        let is_note = comes && call.is_empty() && self.options.settings.layout == Layout::Log;
+        // What the user asks for comes in a note, without images; pinned content only where it
+        // does not stand.
+        let is_note = call.is_empty() && self.options.settings.layout == Layout::Log;
         let images = if whole && !is_note { self.images_with(&subject)? } else { 0 };
         let mut name = match images {
             0 => subject.name,
@@ -82,7 +81,8 @@ impl Tools<'_> {
         let heading = forms::activated_line(subject.handle, &name, &counted, all);
         let shown = headed_lines(&heading, &subject.text, &ranges);
         let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
-        match (self.require_room(&wanted.name, tokens, pin), subject.outline) {
+        let room = self.require_room(&wanted.name, tokens, pin.then_some(&subject.object));
+        match (room, subject.outline) {
             (Err(Error::NoRoom { .. }), Some(outline)) if whole && !pin => return Ok(outline),
             (room, _) => room?,
         }
@@ -95,7 +95,7 @@ impl Tools<'_> {
             call: call.to_owned(),
             ranges,
             tokens,
-            heading: is_note.then(|| heading.clone()),
+            heading: (is_note && !pin).then(|| heading.clone()),
         });
         if self.options.settings.layout == Layout::Pools {
             return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
@@ -279,7 +279,7 @@ impl Tools<'_> {
                 Ok(last) => wanted = last,
                 Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
             }
-            name.push_str(" (no longer on disk; last version)");
+            name.push_str(forms::LAST_VERSION);
         } else if let Some(obstacle) = obstacle {
             name = format!("{name} (as last seen; now {})", quote::line(&obstacle));
         }
