@@ -166,6 +166,8 @@ export interface Settings {
   hazards: string | null;
   previewTokens: number;
   previewReads: boolean;
+  instructionFiles: string[] | null;
+  instructionTokens: number;
   activePerTurn: number;
   activeTurns: number;
   poolTokens: number;
@@ -2613,6 +2615,8 @@ export interface SessionDocument {
   active: Array<string>
   /** As in `SessionSets`. */
   pinned: Array<string>
+  /** As in `SessionSets`. */
+  pinnedWithoutRoom: Array<string>
 }
 
 /** A session in a store. */
@@ -2682,6 +2686,10 @@ export interface SessionSets {
   active: Array<string>
   /** Those that stay in the window until they are unpinned. */
   pinned: Array<string>
+  /** Those of them whose content comes with the next message; absent if there are none. */
+  pinnedNext?: Array<string>
+  /** Pinned ones for which the last request had no room, so that they are not in `pinned`; absent if there are none. */
+  pinnedWithoutRoom?: Array<string>
 }
 
 /** Which sessions to list. */
@@ -2716,7 +2724,7 @@ export interface SessionStatus {
   activeObjects: number
   /** Objects met. */
   indexedObjects: number
-  /** Objects pinned. */
+  /** Pinned objects whose content stands in the window. */
   pinnedObjects: number
   /** Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later. */
   silentPlaces: Array<string>
@@ -3029,7 +3037,7 @@ export interface TimelineObject {
   type: ObjectType
   /** Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment. */
   name: string
-  /** Whether it is pinned now. */
+  /** Whether it is pinned now, and the last request had room for it. */
   pinned: boolean
   /** Runs of calls in which it was shown in the same way, in order. In other calls it was not shown. */
   shown: Array<ShownRun>

@@ -435,6 +435,10 @@ export type SessionEvent =
    * that the model has not answered leave no room.
    */
   | { type: "window_exceeded"; tokens: number; window: number }
+  /** A pinned object has no room in the window: the request goes out without its content. Said once, until it stands again. */
+  | { type: "pin_left_out"; handle: string; name: string; tokens: number }
+  /** A pin ended without anybody asking for it; `why` continues "because". */
+  | { type: "pin_ended"; handle: string; name: string; why: string }
   /** A file that the model saw changed on disk: `added` and `removed` lines. The model gets a note. */
   | { type: "file_changed"; handle: string; path: string; added: number; removed: number }
   /** A file moved to `path`. */

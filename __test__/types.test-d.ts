@@ -242,6 +242,8 @@ expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "epoch_started"
   | "window_exceeded"
+  | "pin_left_out"
+  | "pin_ended"
   | "file_changed"
   | "file_moved"
   | "file_orphaned"

@@ -41,7 +41,7 @@ export async function objectsText({ session, store, cwd }, filter) {
   }
   const rows = found.slice(-listed).map(async ({ handle, id, path }) => {
     const name = path === null ? await store.get(id).then(what, () => id) : within(cwd, path);
-    return `${handle.padEnd(6)} ${statesOf(sets, handle).join(", ").padEnd(14)} ${cut(name, 90)}`;
+    return `${handle.padEnd(6)} ${statesOf(sets, handle).join(", ").padEnd(15)} ${cut(name, 90)}`;
   });
   const more = found.length > listed ? [`the newest ${listed} of ${found.length}; a filter finds others`] : [];
   return [...(await Promise.all(rows)), ...more].join("\n");
@@ -115,7 +115,8 @@ export async function whyText({ session, store, host, isConfined }, name) {
 export async function nameItems({ session }, typed, of) {
   const sets = await session.sets();
   /** @param {SessionSets["index"][number]} object */
-  const isIn = ({ handle }) => of === "all" || sets[of].includes(handle);
+  const isIn = ({ handle }) =>
+    of === "all" || sets[of].includes(handle) || (of === "pinned" && sets.pinnedWithoutRoom?.includes(handle) === true);
   const fitting = sets.index.filter(
     (object) => isIn(object) && (object.handle.startsWith(typed) || object.path?.includes(typed)),
   );
@@ -133,9 +134,12 @@ function within(cwd, path) {
 }
 
 /** In which sets an object is, in words. @param {SessionSets} sets @param {string} handle */
-function statesOf({ active, pinned }, handle) {
+function statesOf({ active, pinned, pinnedNext, pinnedWithoutRoom }, handle) {
+  if (pinnedWithoutRoom?.includes(handle)) {
+    return ["pinned, no room"];
+  }
   if (pinned.includes(handle)) {
-    return ["pinned"];
+    return [pinnedNext?.includes(handle) ? "pinned (next)" : "pinned"];
   }
   return active.includes(handle) ? ["in the window"] : [];
 }
@@ -195,6 +199,14 @@ export async function pinned(current, name) {
   return answered.startsWith("done: ") || answered.includes("\n")
     ? `Pinned: \`${name}\` stays in the window until \`${current.command} unpin ${name}\`. If it is not there, it comes with the next message.`
     : answered;
+}
+
+/** What a person is told of a pin that does not stand. @param {Extract<import("../index.js").SessionEvent, { type: "pin_left_out" | "pin_ended" }>} event */
+export function pinWords(event) {
+  const what = `\`${event.handle}\` (${spelt(event.name)})`;
+  return event.type === "pin_left_out"
+    ? `pinned ${what} has no room in the window: the model does not see its ${event.tokens} tokens`
+    : `${what} is no longer pinned, because ${event.why}`;
 }
 
 /** Lifts a pin. @param {Changeable} current @param {string} name */

@@ -5,6 +5,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
+import { pinWords } from "../lib/objects.js";
 import { inStateFolder, piAgentDir } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
@@ -283,6 +284,8 @@ export class Sessions {
         this.#failures.notice(
           `a request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`,
         );
+      } else if (event.type === "pin_left_out" || event.type === "pin_ended") {
+        this.#failures.notice(pinWords(event));
       } else if (event.type === "disk_silent" || event.type === "tracking_failed") {
         this.#failures.notice(
           event.type === "disk_silent" ? `\`${name(event.path)}\` does not answer` : `tracking: ${event.problem}`,

@@ -1,4 +1,5 @@
 // What a person reads of us in one line: the status line and notices. Decides nothing.
+import { pinWords } from "../lib/objects.js";
 import { line, name } from "../lib/terminal.js";
 import { cut, percent, shortCount } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
@@ -101,6 +102,9 @@ export function noticeOf(event: SessionEvent): string | undefined {
         : undefined;
     case "window_exceeded":
       return `the request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`;
+    case "pin_left_out":
+    case "pin_ended":
+      return pinWords(event);
     case "tracking_failed":
       return `tracking: ${line(event.problem)}; files are looked at before each call all the same`;
     case "disk_silent":

@@ -88,6 +88,12 @@ fn event(notice: &Notice) -> Value {
         Notice::WindowExceeded { tokens, window } => {
             json!({ "type": "window_exceeded", "tokens": tokens, "window": window })
         }
+        Notice::PinLeftOut { handle, name, tokens } => {
+            json!({ "type": "pin_left_out", "handle": handle, "name": name, "tokens": tokens })
+        }
+        Notice::PinEnded { handle, name, why } => {
+            json!({ "type": "pin_ended", "handle": handle, "name": name, "why": why })
+        }
         Notice::FileChanged { handle, path, added, removed } => {
             json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
         }

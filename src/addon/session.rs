@@ -113,7 +113,7 @@ pub struct SessionStatus {
     pub active_objects: i64,
     /// Objects met.
     pub indexed_objects: i64,
-    /// Objects pinned.
+    /// Pinned objects whose content stands in the window.
     pub pinned_objects: i64,
     /// Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later.
     pub silent_places: Vec<String>,

@@ -16,6 +16,7 @@ use super::session::Session;
 use super::store::Store;
 use super::version::count;
 use base::object::ObjectId;
+use live::Pins;
 use session::{IndexEntry, Session as State, Subject};
 use store::Version;
 
@@ -46,6 +47,10 @@ pub struct SessionSets {
     pub active: Vec<String>,
     /// Those that stay in the window until they are unpinned.
     pub pinned: Vec<String>,
+    /// Those of them whose content comes with the next message; absent if there are none.
+    pub pinned_next: Option<Vec<String>>,
+    /// Pinned ones for which the last request had no room, so that they are not in `pinned`; absent if there are none.
+    pub pinned_without_room: Option<Vec<String>>,
 }
 
 /// A session as its document stood at some time, folded from its events.
@@ -74,6 +79,8 @@ pub struct SessionDocument {
     pub active: Vec<String>,
     /// As in `SessionSets`.
     pub pinned: Vec<String>,
+    /// As in `SessionSets`.
+    pub pinned_without_room: Vec<String>,
 }
 
 #[napi]
@@ -108,19 +115,28 @@ impl Session {
     pub fn sets(&self) -> AsyncTask<Blocking<SessionSets>> {
         let shared = Arc::clone(&self.shared);
         blocking(move || {
-            shared.with(|session| Ok(sets_of(session.state(), session.active_objects())))
+            shared.with(|session| {
+                Ok(sets_of(session.state(), session.active_objects(), &session.pins()))
+            })
         })
     }
 }
 
-fn sets_of(state: &State, active: Vec<&ObjectId>) -> SessionSets {
+fn sets_of(state: &State, active: Vec<&ObjectId>, pins: &Pins<'_>) -> SessionSets {
     let (index, sets) = (state.index(), state.sets());
     let handle = |id: &ObjectId| index.get(id).map(|entry| entry.handle.to_string());
+    let some = |ids: &[&ObjectId]| -> Option<Vec<String>> {
+        let handles: Vec<String> = ids.iter().filter_map(|id| handle(id)).collect();
+        (!handles.is_empty()).then_some(handles)
+    };
+    let is_pinned = |id: &&ObjectId| !pins.left_out.contains(id);
     SessionSets {
         index: index.entries().iter().map(indexed).collect(),
         pool: sets.pool().iter().filter_map(|known| handle(&known.id)).collect(),
         active: active.into_iter().filter_map(handle).collect(),
-        pinned: sets.pinned().iter().filter_map(handle).collect(),
+        pinned: sets.pinned().into_iter().filter(is_pinned).filter_map(handle).collect(),
+        pinned_next: some(&pins.waiting),
+        pinned_without_room: some(&pins.left_out),
     }
 }
 
@@ -133,7 +149,9 @@ fn document(version: &Version, state: &State) -> SessionDocument {
     } else {
         state.shown_objects()
     };
-    let SessionSets { index, pool, active, pinned } = sets_of(state, active);
+    let pins = Pins::of(state, |_| true);
+    let SessionSets { index, pool, active, pinned, pinned_without_room, .. } =
+        sets_of(state, active, &pins);
     SessionDocument {
         id: version.envelope.id.to_string(),
         tx_id: version.tx_id.0,
@@ -146,6 +164,7 @@ fn document(version: &Version, state: &State) -> SessionDocument {
         pool,
         active,
         pinned,
+        pinned_without_room: pinned_without_room.unwrap_or_default(),
     }
 }
 

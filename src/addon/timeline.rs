@@ -99,7 +99,7 @@ pub struct TimelineObject {
     pub kind: String,
     /// Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment.
     pub name: String,
-    /// Whether it is pinned now.
+    /// Whether it is pinned now, and the last request had room for it.
     pub pinned: bool,
     /// Runs of calls in which it was shown in the same way, in order. In other calls it was not shown.
     pub shown: Vec<ShownRun>,

@@ -166,6 +166,8 @@ export interface Settings {
   hazards: string | null;
   previewTokens: number;
   previewReads: boolean;
+  instructionFiles: string[] | null;
+  instructionTokens: number;
   activePerTurn: number;
   activeTurns: number;
   poolTokens: number;

@@ -50,6 +50,9 @@ pub const DEFAULT_EXCLUDE: [&str; 36] = [
     "/etc/gshadow*",
 ];
 
+/// The setting's name, for errors.
+const SETTING: &str = "exclude";
+
 /// Suffixes that editors and people add to the name of a backup.
 const BACKUP_ENDS: [&str; 10] =
     ["~", ".bak", ".backup", ".old", ".orig", ".save", ".copy", ".tmp", ".swp", ".swo"];
@@ -79,10 +82,10 @@ impl Exclude {
         let mut excludes = Vec::with_capacity(globs.len());
         for text in globs {
             let positive = text.strip_prefix('!');
-            set.add(glob(positive.unwrap_or(text))?);
+            set.add(glob(SETTING, positive.unwrap_or(text))?);
             excludes.push(positive.is_none());
         }
-        let globs = set.build().map_err(|error| unreadable("a list", &error))?;
+        let globs = set.build().map_err(|error| unreadable(SETTING, "a list", &error))?;
         Ok(Self { globs, excludes, more: None })
     }
 
@@ -129,20 +132,21 @@ fn originals(path: &Path) -> Vec<PathBuf> {
 
 /// A matcher for a shell's wildcard; `None` if it cannot be read.
 pub fn wildcard(pattern: &Path) -> Option<GlobMatcher> {
-    Some(glob(pattern.to_str()?).ok()?.compile_matcher())
+    Some(glob(SETTING, pattern.to_str()?).ok()?.compile_matcher())
 }
 
-fn glob(text: &str) -> Result<Glob> {
+/// A glob of a setting.
+pub(super) fn glob(setting: &'static str, text: &str) -> Result<Glob> {
     if text.trim().is_empty() {
-        return Err(Error::argument("exclude", "holds an empty glob"));
+        return Err(Error::argument(setting, "holds an empty glob"));
     }
     let anchored = if text.starts_with('/') { text.to_owned() } else { format!("**/{text}") };
     let built = GlobBuilder::new(&anchored).literal_separator(true).case_insensitive(true).build();
-    built.map_err(|error| unreadable(text, &error))
+    built.map_err(|error| unreadable(setting, text, &error))
 }
 
-fn unreadable(glob: &str, error: &globset::Error) -> Error {
-    Error::argument("exclude", format!("holds `{glob}`, which is no glob: {}", error.kind()))
+pub(super) fn unreadable(setting: &'static str, glob: &str, error: &globset::Error) -> Error {
+    Error::argument(setting, format!("holds `{glob}`, which is no glob: {}", error.kind()))
 }
 
 #[cfg(test)]

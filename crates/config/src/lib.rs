@@ -1,5 +1,5 @@
 //! Everything a user can set: settings and memory settings with their defaults, the type of each
-//! value, prices, and excluded files.
+//! value, prices, excluded files, and files of instructions.
 //!
 //! Pure data and text. Must not read files or the environment; the crate `settings` does. To add a
 //! setting, add a field with its default to [`Settings`] and a row to [`SETTINGS`] in `table.rs`.
@@ -7,6 +7,7 @@
 
 mod charge;
 mod exclude;
+mod instructions;
 mod kind;
 mod memory;
 mod mounts;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use charge::{Charge, Input, scaled};
 pub use exclude::{DEFAULT_EXCLUDE, Exclude, wildcard};
+pub use instructions::{INSTRUCTION_FILES, Instructions};
 pub use kind::SettingType;
 pub use memory::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings, refusal_of_memory_settings};
 pub use mounts::MountMapping;
@@ -79,6 +81,12 @@ pub struct Settings {
     /// Whether files shown by a read tool are previewed too. Default `false`: a model that asks for
     /// a file gets it.
     pub preview_reads: bool,
+    /// Globs of further files whose text is instructions, besides [`INSTRUCTION_FILES`]. Default
+    /// `None`.
+    pub instruction_files: Option<Vec<String>>,
+    /// Most tokens of instructions that the model read which must stand; 0: none must. Default
+    /// 16,000. Not in project files.
+    pub instruction_tokens: u64,
     /// Layout `pools`: number of newest tool calls per turn that are active. Default 5.
     pub active_per_turn: u64,
     /// Layout `pools`: number of newest turns with active tool calls, including the current one.
@@ -168,6 +176,8 @@ impl Default for Settings {
             hazards: None,
             preview_tokens: 1_000,
             preview_reads: false,
+            instruction_files: None,
+            instruction_tokens: 16_000,
             active_per_turn: 5,
             active_turns: 3,
             pool_tokens: 8_000,
@@ -217,6 +227,14 @@ impl Settings {
             ca_file: file(&self.xtdb_ca_file),
             writer: None,
         })
+    }
+
+    /// The files whose text is instructions.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` naming a glob that cannot be read.
+    pub fn instructions(&self) -> Result<Instructions> {
+        Instructions::new(self.instruction_files.as_deref().unwrap_or_default())
     }
 
     /// The files whose text is never stored.

@@ -119,6 +119,18 @@ pub const SETTINGS: &[SettingDoc] = &[
         "Whether a long file that a read tool shows is shown in part as well; `false`: a model that asks for a file gets it",
     ),
     setting(
+        "instructionFiles",
+        SettingType::Globs,
+        "null",
+        "Further files whose text is instructions, as globs in the style of `.gitignore`, see [Instructions](#instructions)",
+    ),
+    user_only(setting(
+        "instructionTokens",
+        COUNT,
+        "16000",
+        "How many tokens of the instructions that the model read stay in the window, at most a quarter of it; 0: none",
+    )),
+    setting(
         "activePerTurn",
         COUNT,
         "5",

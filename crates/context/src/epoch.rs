@@ -28,6 +28,7 @@ pub use self::items::SMALL_TOKENS;
 use self::items::{Leaving, Standing, outputs_of};
 use super::fold;
 use super::hazard::Chances;
+use super::held::Budgets;
 use super::model_rules::ModelRules;
 use super::window::Marks;
 use config::Prices;
@@ -77,8 +78,16 @@ pub struct EpochTerms<'a> {
     pub first_token_tokens: Option<u64>,
     /// What the model demands of changes to earlier messages.
     pub rules: ModelRules,
+    /// Most tokens of instructions that stay, see [`Budgets`].
+    pub instruction_tokens: u64,
     /// How likely outputs and steps are needed again.
     pub hazards: &'a dyn Chances,
+}
+
+impl EpochTerms<'_> {
+    fn budgets(&self) -> Budgets {
+        Budgets::of(self.marks.as_ref(), self.instruction_tokens)
+    }
 }
 
 /// A new epoch.
@@ -316,7 +325,7 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let window = session.chat().window();
     let newest = session.newest_said().map(|(at, _)| at);
     let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
-    changed.extend(session.noted().filter(|at| Some(*at) != newest));
+    changed.extend(session.leaving_notes().filter(|at| Some(*at) != newest));
     changed.extend(new.folds.iter().filter_map(|fold| session.carrier(fold.first)));
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }

@@ -5,13 +5,15 @@
 
 use serde_json::Value;
 
+use super::epoch::SMALL_TOKENS;
 use super::excerpt::rendered_tokens;
 use super::lines_index::{LineBlock, MIN_BLOCK_LINES};
 use super::preview;
+use super::standing::standing;
 use super::tokens::Counter;
 use base::harness::{Call, ToolKind};
 use base::object::{Hash, ObjectId};
-use session::{LineRange, Part, Piece, ResultFact, Session, Showing, Shows, Treatment};
+use session::{LineRange, Part, Piece, ResultFact, Session, Shows, Treatment};
 
 /// Least number of adjacent lines, about a screen, left out of what the model asked for because
 /// they stand already. Fewer would save less than the model loses by reading a text in two places.
@@ -60,11 +62,17 @@ pub fn decide(
     }
     match &fact.shows {
         Shows::File { object, version, range } => {
-            let above = session.showings(object).filter(|showing| showing.at != output.at);
-            match as_parts(split_read((object, version, *range), above)) {
+            let above = above(session, output.at, object, version);
+            match as_parts(split_read(*range, &above)) {
                 Treatment::Given if fact.is_output => file_in_part(output, *range, previews),
                 treatment => treatment,
             }
+        }
+        // What shows parts of lines or several objects is shown as it is.
+        Shows::Activated { object, version, ranges, cut, also }
+            if cut.is_empty() && also.is_empty() && may_name(session, output) =>
+        {
+            as_parts(split_activated(ranges, &above(session, output.at, object, version)))
         }
         Shows::Own if fact.is_output && fact.object.is_some() => {
             in_part(output, standing, previews)
@@ -163,19 +171,55 @@ fn preview_pieces(
     (rendered_tokens(text, &pieces, output.counter) * 4 <= whole * 3).then_some(pieces)
 }
 
-/// Splits the lines of a read into those that stand above, according to `standing`, and those to
+/// Whether an activation of what stands may be answered by where it stands: what it shows is as the
+/// session knows it, so that its heading says nothing else, and the answer is shorter. Another pin
+/// brings nothing in any case.
+fn may_name(session: &Session, output: &FirstOutput<'_>) -> bool {
+    let Shows::Activated { object, version, .. } = &output.fact.shows else { return false };
+    let latest = session.index().get(object).map(|entry| entry.subject.version());
+    let is_as_known = latest == Some(version) && session.orphaned(object).is_none();
+    let saves = output.tokens > SMALL_TOKENS || output.fact.tool == "pin";
+    is_as_known && saves && output.fact.images == 0
+}
+
+/// Where lines of an object stand before a result: the position of each message, and the lines.
+fn above(session: &Session, at: u64, object: &ObjectId, version: &Hash) -> Vec<(u64, LineRange)> {
+    let mut above: Vec<_> = session.standing_places(object, version).collect();
+    for (place, _) in session.shown_window().take_while(|(place, _)| *place < at) {
+        let is_own = |fact: &&ResultFact| fact.object.as_ref() == Some(object);
+        if session.result(place).filter(is_own).is_some()
+            && let Some(own) = standing(session, place, session.treatment(place))
+            && (&own.object, &own.version) == (object, version)
+        {
+            above.extend(own.ranges.iter().map(|range| (place, *range)));
+        }
+    }
+    above.retain(|(place, _)| *place < at);
+    above
+}
+
+/// As [`split_read`], for the lines that an activation shows: those of the same object belong
+/// together, so a short run stands above only if all of them do.
+pub fn split_activated(ranges: &[LineRange], places: &[(u64, LineRange)]) -> Vec<Part> {
+    let split: Vec<Vec<Part>> = ranges.iter().map(|range| split_read(*range, places)).collect();
+    let is_shown = |part: &Part| part.stands_at.is_none();
+    if !split.iter().flatten().any(is_shown) {
+        return split.concat();
+    }
+    let is_short = |part: &Part| part.range.len() < MIN_LINES_ASKED_FOR as u64;
+    let shown = |part: Part| if is_short(&part) { Part { stands_at: None, ..part } } else { part };
+    split.into_iter().flatten().map(shown).collect()
+}
+
+/// Splits the lines of a read into those that stand above, according to `places`, and those to
 /// show. If some are shown, only a screen or more of adjacent lines counts as standing; a statement
 /// is not torn apart for less.
-pub fn split_read<'a>(
-    (object, version, range): (&ObjectId, &Hash, LineRange),
-    standing: impl Iterator<Item = &'a Showing>,
-) -> Vec<Part> {
-    let same = standing.filter(|showing| showing.object == *object && showing.version == *version);
-    let places: Vec<(u64, LineRange)> =
-        same.flat_map(|showing| showing.ranges.iter().map(|shown| (showing.at, *shown))).collect();
+///
+/// `places`: where lines of the same version stand.
+pub fn split_read(range: LineRange, places: &[(u64, LineRange)]) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut missing = vec![range];
-    while let Some((at, found)) = longest_piece(&places, &missing) {
+    while let Some((at, found)) = longest_piece(places, &missing) {
         if found.len() < MIN_LINES_ASKED_FOR as u64 && found != range {
             break;
         }

@@ -50,8 +50,8 @@ impl FoldStep {
 ///
 /// A step can fold if all its calls are answered, an answer of the model follows it, and a user
 /// message before it can carry its line. It stays if it is among the newest, is folded already, or
-/// holds an image, something pinned or an output that keeps it. It also stays if one of its
-/// messages is withheld, changes on every call, or is neither a call nor a result.
+/// holds an image or an output that keeps it. It also stays if one of its messages is withheld,
+/// changes on every call, or is neither a call nor a result.
 ///
 /// `shown`: tokens of each message of the window as it would be sent now, in order.
 pub fn foldable_steps(session: &Session, shown: &[u64], terms: &FoldTerms<'_>) -> Vec<FoldStep> {
@@ -80,7 +80,6 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &FoldTerms<'_>) -
                 let may = may_fold(session, at, message)
                     && fact.is_output
                     && fact.kept_tokens.is_none()
-                    && !holds_pinned(session, at, fact)
                     && !(terms.stands)(at, *tokens);
                 open = open
                     .filter(|_| may)
@@ -207,21 +206,10 @@ fn may_fold(session: &Session, at: u64, message: &ChatMessage) -> bool {
     !session.is_hidden(at) && !message.withheld && !message.is_volatile()
 }
 
-/// Whether a result shows something pinned.
-fn holds_pinned(session: &Session, at: u64, fact: &ResultFact) -> bool {
-    let sets = session.sets();
-    if sets.pinned().is_empty() {
-        return false;
-    }
-    let shown = session.showing_as(at, session.treatment(at)).map(|showing| showing.object);
-    let own = fact.object.iter().filter(|_| fact.shows == Shows::Own);
-    shown.iter().chain(own).any(|object| sets.is_pinned(object))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::object::{Hash, ObjectId};
+    use base::object::Hash;
     use session::{Event, MessageKey};
 
     /// A message: `u` of a person, `a` an answer, `c` an answer with a call, `d` one with two, `r`
@@ -318,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn standing_pinned_or_withheld_content_keeps_its_step() {
+    fn standing_or_withheld_content_keeps_its_step() {
         let mut session = session("ucrcrcra");
         let terms = FoldTerms {
             keep_steps: 0,
@@ -326,23 +314,10 @@ mod tests {
             stands: &|at, tokens| at == 4 && tokens == 9,
         };
         assert_eq!(ranges(&foldable_steps(&session, &[9; 8], &terms)), [(1, 2), (5, 6)]);
-        session.apply(&Event::Activated {
-            object: ObjectId::new("call-2"),
-            version: Hash::of(""),
-            view: session::ActiveView::Whole,
-            pin: true,
-            call: String::new(),
-            ranges: Vec::new(),
-            cut: Vec::new(),
-            answer: None,
-            tokens: 0,
-            heading: None,
-        });
-        assert_eq!(ranges(&foldable(&session, 0, false)), [(3, 4), (5, 6)]);
         let digest = Hash::of("");
         let kind = MessageKind::Assistant;
         session.apply(&Event::Edited { at: 5, digest, kind, tokens: 9, withheld: true });
-        assert_eq!(ranges(&foldable(&session, 0, false)), [(3, 4)]);
+        assert_eq!(ranges(&foldable(&session, 0, false)), [(1, 2), (3, 4)]);
     }
 
     #[test]

@@ -77,13 +77,21 @@ pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String 
 /// (t12).`
 pub fn standing_line(file: Handle, range: LineRange, tool: &str, result: Option<Handle>) -> String {
     let place = result.map_or_else(String::new, |handle| format!(" ({handle})"));
-    let lines = if range.len() == 1 {
+    let tool = quote::name(tool);
+    format!("{file} unchanged; {} in the {tool} result above{place}.", lines_stand(range))
+}
+
+/// Lines that stand in a note above: `f3 unchanged; lines 1-210 stand in a note above.`
+pub fn standing_in_note_line(object: Handle, range: LineRange) -> String {
+    format!("{object} unchanged; {} in a note above.", lines_stand(range))
+}
+
+fn lines_stand(range: LineRange) -> String {
+    if range.len() == 1 {
         format!("line {} stands", range.first)
     } else {
         format!("lines {range} stand")
-    };
-    let tool = quote::name(tool);
-    format!("{file} unchanged; {lines} in the {tool} result above{place}.")
+    }
 }
 
 /// Lines that a preview leaves out: `… 1,240 lines between (t17:81-1320) …`, of a listing or a
@@ -334,6 +342,9 @@ pub fn outline_part(range: LineRange, what: &str, begins: &str) -> String {
 pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u64) -> String {
     format!("[{handle}] {name} · {} of {}", lines_phrase(ranges), grouped(lines))
 }
+
+/// What a heading adds to the name of a deleted file, whose last text it shows.
+pub const LAST_VERSION: &str = " (no longer on disk; last version)";
 
 /// What a heading adds to the name if another store wrote the object's latest version.
 pub fn from_elsewhere(store: &str) -> String {

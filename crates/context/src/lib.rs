@@ -18,6 +18,7 @@ pub mod fit;
 pub mod fold;
 pub mod forms;
 pub mod hazard;
+pub mod held;
 pub mod host;
 pub mod host_compaction;
 pub mod inner_calls;

@@ -46,12 +46,12 @@ pub fn render(
         Some(fact) => render_result(session, at, fact, message, texts)?,
         None => None,
     };
-    let notes = session.notes(at);
+    let notes: Vec<&str> = session.notes(at).collect();
     // Notes of a message that the host sent itself stand before it.
     if notes.is_empty() || session.is_kept(at) {
         return Ok(treated);
     }
-    Ok(Some(with_notes(treated.as_deref(), notes, message)))
+    Ok(Some(with_notes(treated.as_deref(), &notes, message)))
 }
 
 /// The lines of folded steps appended to the message at a position as its last block.
@@ -143,7 +143,23 @@ fn render_result(
             line + session.label(at)
         }
         Treatment::Excerpt { pieces } => excerpt_text(session, fact, &message.text(), pieces)?,
-        Treatment::Reread { parts } => render_reread(session, fact, parts, &message.text())?,
+        Treatment::Reread { parts } => {
+            let shown = message.text();
+            match &fact.shows {
+                Shows::File { object, range, .. } => {
+                    let read = Read { fact, object, range: *range };
+                    render_reread(session, &read, parts, &shown)?
+                }
+                Shows::Activated { object, version, ranges, .. } => {
+                    let text = texts.text(object, version)?;
+                    let asked = Asked { fact, object, ranges, text: &text };
+                    render_activated_again(session, &asked, parts, &shown)?
+                }
+                Shows::Own | Shows::Change { .. } => {
+                    return Err(Error::internal("a reread that shows no lines of an object"));
+                }
+            }
+        }
         Treatment::Current { object, version, ranges, after_host, counted } => {
             let host = if *after_host { Some(message.text()) } else { None };
             match texts.text(object, version) {
@@ -215,35 +231,95 @@ fn standing_line(
     Some(forms::as_in_line(result?, numbering.place(there), None, quote))
 }
 
+/// A read of lines of a file.
+struct Read<'a> {
+    fact: &'a ResultFact,
+    object: &'a ObjectId,
+    range: LineRange,
+}
+
 fn render_reread(
     session: &Session,
-    fact: &ResultFact,
+    read: &Read<'_>,
     parts: &[Part],
     shown: &str,
 ) -> Result<String> {
-    let Shows::File { object, range, .. } = &fact.shows else {
-        return Err(Error::internal("a reread that shows no file"));
-    };
-    let (handle, _) =
-        file(session, object).ok_or_else(|| Error::internal("a reread of an unknown file"))?;
+    let Read { fact, object, range } = *read;
     let mut blocks = Vec::new();
     for part in parts {
-        let Some(stands_at) = part.stands_at else {
+        if part.stands_at.is_none() {
             let shift = range.first - 1;
             let here = LineRange { first: part.range.first - shift, last: part.range.last - shift };
             blocks.push(lines_of(shown, here));
-            continue;
-        };
-        let above = session.result(stands_at);
-        let tool = above.map_or("read", |fact| fact.tool.as_str());
-        let result = above.and_then(|fact| session.handle(fact.object.as_ref()?));
-        let is_end = fact.ends_line && part.range.last == range.last;
-        let lines = counted(&[part.range], is_end).first().map_or(part.range, |lines| *lines);
-        blocks.push(forms::standing_line(handle, lines, tool, result));
+        } else {
+            let is_end = fact.ends_line && part.range.last == range.last;
+            blocks.push(place_line(session, object, part, is_end)?);
+        }
     }
     let after = shown.split('\n').skip(usize::try_from(range.len()).unwrap_or(usize::MAX));
     blocks.extend(after.map(str::to_owned));
     Ok(blocks.join("\n"))
+}
+
+/// An activation of lines of an object.
+struct Asked<'a> {
+    fact: &'a ResultFact,
+    object: &'a ObjectId,
+    ranges: &'a [LineRange],
+    text: &'a str,
+}
+
+/// The heading, if some lines are shown here, and each part.
+fn render_activated_again(
+    session: &Session,
+    asked: &Asked<'_>,
+    parts: &[Part],
+    shown: &str,
+) -> Result<String> {
+    let Asked { fact, object, ranges, text } = *asked;
+    let mut blocks = Vec::new();
+    let shows_any = parts.iter().any(|part| part.stands_at.is_none());
+    blocks.extend(shown.split('\n').next().filter(|_| shows_any).map(str::to_owned));
+    let end = ranges.last().map(|range| range.last);
+    let mut next = None;
+    for part in parts {
+        if let Some(gap) = next.filter(|next| shows_any && *next < part.range.first) {
+            blocks.push(format!("… {} …", forms::count(part.range.first - gap, "line")));
+        }
+        next = Some(part.range.last + 1);
+        blocks.push(match part.stands_at {
+            None => lines_of(text, part.range),
+            Some(_) => {
+                let is_end = fact.ends_line && Some(part.range.last) == end;
+                place_line(session, object, part, is_end)?
+            }
+        });
+    }
+    Ok(blocks.join("\n"))
+}
+
+/// The line that says where a part stands. `is_end`: whether its last line is the empty one that
+/// nobody counts.
+fn place_line(session: &Session, object: &ObjectId, part: &Part, is_end: bool) -> Result<String> {
+    let handle = session.handle(object);
+    let handle = handle.ok_or_else(|| Error::internal("a reread of an unknown object"))?;
+    let lines = counted(&[part.range], is_end).first().map_or(part.range, |lines| *lines);
+    let at = part.stands_at.unwrap_or_default();
+    let is_noted = session.noted_texts().any(|(place, noted)| {
+        place == at
+            && noted.object == *object
+            && noted.ranges.iter().any(|range| range.intersect(part.range).is_some())
+    });
+    let is_shown = session
+        .showing_as(at, session.treatment(at))
+        .is_some_and(|showing| showing.object == *object);
+    if is_noted && !is_shown {
+        return Ok(forms::standing_in_note_line(handle, lines));
+    }
+    let above = session.result(at);
+    let tool = above.map_or("read", |fact| fact.tool.as_str());
+    let result = above.and_then(|fact| session.handle(fact.object.as_ref()?));
+    Ok(forms::standing_line(handle, lines, tool, result))
 }
 
 fn render_current(
@@ -262,7 +338,7 @@ fn render_current(
 }
 
 /// Adds notes: after the blocks of a tool result, before those of a user message.
-fn with_notes(content: Option<&str>, notes: &[String], message: &HostMessage) -> String {
+fn with_notes(content: Option<&str>, notes: &[&str], message: &HostMessage) -> String {
     let notes: Vec<String> = notes.iter().map(|note| text_block(note)).collect();
     let notes = notes.join(",");
     let blocks = message.blocks(content);

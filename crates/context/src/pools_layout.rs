@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::content::{self, Images};
+use super::held::{self, Budgets};
 use super::host::HostMessage;
 use super::log_layout::{Texts, lines_of};
 use super::pools_window::{self, Share};
@@ -42,6 +43,8 @@ pub struct PoolLimits {
     pub pool_tokens: u64,
     /// How full the window may get; `None` if it is unknown.
     pub marks: Option<Marks>,
+    /// Most tokens of instructions that come before other content.
+    pub instruction_tokens: u64,
     /// How messages are counted.
     pub counter: Counter,
 }
@@ -85,7 +88,7 @@ pub fn render(
         let slot = maker.slot(&block, block.ranges());
         blocks.push((block, slot));
     }
-    let shares = shares(session, &blocks, &slots, limits.marks);
+    let shares = shares(session, &blocks, &slots, limits);
     for ((block, slot), share) in blocks.into_iter().zip(shares) {
         slots.extend(match share {
             Share::All => Some(slot),
@@ -179,13 +182,16 @@ fn shares(
     session: &Session,
     blocks: &[(Block<'_>, Slot)],
     before: &[Slot],
-    marks: Option<Marks>,
+    limits: &PoolLimits,
 ) -> Vec<Share> {
-    let Some(marks) = marks else { return vec![Share::All; blocks.len()] };
+    let Some(marks) = limits.marks else { return vec![Share::All; blocks.len()] };
     let active: Vec<(&Active, u64)> =
         blocks.iter().map(|(block, slot)| (block.active, slot.tokens)).collect();
     let spent = before.iter().map(|slot| slot.tokens).sum();
-    pools_window::shares(session, &active, spent, marks)
+    let budgets = Budgets::of(Some(&marks), limits.instruction_tokens);
+    let (within, _) = held::within(session, budgets);
+    let in_force = within.into_iter().map(|held| &held.object).collect();
+    pools_window::shares(session, &active, spent, marks, &in_force)
 }
 
 /// The first `lines` lines of some ranges.

@@ -27,12 +27,14 @@ pub enum Share {
 /// before them.
 ///
 /// Unanswered results may fill the request up to `marks.most`; the longest of them are cut to one
-/// size. Then come pinned objects, then those met last, while the request stays below `marks.high`.
+/// size. Then come pinned objects, then instructions in force, then those met last, while the
+/// request stays below `marks.high`. `in_force`: instructions that have room.
 pub fn shares(
     session: &Session,
     active: &[(&Active, u64)],
     spent: u64,
     marks: Marks,
+    in_force: &HashSet<&ObjectId>,
 ) -> Vec<Share> {
     let unanswered: HashSet<&ObjectId> =
         session.unanswered().filter_map(|(at, _)| session.result(at)?.text_of()).collect();
@@ -54,7 +56,8 @@ pub fn shares(
     standing.sort_by_key(|place| {
         let id = &active[*place].0.id;
         let last_met = seen.get(id).copied().unwrap_or_default();
-        std::cmp::Reverse((session.sets().is_pinned(id), active[*place].0.turn, last_met))
+        let rank = (session.sets().is_pinned(id), in_force.contains(id));
+        std::cmp::Reverse((rank, active[*place].0.turn, last_met))
     });
     for place in standing {
         let tokens = active[place].1;

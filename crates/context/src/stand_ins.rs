@@ -102,6 +102,7 @@ mod tests {
             forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
             forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
+            forms::standing_in_note_line(handle("f3"), range),
             forms::between_line(handle("t17"), range, None),
             forms::between_line(handle("t17"), range, Some(1_400)),
             forms::as_in_line(handle("t12"), range, None, None),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::first_sight::{as_parts, split_read};
+use super::first_sight::{as_parts, split_activated, split_read};
 use super::lines_index::MIN_BLOCK_LINES;
 use base::object::{Hash, ObjectId};
 use session::{
@@ -58,13 +58,17 @@ pub fn repair_references(
         let Some(fact) = session.result(at) else { continue };
         let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
         let change = match (treatment, &fact.shows) {
-            (Treatment::Reread { parts }, Shows::File { object, version, range })
-                if !parts.iter().all(|part| still_stands(part, object, version, &above.shown)) =>
-            {
-                Some(if !stays.contains(&at) || anew.contains(object) {
-                    Treatment::Reference
-                } else {
-                    as_parts(split_read((object, version, *range), above.shown.iter()))
+            (
+                Treatment::Reread { parts },
+                Shows::File { object, version, .. } | Shows::Activated { object, version, .. },
+            ) => {
+                let places = above.places_of(session, at, object, version);
+                let stand = parts.iter().all(|part| still_stands(part, &places));
+                (!stand).then(|| match &fact.shows {
+                    _ if !stays.contains(&at) || anew.contains(object) => Treatment::Reference,
+                    Shows::File { range, .. } => as_parts(split_read(*range, &places)),
+                    Shows::Activated { ranges, .. } => as_parts(split_activated(ranges, &places)),
+                    Shows::Own | Shows::Change { .. } => Treatment::Given,
                 })
             }
             (Treatment::Excerpt { pieces }, _) if !above.hold_all(session, pieces) => {
@@ -78,27 +82,20 @@ pub fn repair_references(
         };
         changes.extend(change.map(|change| (at, change)));
         let treatment = changes.get(&at).unwrap_or_else(|| session.treatment(at));
-        above.shown.extend(session.showing_as(at, treatment));
         above.all.extend(standing(session, at, treatment).map(|standing| (at, standing)));
     }
 }
 
 /// Whether a part of a read is shown here, or still stands in the message it refers to.
-fn still_stands(part: &Part, object: &ObjectId, version: &Hash, above: &[Showing]) -> bool {
+fn still_stands(part: &Part, places: &[(u64, LineRange)]) -> bool {
     let Some(place) = part.stands_at else { return true };
-    above.iter().any(|showing| {
-        showing.at == place
-            && showing.object == *object
-            && showing.version == *version
-            && part.range.without(&showing.ranges).is_empty()
-    })
+    let there = places.iter().filter(|(at, _)| *at == place).map(|(_, range)| *range);
+    part.range.without(&there.collect::<Vec<_>>()).is_empty()
 }
 
 /// What stands before the current message once the epoch has begun.
 #[derive(Default)]
 struct Above {
-    /// Lines of files and activated objects, in order.
-    shown: Vec<Showing>,
     /// All lines, by position of the message.
     all: BTreeMap<u64, Showing>,
     /// Lines that an excerpt now shows itself.
@@ -118,6 +115,21 @@ impl Above {
     fn hold_all(&self, session: &Session, pieces: &[Piece]) -> bool {
         let mut places = pieces.iter().filter_map(Piece::stands_at);
         places.all(|(place, there)| self.holds(session, place, there))
+    }
+
+    /// Where lines of an object's version stand before a message: the position of each message, and
+    /// the lines.
+    fn places_of(
+        &self,
+        session: &Session,
+        at: u64,
+        object: &ObjectId,
+        version: &Hash,
+    ) -> Vec<(u64, LineRange)> {
+        let same = self.all.values().filter(|now| (&now.object, &now.version) == (object, version));
+        let shown = same.flat_map(|now| now.ranges.iter().map(|range| (now.at, *range)));
+        let noted = session.places_in_notes(object, version);
+        shown.chain(noted.filter(|(place, _)| *place < at)).collect()
     }
 
     /// Repairs an excerpt that refers to missing lines.

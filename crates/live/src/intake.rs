@@ -7,6 +7,7 @@ mod compacted;
 mod describe;
 mod first_sight;
 mod full_output;
+mod instructions;
 mod needs;
 mod results;
 mod shown;
@@ -153,8 +154,8 @@ impl Ingest<'_> {
         }
         let edited = self.take_changed_texts(list, notices)?;
         let rewrite = found.rewrite.map(|how| (how, found.kept));
-        let newest = newest_for_notes(self.journal.state(), found.chat_len, list.kept_from);
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
+        let newest = newest_for_notes(self.journal.state(), found.chat_len, list.kept_from);
         let repeats = rewrite.is_none() && found.rest.is_empty();
         self.record_needs(list, found.chat_len)?;
         Ok(Taken { rewrite, known: found.chat_len, newest, repeats })
@@ -226,8 +227,12 @@ impl Ingest<'_> {
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.journal.stage_message(at, message, from)?;
+        if ingested.is_none() && role != "assistant" && message.withheld.is_none() {
+            self.take_called_skill(at, message)?;
+        }
         if let Some(ingested) = ingested.filter(|_| message.withheld.is_none()) {
-            let Ingested { fact, call, shown, .. } = &ingested;
+            let Ingested { fact, call, shown, version, .. } = &ingested;
+            self.take_instructions(at, &call.call.args, version.as_ref(), message.text_tokens());
             match shown {
                 Some(treatment) => self.treat_as_shown(at, treatment)?,
                 None if is_kept => self.treat_as_shown(at, &Treatment::Given)?,
@@ -241,12 +246,12 @@ impl Ingest<'_> {
 }
 
 /// The newest message if it can carry a note: a tool result, or a user message, that the store
-/// holds and that no request contained yet.
+/// holds.
 ///
-/// `first_new`: position in the chat of the first new message. `kept_from`: index of the first
+/// `first_new`: position in the chat of the first message that may. `kept_from`: index of the first
 /// message that the host sends itself. A note can stand before that one if it begins a turn, but
 /// before none of the later ones.
-fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize) -> Option<u64> {
+pub(super) fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize) -> Option<u64> {
     let (at, message) = state.newest_said()?;
     let may = match message.kind {
         MessageKind::User => true,
@@ -254,7 +259,8 @@ fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize) -> Option
         MessageKind::Assistant | MessageKind::Other => false,
     };
     let can_stand = !state.is_kept(at) || state.chat().index_of(at) == Some(kept_from);
-    (may && can_stand && at >= first_new && !message.withheld).then_some(at)
+    let is_stored = !message.withheld && !message.is_volatile();
+    (may && can_stand && at >= first_new && is_stored).then_some(at)
 }
 
 /// Calls of the newest assistant message that are still unanswered; none once a person wrote after

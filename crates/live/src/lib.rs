@@ -38,7 +38,9 @@ pub use self::recorded::{
     compare_calls, find_handle, find_session, inspect_beside, inspect_call, inspect_calls,
     newest_call, replay_call, session_at, sessions, statement, stored_chat, text_of, timeline,
 };
-pub use self::session::{AtCall, Commit, Continuation, LiveSession, LiveStatus, RunningShown};
+pub use self::session::{
+    AtCall, Commit, Continuation, LiveSession, LiveStatus, Pins, RunningShown,
+};
 pub use self::tools::Wanted;
 pub use self::workspace::{CheckProgress, Files, FinishedToolCall, Reconciled};
 use config::{Layout, Settings};

@@ -21,6 +21,24 @@ pub enum Notice {
         /// Tokens of the window.
         window: u64,
     },
+    /// A pinned object that the request has no room for. Said once, until it stands again.
+    PinLeftOut {
+        /// Handle.
+        handle: String,
+        /// Path, tool or turns, as shown to the model.
+        name: String,
+        /// Its tokens.
+        tokens: u64,
+    },
+    /// A pin ended without anybody asking for it.
+    PinEnded {
+        /// Handle.
+        handle: String,
+        /// Path, tool or turns, as shown to the model.
+        name: String,
+        /// Why, in words that continue "because".
+        why: String,
+    },
     /// A file changed on disk after the model saw it.
     FileChanged {
         /// Handle.

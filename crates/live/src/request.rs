@@ -6,6 +6,7 @@
 
 mod bill;
 mod failed;
+mod held;
 mod layout;
 mod notes;
 mod payload;

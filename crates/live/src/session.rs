@@ -22,7 +22,7 @@ use serde_json::Value;
 pub use self::continuing::Continuation;
 pub use self::memory::AtCall;
 pub use self::running::{Commit, RunningShown};
-pub use self::status::LiveStatus;
+pub use self::status::{LiveStatus, Pins};
 use super::intake::{Intake, Withholding};
 use super::journal::{Activity, Journal, session_key};
 use super::request::Request;

@@ -226,6 +226,31 @@ pub enum Event {
         /// Whether it carries what a person activated, so that none of that is due any more.
         #[serde(default, skip_serializing_if = "is_false")]
         asked: bool,
+        /// The content that it shows. Earlier releases did not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shows: Option<NotedText>,
+    },
+    /// The model read instructions, which stand from now on as long as they are in force.
+    InForce {
+        /// The file, or the call that showed them.
+        object: ObjectId,
+        /// `content_hash` of its version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+        /// Whether they are all of a file.
+        #[serde(default, skip_serializing_if = "is_false")]
+        whole: bool,
+        /// Position of the message that shows them.
+        at: u64,
+        /// Their tokens.
+        tokens: u64,
+    },
+    /// The pinned objects for which the next request has no room; they replace those of the last
+    /// such event.
+    LeftOut {
+        /// The objects.
+        objects: Vec<ObjectId>,
     },
     /// Memory changed, and the model's system prompt does not show it yet (`log`).
     MemoryChanged {
@@ -282,6 +307,19 @@ impl Event {
         }
         self
     }
+}
+
+/// Content that a note shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotedText {
+    /// The object.
+    pub object: ObjectId,
+    /// `content_hash` of its version.
+    pub version: Hash,
+    /// The lines.
+    pub ranges: Vec<LineRange>,
+    /// Tokens of the note.
+    pub tokens: u64,
 }
 
 /// A tool result that the host sends itself, and how it shows it.

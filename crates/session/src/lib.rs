@@ -16,6 +16,7 @@ mod event;
 mod excerpt;
 mod files;
 mod folds;
+mod held;
 mod index;
 mod lines;
 mod links;
@@ -37,9 +38,12 @@ pub use call_bill::{BillTerms, CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Si
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
-pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, ShownResult, Treatment};
+pub use event::{
+    Cause, Event, FileEvent, Fold, NotedText, Opened, Part, Rewrite, ShownResult, Treatment,
+};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use folds::Folds;
+pub use held::{Extent, Held, Why};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{
     Columns, LINE_CHARS, LineMap, LineRange, Picked, characters, counted, line_count, line_of,
@@ -60,7 +64,7 @@ pub use record::{
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
-pub use state::{Asked, Effect, MemoryChange, Requests, Sent, Session};
+pub use state::{Asked, Effect, Ended, MemoryChange, Requests, Sent, Session};
 
 /// For serde: skips counts of 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

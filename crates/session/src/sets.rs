@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::held::{Held, Why};
 use super::lines::{LineMap, LineRange, merge_ranges};
-use base::object::ObjectId;
+use base::object::{Hash, ObjectId};
 
 /// How much of an object is active.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,14 +55,14 @@ pub struct Known {
     pub activated: bool,
 }
 
-/// The three sets, each in order of entry; pinned ⊆ active ⊆ pool.
+/// The three sets, each in order of entry, and what must stand; pinned ⊆ active ⊆ pool.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     pool: Vec<Known>,
     places: HashMap<ObjectId, usize>,
     active: BTreeMap<u64, Active>,
     activations: HashMap<ObjectId, u64>,
-    pinned: Vec<ObjectId>,
+    held: Vec<Held>,
     deactivated: HashSet<ObjectId>,
     /// Objects taken out of the pool and not brought back.
     indexed_only: HashSet<ObjectId>,
@@ -79,9 +80,24 @@ impl Sets {
         self.active.values()
     }
 
-    /// Objects exempt from collapse.
-    pub fn pinned(&self) -> &[ObjectId] {
-        &self.pinned
+    /// What must stand, the newest decision last.
+    pub fn held(&self) -> &[Held] {
+        &self.held
+    }
+
+    /// What must stand, to be changed as the objects change.
+    pub(super) fn held_mut(&mut self) -> impl Iterator<Item = &mut Held> {
+        self.held.iter_mut()
+    }
+
+    /// Objects that are pinned, the newest pin last.
+    pub fn pinned(&self) -> Vec<&ObjectId> {
+        let mut pinned: Vec<&ObjectId> = Vec::new();
+        for held in self.held.iter().filter(|held| held.why == Why::Pinned) {
+            pinned.retain(|object| **object != held.object);
+            pinned.push(&held.object);
+        }
+        pinned
     }
 
     /// Whether an object is active.
@@ -91,7 +107,7 @@ impl Sets {
 
     /// Whether an object is pinned.
     pub fn is_pinned(&self, id: &ObjectId) -> bool {
-        self.pinned.contains(id)
+        self.held.iter().any(|held| held.object == *id && held.why == Why::Pinned)
     }
 
     /// Whether any object is deactivated: the model said so, and it was not shown again since.
@@ -145,23 +161,42 @@ impl Sets {
         self.active.insert(self.seen, fresh);
     }
 
-    /// Exempts an active object from collapse.
-    pub(super) fn pin(&mut self, id: &ObjectId) {
-        if !self.is_pinned(id) {
-            self.pinned.push(id.clone());
-        }
+    /// From now on this must stand, with what of the same object had to before.
+    pub(super) fn hold(&mut self, held: Held) {
+        let same = |other: &Held| other.is_joined_by(&held);
+        let before = self.held.iter().position(same).map(|place| self.held.remove(place));
+        self.held.push(match before {
+            Some(before) => held.joined(before),
+            None => held,
+        });
     }
 
-    /// Ends the exemption; the object stays active.
+    /// Ends the pins of an object; it stays active.
     pub(super) fn unpin(&mut self, id: &ObjectId) {
-        self.pinned.retain(|other| other != id);
+        self.release(|held| held.object == *id && held.why == Why::Pinned);
+    }
+
+    /// These need not stand any longer. Returns whether a pin was among them.
+    pub(super) fn release(&mut self, is_it: impl Fn(&Held) -> bool) -> bool {
+        let pins = |held: &[Held]| held.iter().filter(|held| held.why == Why::Pinned).count();
+        let before = pins(&self.held);
+        self.held.retain(|held| !is_it(held));
+        pins(&self.held) < before
     }
 
     /// Deactivates an object at the model's request. This overrides every rule that would keep it.
     pub(super) fn deactivate(&mut self, id: &ObjectId) {
         self.drop_active(id);
-        self.unpin(id);
+        self.release(|held| held.object == *id);
         self.deactivated.insert(id.clone());
+    }
+
+    /// The call's own text was replaced by another one, of this version with this many lines.
+    pub(super) fn retarget(&mut self, id: &ObjectId, version: &Hash, lines: u64) {
+        for held in self.held.iter_mut().filter(|held| held.object == *id) {
+            held.version = version.clone();
+            held.ranges = vec![LineRange { first: 1, last: lines }];
+        }
     }
 
     /// Deactivates an object because the conversation went back to before it was produced. A pinned
@@ -174,20 +209,30 @@ impl Sets {
 
     /// Adjusts the active lines of a changed file. If none are left, the file is no longer active.
     pub(super) fn move_lines(&mut self, id: &ObjectId, moved: Option<&LineMap>) {
+        let is_pinned = self.is_pinned(id);
         let active = self.activations.get(id).and_then(|number| self.active.get_mut(number));
-        let Some(Active { view: ActiveView::Lines(ranges), .. }) = active else { return };
+        let Some(Active { view, .. }) = active else { return };
+        let ActiveView::Lines(ranges) = view else { return };
         match moved {
             Some(map) => *ranges = ranges.iter().filter_map(|range| map.map(*range)).collect(),
             None => ranges.clear(),
         }
-        if ranges.is_empty() {
-            self.drop_active(id);
-            self.unpin(id);
+        match ranges.is_empty() {
+            // What is pinned is of an earlier version.
+            true if is_pinned => *view = ActiveView::Whole,
+            true => drop(self.drop_active(id)),
+            false => {}
         }
     }
 
-    /// Replaces a moved file's object with the new one in every set.
-    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
+    /// Replaces a moved file's object with the new one in every set. `same`: the version of both
+    /// that has the same text, as the old object and as the new one.
+    pub(super) fn move_object(
+        &mut self,
+        from: &ObjectId,
+        to: &ObjectId,
+        same: Option<(&Hash, &Hash)>,
+    ) {
         if let Some(mut active) = self.activations.get(from).and_then(|at| self.active.remove(at)) {
             let number = self.activations.remove(from).unwrap_or_default();
             if let Some(before) = self.drop_active(to) {
@@ -200,7 +245,9 @@ impl Sets {
         if self.is_pinned(from) {
             self.unpin(to);
         }
-        self.pinned.iter_mut().filter(|id| *id == from).for_each(|id| *id = to.clone());
+        for held in self.held.iter_mut().filter(|held| held.object == *from) {
+            held.move_to(to, same);
+        }
         if self.deactivated.remove(from) {
             self.deactivated.insert(to.clone());
         }
@@ -259,7 +306,7 @@ mod tests {
         };
         sets.activate(&a, ActiveView::Whole, 1);
         sets.discover(&b);
-        sets.pin(&a);
+        sets.hold(Held::for_tests("a"));
         sets.leave_pool(&a);
         assert_eq!(
             (pool(&sets), sets.is_active(&a), sets.is_pinned(&a)),
@@ -273,7 +320,7 @@ mod tests {
         sets.activate(&b, ActiveView::Whole, 2);
         assert_eq!((pool(&sets), sets.is_indexed_only(&b)), (vec!["a".into(), "b".into()], false));
         sets.leave_pool(&a);
-        sets.move_object(&a, &b);
+        sets.move_object(&a, &b, None);
         assert!(sets.is_indexed_only(&b) && pool(&sets).is_empty());
     }
 
@@ -298,7 +345,7 @@ mod tests {
         let a = ObjectId::new("a");
         let mut sets = Sets::default();
         sets.activate(&a, ActiveView::Whole, 1);
-        sets.pin(&a);
+        sets.hold(Held::for_tests("a"));
         sets.deactivate(&a);
         assert!(!sets.is_active(&a) && !sets.is_pinned(&a) && sets.is_deactivated(&a));
         sets.activate(&a, ActiveView::Whole, 1);
@@ -311,21 +358,21 @@ mod tests {
         let mut sets = Sets::default();
         sets.activate(&b, lines(7, 9), 1);
         sets.activate(&a, lines(1, 5), 1);
-        sets.pin(&a);
+        sets.hold(Held::for_tests("a"));
         sets.discover(&c);
-        sets.move_object(&a, &b);
+        sets.move_object(&a, &b, None);
         let active: Vec<_> = sets.active().collect();
         let joined = ActiveView::Lines(merge_ranges(&[
             LineRange { first: 1, last: 5 },
             LineRange { first: 7, last: 9 },
         ]));
         assert_eq!(active, [&Active { id: b.clone(), view: joined, turn: 1 }]);
-        assert_eq!(sets.pinned(), std::slice::from_ref(&b));
+        assert_eq!(sets.pinned(), [&b]);
         assert_eq!(sets.pool().iter().map(|known| &known.id).collect::<Vec<_>>(), [&b, &c]);
         sets.activate(&c, ActiveView::Whole, 2);
         assert_eq!(sets.pool().len(), 2);
         sets.deactivate(&b);
-        sets.move_object(&b, &a);
+        sets.move_object(&b, &a, None);
         assert!(sets.is_deactivated(&a) && !sets.is_deactivated(&b) && !sets.is_active(&a));
     }
 
@@ -334,10 +381,9 @@ mod tests {
         let a = ObjectId::new("a");
         let mut sets = Sets::default();
         sets.activate(&a, lines(2, 3), 1);
-        sets.pin(&a);
         sets.move_lines(&a, Some(&LineMap::between("1\n2\n3\n4", "0\n1\n2\n3\n4")));
         assert_eq!(sets.active().next().unwrap().view, lines(3, 4));
         sets.move_lines(&a, Some(&LineMap::between("0\n1\n2\n3\n4", "0\n1\n4")));
-        assert!(sets.active().next().is_none() && sets.pinned().is_empty());
+        assert!(sets.active().next().is_none());
     }
 }

@@ -1,10 +1,11 @@
 //! The state of a session: the fold of its events. `reading` has the accessors, `moved` transfers a
-//! moved file's state, `asked` holds what a person activated, `kept` what a host sends itself, and
-//! `continued` what another session left. `window` computes what stands at each message, and
+//! moved file's state, `asked` holds what a person activated, `held` what must stand, `kept` what a
+//! host sends itself, and `continued` what another session left. `window` computes what stands at each message, and
 //! `requests` what caches hold.
 
 mod asked;
 mod continued;
+mod held;
 mod kept;
 mod memory;
 mod moved;
@@ -17,6 +18,8 @@ use std::collections::BTreeMap;
 
 pub use self::asked::Asked;
 use self::continued::Continued;
+pub use self::held::Ended;
+use self::held::Note;
 use self::kept::Kept;
 pub use self::memory::MemoryChange;
 use self::memory::MemoryChanges;
@@ -28,6 +31,7 @@ use super::event::{Cause, Event, FileEvent, Fold, Opened, Rewrite, Treatment};
 use super::excerpt;
 use super::files::Files;
 use super::folds::{Folds, can_carry};
+use super::held::Why;
 use super::index::{SessionIndex, Subject};
 use super::links::Links;
 use super::message::{Activation, MessageKind, OutputClass, ResultFact, Shows};
@@ -84,7 +88,7 @@ pub struct Session {
     treatments: BTreeMap<u64, Treatment>,
     /// Labels of reference lines, by position.
     labels: BTreeMap<u64, String>,
-    notes: BTreeMap<u64, Vec<String>>,
+    notes: BTreeMap<u64, Vec<Note>>,
     kept: Kept,
     continued: Continued,
     folds: Folds,
@@ -98,6 +102,10 @@ pub struct Session {
     coming_tokens: u64,
     effects: Vec<(String, Effect)>,
     asked: Vec<Asked>,
+    /// Pins that ended since the newest call.
+    ended: Vec<Ended>,
+    /// Pinned objects for which the newest request had no room.
+    left_out: Vec<ObjectId>,
     memory: MemoryChanges,
     late_needs: u64,
     absence: Absence,
@@ -175,7 +183,7 @@ impl Session {
                 self.count_return(|fact| fact.text_of() == Some(object));
                 self.sets.activate(object, view.clone(), self.chat.turn());
                 if *pin {
-                    self.sets.pin(object);
+                    self.pin((object, version, ranges), view, *tokens);
                 }
                 let activation = Activation {
                     object: object.clone(),
@@ -193,10 +201,19 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
-            Event::Noted { at, text, asked } => {
-                self.notes.entry(*at).or_default().push(text.clone());
+            Event::Noted { at, text, asked, shows } => {
+                if let Some(shown) = shows {
+                    self.files.show(&shown.object, &shown.version);
+                }
+                let note = Note { text: text.clone(), shows: shows.clone() };
+                self.notes.entry(*at).or_default().push(note);
                 self.asked.retain(|_| !asked);
             }
+            Event::InForce { object, version, ranges, whole, at, tokens } => {
+                let why = Why::Instructions { since: *at };
+                self.hold((object, version, ranges), *whole, *tokens, why);
+            }
+            Event::LeftOut { objects } => self.left_out.clone_from(objects),
             Event::MemoryChanged { text, file, call } => {
                 self.remember_change(text, file, call.as_ref());
             }
@@ -223,6 +240,7 @@ impl Session {
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
+                self.ended.clear();
                 self.memory.called();
                 self.coming_tokens = 0;
                 self.absence.called();
@@ -254,6 +272,13 @@ impl Session {
         tokens: u64,
         withheld: bool,
     ) {
+        if let Some(before) = self.result(at).cloned() {
+            let now = match kind {
+                MessageKind::Result(fact) => Some(fact),
+                _ => None,
+            };
+            self.replace_held(&before, now);
+        }
         self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
         self.request_edited(at);
         self.treatments.remove(&at);
@@ -285,7 +310,7 @@ impl Session {
             self.sets.discover(&file.object);
         }
         let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
-        let changed = self.files.enter(file, !standing.is_empty());
+        let changed = self.files.enter(file, self.has_text_standing(&file.object));
         if let Some(call) = &file.call {
             let object = file.object.clone();
             let effect = if file.cause.by_model() {
@@ -300,7 +325,10 @@ impl Session {
             self.edited.insert(file.object.clone(), step);
         }
         if changed {
-            self.sets.move_lines(&file.object, file.moved.as_ref());
+            self.follow_held(&file.object, &file.version, file.lines);
+            if file.lines.is_some() {
+                self.sets.move_lines(&file.object, file.moved.as_ref());
+            }
             for at in standing {
                 self.show(at);
             }
@@ -373,6 +401,8 @@ impl Session {
         self.labels.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
         self.kept.go_back(chat_len);
+        self.sets
+            .release(|held| matches!(held.why, Why::Instructions { since } if since >= chat_len));
         self.folds.drop_broken(&self.chat);
         self.showings.clear();
         self.absence.forget();

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::working_set::{fixed, pinned_places, working_set};
+use super::working_set::{firm, held_places, working_set};
 use super::{EpochTerms, Item, Reckoning, begins_turn};
 use crate::fold;
 use crate::hazard::{self, Caution, Chances};
@@ -88,6 +88,8 @@ pub(super) struct Standing<'a> {
     terms: &'a EpochTerms<'a>,
     total: u64,
     working: BTreeSet<u64>,
+    /// Positions in steps that do not fold.
+    whole_steps: BTreeSet<u64>,
     /// Number of newest steps that do not fold.
     keep_steps: u64,
     outputs: Vec<Candidate>,
@@ -110,6 +112,7 @@ impl<'a> Standing<'a> {
             terms,
             total,
             working,
+            whole_steps: held_places(session, terms).steps,
             keep_steps: KEEP_STEPS,
             outputs,
             steps: Vec::new(),
@@ -158,14 +161,14 @@ impl<'a> Standing<'a> {
         (items(&self.outputs), items(&self.steps))
     }
 
-    /// Gives up the working set except unanswered results. Returns its outputs, pinned ones last.
+    /// Gives up the working set except what is firm. Returns its outputs, pinned ones last.
     pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone = outputs_of(leaving);
-        let stays = fixed(self.session, self.terms);
+        let stays = firm(self.session, self.shown, self.terms);
         self.outputs = outputs(self.session, self.shown, &stays, &self.calls, self.terms.hazards);
         let mut more: Vec<Candidate> = self.outputs.clone();
         more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
-        let pinned = pinned_places(self.session);
+        let pinned = held_places(self.session, self.terms).outputs;
         more.sort_by_key(|output| output.what.output().is_some_and(|at| pinned.contains(&at)));
         items(&more)
     }
@@ -173,7 +176,8 @@ impl<'a> Standing<'a> {
     /// Steps that could fold if only the newest must stay, except those leaving; oldest first.
     pub(super) fn give_up_late_steps(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
-        self.working = fixed(self.session, self.terms);
+        self.working = firm(self.session, self.shown, self.terms);
+        self.whole_steps.clear();
         self.keep_steps = 1;
         let mut more = self.folding();
         more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
@@ -249,7 +253,7 @@ impl<'a> Standing<'a> {
             let goes = tokens <= SMALL_TOKENS
                 || leaves(at)
                 || *self.session.treatment(at) == Treatment::Reference;
-            self.working.contains(&at) || !goes
+            self.working.contains(&at) || self.whole_steps.contains(&at) || !goes
         };
         let keep_turn = self.terms.rules.bound_thinking;
         let terms = fold::FoldTerms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
@@ -380,7 +384,8 @@ fn outputs(
                 return None;
             }
             let fact = session.result(at)?;
-            let tokens = tokens.saturating_sub(fact.kept_tokens.unwrap_or(0));
+            let stays = fact.kept_tokens.unwrap_or(0) + session.staying_note_tokens(at);
+            let tokens = tokens.saturating_sub(stays);
             let gain = tokens.saturating_sub(LINE_TOKENS);
             if gain <= MIN_GAIN_TOKENS {
                 return None;

@@ -62,12 +62,18 @@ fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
     }
     // A read that says "stands above" must show its lines itself once that message collapses.
     for at in working {
-        if let (Treatment::Reread { .. }, Some(Shows::File { object, version, range })) =
-            (session.treatment(*at), session.result(*at).map(|fact| &fact.shows))
-        {
-            let now = session.lines_now(object, version, &[*range]);
-            needed.entry(object).or_default().extend(now);
-        }
+        let shows = session.result(*at).map(|fact| &fact.shows);
+        let (object, version, ranges) = match (session.treatment(*at), shows) {
+            (Treatment::Reread { .. }, Some(Shows::File { object, version, range })) => {
+                (object, version, std::slice::from_ref(range))
+            }
+            (Treatment::Reread { .. }, Some(Shows::Activated { object, version, ranges, .. })) => {
+                (object, version, ranges.as_slice())
+            }
+            _ => continue,
+        };
+        let now = session.lines_now(object, version, ranges);
+        needed.entry(object).or_default().extend(now);
     }
     untidy
         .into_iter()

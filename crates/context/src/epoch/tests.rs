@@ -206,6 +206,7 @@ proptest! {
                 bound: Bound { ours: 0.0, plain: 0.0, overhead: 0.0, share: 0.0, free: given.free },
                 first_token_tokens: given.first_token_tokens,
                 rules: given.rules,
+                instruction_tokens: 16_000,
                 hazards: &Even(given.hazard),
             };
             let decided = decide_in_full(&session, &tokens, &terms);

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::EpochTerms;
+use crate::held::{self, Places};
 use crate::window::Marks;
-use session::{MessageKind, ResultFact, Session, Shows};
+use session::{MessageKind, ResultFact, Session, Why};
 
 /// A file counts as being edited for this many steps after the model changed it.
 const EDITING_STEPS: u32 = 10;
@@ -12,8 +13,8 @@ const EDITING_STEPS: u32 = 10;
 /// Share of the window's high mark that the newest results may take, in percent.
 const NEWEST_PERCENT: u64 = 25;
 
-/// Positions that stay: the newest results, results that the model has not answered yet, pinned
-/// objects, and files being edited. Deactivated content stays only until the model has answered it.
+/// Positions that stay: the newest results, results that the model has not answered yet, what must
+/// stand, and files being edited. Deactivated content stays only until the model has answered it.
 ///
 /// The newest results are limited by count and, if the window is known, to a share of it. The
 /// newest answered result stays whatever its size.
@@ -49,7 +50,7 @@ pub(super) fn working_set(
         }
     }
     let stays = |at: &u64| session.result(*at).is_some_and(|fact| !is_let_go(session, fact));
-    working.extend(pinned_places(session).into_iter().filter(stays));
+    working.extend(held_places(session, terms).outputs.into_iter().filter(stays));
     let step = session.chat().messages().last().map_or(0, |message| message.step);
     for (file, _) in session.edited_files().filter(|(_, edited)| edited + EDITING_STEPS >= step) {
         let last = session.showings(file).map(|showing| showing.at).rfind(stays);
@@ -91,17 +92,17 @@ pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
         .any(|object| session.sets().is_deactivated(object))
 }
 
-/// Positions at which content of pinned objects stands.
-pub(super) fn pinned_places(session: &Session) -> BTreeSet<u64> {
-    let sets = session.sets();
-    if sets.pinned().is_empty() {
-        return BTreeSet::new();
-    }
-    let is_own = |fact: &ResultFact| {
-        fact.shows == Shows::Own && fact.object.as_ref().is_some_and(|id| sets.is_pinned(id))
-    };
-    let own = session.shown_window().map(|(at, _)| at);
-    let own = own.filter(|at| session.result(*at).is_some_and(is_own));
-    let shown = session.all_showings().filter(|showing| sets.is_pinned(&showing.object));
-    own.chain(shown.map(|showing| showing.at)).collect()
+/// Where content stands that is pinned, or instructions that have room.
+pub(super) fn held_places(session: &Session, terms: &EpochTerms<'_>) -> Places {
+    let (within, beyond) = held::within(session, terms.budgets());
+    let pinned = beyond.into_iter().filter(|held| held.why == Why::Pinned);
+    Places::of(session, within.into_iter().chain(pinned))
+}
+
+/// Positions that stay under pressure: those that cannot leave, and what must stand and has room.
+pub(super) fn firm(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> BTreeSet<u64> {
+    let mut firm = fixed(session, terms);
+    let (within, _) = held::within(session, terms.budgets());
+    firm.extend(held::firm(session, shown, &within));
+    firm
 }

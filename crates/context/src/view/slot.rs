@@ -77,7 +77,7 @@ impl Slot {
 
     /// A message of ours with the notes of the host's message at `index`. It goes before that
     /// message, which the host sends itself.
-    pub fn ahead_of(index: usize, host: &HostMessage, notes: &[String]) -> Self {
+    pub fn ahead_of(index: usize, host: &HostMessage, notes: &[&str]) -> Self {
         let message = json!({
             "role": "custom",
             "customType": "palimpsest",

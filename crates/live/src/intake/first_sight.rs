@@ -35,7 +35,7 @@ impl Ingest<'_> {
         let known = self.journal.state().chat().get(at);
         let is_new = known.is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
-        let previews = self.previews(tokens);
+        let previews = self.previews(&output);
         let treatment = first_sight::decide(self.journal.state(), &output, &standing, previews);
         if treatment != Treatment::Given {
             self.journal.record(Event::Treated { at, treatment });
@@ -43,10 +43,12 @@ impl Ingest<'_> {
         if is_new { self.note_lines(at) } else { Ok(()) }
     }
 
-    /// Which outputs are shown as previews, given an output of this size.
-    pub(super) fn previews(&self, tokens: u64) -> Previews {
+    /// Which outputs are shown as previews, given this one. Instructions never are.
+    pub(super) fn previews(&self, output: &FirstOutput<'_>) -> Previews {
         let Settings { preview_tokens, preview_reads: reads, .. } = self.options.settings;
-        Previews { tokens: if self.may_preview(tokens) { preview_tokens } else { 0 }, reads }
+        let may =
+            self.may_preview(output.tokens) && !self.shows_instructions(output.fact, output.args);
+        Previews { tokens: if may { preview_tokens } else { 0 }, reads }
     }
 
     /// Whether the bill can bear a preview of an output of this size. Once the model needed

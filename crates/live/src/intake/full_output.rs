@@ -18,7 +18,6 @@ use source::FileState;
 /// Start of the notice that the host adds after a cut output.
 const NOTICE: &str = "\n\n[Showing ";
 
-
 /// The marker for the missing middle of an output: of an MCP tool, of a script.
 static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new("…[0-9]+ (?:chars|tokens) truncated…").expect("a constant that a test compiles")

@@ -53,7 +53,7 @@ impl Ingest<'_> {
         if self.options.settings.layout != Layout::Log {
             return Treatment::Given;
         }
-        let previews = Previews { reads: false, ..self.previews(output.tokens) };
+        let previews = Previews { reads: false, ..self.previews(output) };
         match first_sight::decide(self.journal.state(), output, &[], previews) {
             excerpt @ Treatment::Excerpt { .. } => excerpt,
             _ => Treatment::Given,

@@ -39,6 +39,8 @@ pub(crate) struct LayOut<'a> {
     pub(crate) newest: Option<u64>,
     /// Settings and counter.
     pub(crate) options: &'a OpenSession,
+    /// Pins that ended now because their text was forgotten.
+    pub(crate) forgotten_pins: Vec<ObjectId>,
 }
 
 /// The next request.
@@ -59,7 +61,11 @@ impl LayOut<'_> {
         coming: &Coming,
         hazards: &dyn Chances,
     ) -> Result<NextRequest> {
+        let settings = &self.options.settings;
+        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
         let mut notices = self.note_all();
+        let mut left_out =
+            self.bring_back(marks.as_ref(), self.room_left(marks), self.rewrite.is_some())?;
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window().len();
         let mut shown = self.request.view.sizes().to_vec();
@@ -67,12 +73,10 @@ impl LayOut<'_> {
         for (index, slot) in &slots {
             shown[*index] = tokens_of(slot);
         }
-        let settings = &self.options.settings;
         let bill = self.journal.state().bill();
         let known = bill.last().map_or(0, |last| last.host_messages);
         let first_new = usize::try_from(known).unwrap_or(usize::MAX);
         let cold_from = self.cold_from(coming, &slots, first_new);
-        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
         let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
@@ -87,28 +91,57 @@ impl LayOut<'_> {
             first_token_tokens: coming.first_token_tokens(settings),
             kept_from: self.list.kept_from,
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
+            instruction_tokens: settings.instruction_tokens,
             hazards,
         };
         let decided = epoch::decide(self.journal.state(), &shown, &terms);
         if let Some(new) = decided.or_else(|| self.epoch_of_memory()) {
             notices.push(self.notice_of(&new));
-            let mut changed = self.start_epoch(new)?;
+            let changed = self.start_epoch(new)?;
+            self.show_anew(changed, &mut slots, &mut shown)?;
             let carried = self.newest_notes();
             notices.extend(self.note_all());
+            let room =
+                marks.map_or(u64::MAX, |marks| marks.most.saturating_sub(shown.iter().sum()));
+            left_out = self.bring_back(marks.as_ref(), room, true)?;
             if self.newest_notes() > carried {
-                changed.insert(len - 1);
-            }
-            for index in changed {
-                let slot = self.slot(index)?;
-                shown[index] = tokens_of(&slot);
-                slots.insert(index, slot);
+                let newest = self.carrier(true);
+                let index = newest.and_then(|at| self.journal.state().chat().index_of(at));
+                self.show_anew(index, &mut slots, &mut shown)?;
             }
         }
+        notices.extend(self.tell_of_pins(left_out));
         if let Some(marks) = marks {
             self.shorten_unanswered(&mut slots, &mut shown, marks.most)?;
             notices.extend(exceeded(coming, marks, shown.iter().sum()));
         }
         Ok(NextRequest { edits: self.request.view.edits_to(slots, len), notices, cold_from })
+    }
+
+    /// Renders these messages, by their index in the window, as they are shown now.
+    fn show_anew(
+        &self,
+        indexes: impl IntoIterator<Item = usize>,
+        slots: &mut BTreeMap<usize, Vec<Slot>>,
+        shown: &mut [u64],
+    ) -> Result<()> {
+        for index in indexes {
+            let slot = self.slot(index)?;
+            shown[index] = tokens_of(&slot);
+            slots.insert(index, slot);
+        }
+        Ok(())
+    }
+
+    /// About how many tokens the request may take besides the messages of the window, before they
+    /// are laid out.
+    fn room_left(&self, marks: Option<Marks>) -> u64 {
+        let Some(marks) = marks else { return u64::MAX };
+        let sizes = self.request.view.sizes();
+        let sent = if self.rewrite.is_some() { &[] } else { sizes };
+        let window = self.journal.state().window().skip(sent.len());
+        let new: u64 = window.map(|(_, message)| message.tokens).sum();
+        marks.most.saturating_sub(sent.iter().sum::<u64>() + new)
     }
 
     /// Index in the window of the first message that no cache holds, given the request as it would
@@ -244,7 +277,7 @@ impl LayOut<'_> {
         let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
         let changed = |index: &usize| {
             let at = window[*index];
-            treated.contains(&at) || !state.notes(at).is_empty()
+            treated.contains(&at) || state.notes(at).len() > 0
         };
         let mut indexes: BTreeSet<usize> = (0..window.len()).filter(changed).collect();
         let event = Event::Epoch {
@@ -323,8 +356,8 @@ impl LayOut<'_> {
     fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
         let state = self.journal.state();
         let at = state.chat().window()[index];
-        let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at))?;
-        Some(Slot::ahead_of(index, message, notes))
+        let notes: Vec<&str> = state.notes(at).filter(|_| state.is_kept(at)).collect();
+        (!notes.is_empty()).then(|| Slot::ahead_of(index, message, &notes))
     }
 
     /// A slot with this content, and the lines of folded steps where the message carries any.
@@ -353,7 +386,7 @@ impl LayOut<'_> {
     }
 
     /// The edits of the layout `pools`.
-    pub(crate) fn pools_edits(&self, coming: &Coming) -> Result<NextRequest> {
+    pub(crate) fn pools_edits(&mut self, coming: &Coming) -> Result<NextRequest> {
         let len = self.journal.state().chat().window().len();
         let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
         let before = self.request.view.slots();
@@ -363,6 +396,7 @@ impl LayOut<'_> {
             marks,
             per_turn: settings.active_per_turn,
             turns: settings.active_turns,
+            instruction_tokens: settings.instruction_tokens,
             // In a small window the pool leaves room for content. It stands at the front, so its
             // budget is the same in every call.
             pool_tokens: marks.map_or(settings.pool_tokens, |marks| {
@@ -376,11 +410,10 @@ impl LayOut<'_> {
             pools_layout::render(journal.state(), chat, before, &limits, journal, &metadata)?;
         let tokens = slots.iter().map(|slot| slot.tokens).sum();
         let notice = marks.and_then(|marks| exceeded(coming, marks, tokens));
-        Ok(NextRequest {
-            edits: view::edits_between(before, &slots),
-            notices: notice.into_iter().collect(),
-            cold_from: 0,
-        })
+        let edits = view::edits_between(before, &slots);
+        let left_out = self.pins_without(&slots);
+        let notices = notice.into_iter().chain(self.tell_of_pins(left_out)).collect();
+        Ok(NextRequest { edits, notices, cold_from: 0 })
     }
 }
 

@@ -15,23 +15,23 @@ impl LayOut<'_> {
     pub(super) fn note_all(&mut self) -> Vec<Notice> {
         let Some(at) = self.newest else { return Vec::new() };
         if let Some(text) = self.journal.state().due_continuation().map(str::to_owned) {
-            self.journal.record(Event::Noted { at, text, asked: false });
+            self.journal.record(Event::Noted { at, text, asked: false, shows: None });
         }
         for text in self.compacted_lines() {
-            self.journal.record(Event::Noted { at, text, asked: false });
+            self.journal.record(Event::Noted { at, text, asked: false, shows: None });
         }
         let mut notices = Vec::new();
         for text in self.journal.state().due_memory() {
             let line = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
             notices.push(Notice::Told { line });
-            self.journal.record(Event::Noted { at, text, asked: false });
+            self.journal.record(Event::Noted { at, text, asked: false, shows: None });
         }
         notices
     }
 
     /// Number of notes in the newest message.
     pub(super) fn newest_notes(&self) -> usize {
-        self.newest.map_or(0, |at| self.journal.state().notes(at).len())
+        self.carrier(true).map_or(0, |at| self.journal.state().notes(at).len())
     }
 
     /// Indexes in the window of the messages whose notes about memory changes left, because the
@@ -67,8 +67,8 @@ impl LayOut<'_> {
             _ => None,
         });
         let stands = |line: &String| {
-            let says = |note: &String| note.lines().any(|said| said == line);
-            let mut carriers = state.noted().filter(|at| state.notes(*at).iter().any(says));
+            let says = |note: &str| note.lines().any(|said| said == line);
+            let mut carriers = state.noted().filter(|at| state.notes(*at).any(says));
             carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
         };
         lines.filter(|line| !stands(line)).collect()

@@ -180,7 +180,9 @@ impl LiveSession {
         }
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
         let newest = taken.newest;
-        let mut layout = LayOut { journal, request, list, rewrite, newest, options };
+        let forgotten_pins = Vec::new();
+        let mut layout =
+            LayOut { journal, request, list, rewrite, newest, options, forgotten_pins };
         let next = match self.options.settings.layout {
             Layout::Pools => layout.pools_edits(&coming)?,
             Layout::Log => layout.log_edits(call, &coming, &*self.chances)?,

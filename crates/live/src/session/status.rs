@@ -3,6 +3,7 @@
 use super::LiveSession;
 use base::object::ObjectId;
 use config::{Layout, Settings};
+use session::Session;
 
 /// Figures for a status line.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,8 +32,36 @@ pub struct LiveStatus {
     pub active_objects: u64,
     /// Content objects met.
     pub indexed_objects: u64,
-    /// Content objects pinned.
+    /// Pinned objects whose content stands in the window.
     pub pinned_objects: u64,
+}
+
+/// The pinned objects, by how they stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pins<'a> {
+    /// Their content stands in the window.
+    pub standing: Vec<&'a ObjectId>,
+    /// Their content comes with the next message.
+    pub waiting: Vec<&'a ObjectId>,
+    /// The last request had no room for their content.
+    pub left_out: Vec<&'a ObjectId>,
+}
+
+impl<'a> Pins<'a> {
+    /// Those of a state. `stands`: whether all that is pinned of an object stands.
+    pub fn of(state: &'a Session, stands: impl Fn(&ObjectId) -> bool) -> Self {
+        let mut pins = Self::default();
+        for object in state.sets().pinned() {
+            let is_left_out = state.left_out().contains(object);
+            let list = match is_left_out {
+                true => &mut pins.left_out,
+                false if stands(object) => &mut pins.standing,
+                false => &mut pins.waiting,
+            };
+            list.push(object);
+        }
+        pins
+    }
 }
 
 impl LiveSession {
@@ -55,8 +84,19 @@ impl LiveSession {
             bill_ratio: bill.ratio(),
             active_objects: self.active_objects().len() as u64,
             indexed_objects: state.index().entries().len() as u64,
-            pinned_objects: state.sets().pinned().len() as u64,
+            pinned_objects: self.pins().standing.len() as u64,
         }
+    }
+
+    /// How the pinned objects stand.
+    pub fn pins(&self) -> Pins<'_> {
+        let state = self.journal.state();
+        // In `pools` the next request shows whatever is pinned.
+        let is_shown = |object: &ObjectId| match self.options.settings.layout {
+            Layout::Pools => state.sets().is_active(object),
+            Layout::Log => state.pin_stands(object),
+        };
+        Pins::of(state, is_shown)
     }
 
     /// Objects whose content stands in the window, in the order in which they stand.

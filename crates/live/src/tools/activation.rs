@@ -188,16 +188,16 @@ impl Tools<'_> {
             }
         };
         let whole = subject.is_whole(&selection);
-        // What the user asks for comes in a note, without images. Pinned content that already
-        // stands is not repeated.
-        let comes = !pin || self.standing_tokens(&subject.object) == 0;
-        let is_note = comes && asked.call.is_empty() && in_log;
+        // What the user asks for comes in a note, without images; pinned content only where it
+        // does not stand.
+        let is_note = asked.call.is_empty() && in_log;
         let shows_images = whole && !is_note && besides.is_none();
         let images = if shows_images { self.images_with(&subject)? } else { 0 };
         let heading = self.heading(&subject, &selection, images)?;
         let shown = format!("{heading}\n{}", selection.shown(&kept, subject.handle));
         let tokens = tokens::count(&shown) + images * image_units(Counter::Bundled);
-        match (self.require_room(&wanted.name, tokens, besides, *pin), &subject.outline) {
+        let pinned = pin.then_some(&subject.object);
+        match (self.require_room(&wanted.name, tokens, besides, pinned), &subject.outline) {
             (Err(Error::NoRoom { .. }), Some(outline)) if whole && !pin => {
                 return Ok(Answer::of(outline.clone()));
             }
@@ -205,7 +205,7 @@ impl Tools<'_> {
         }
         let done = || format!("done: {heading}, {}", forms::count(tokens, "token"));
         let text = if in_log { shown.clone() } else { done() };
-        let note = is_note.then_some((&*heading, &*shown));
+        let note = (is_note && !pin).then_some((&*heading, &*shown));
         let is_cut = !selection.columns.is_empty();
         let mut event = activated(asked, subject, selection, tokens, note);
         if is_cut {
@@ -350,7 +350,7 @@ impl Tools<'_> {
                 Ok(last) => wanted = last,
                 Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
             }
-            name.push_str(" (no longer on disk; last version)");
+            name.push_str(forms::LAST_VERSION);
         } else if let Some(obstacle) = obstacle {
             name = format!("{name} (as last seen; now {})", quote::line(&obstacle));
         }

@@ -7,34 +7,37 @@ use super::Tools;
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use config::Layout;
+use context::held::Budgets;
 use context::ledger;
 use context::log_layout::Texts;
 use context::pools_layout::active_block;
 use context::view::{self, Slot, user_message};
 use context::window::{Marks, largest_step};
-use session::{SlotRecord, Treatment};
+use session::{SlotRecord, Treatment, Why};
 
 impl Tools<'_> {
     /// Refuses content for which the window has no room besides the messages since the newest call.
     /// Under pressure most standing content may leave, so there is always room for a quarter of the
     /// mark.
     ///
-    /// `besides`: tokens of the other answers of a call that names several objects.
+    /// `besides`: tokens of the other answers of a call that names several objects. `pinned`: the
+    /// object, if it is to be pinned.
     pub(super) fn require_room(
         &self,
         name: &str,
         tokens: u64,
         besides: Option<u64>,
-        pin: bool,
+        pinned: Option<&ObjectId>,
     ) -> Result<()> {
         let state = self.journal.state();
         let Some((sent, marks)) = state.sent().zip(self.marks()) else { return Ok(()) };
         let free = marks.high.saturating_sub(sent.sent_tokens).max(marks.high / 4);
         let mut room = free.saturating_sub(state.coming_tokens());
-        if pin {
-            // Pinned content is exempt from collapse, so it gets at most half of the mark.
-            let pinned: u64 = state.sets().pinned().iter().map(|id| self.standing_tokens(id)).sum();
-            room = room.min((marks.high / 2).saturating_sub(pinned));
+        if let Some(object) = pinned {
+            let pins = state.sets().held().iter().filter(|held| held.why == Why::Pinned);
+            let others = pins.filter(|held| held.object != *object).map(|held| held.tokens);
+            let most = Budgets::of(Some(&marks), 0).pins;
+            room = room.min(most.saturating_sub(others.sum()));
         }
         room = room.saturating_sub(besides.unwrap_or(0));
         if tokens <= room {

@@ -181,7 +181,7 @@ impl Workspace {
     /// before every call.
     pub(super) fn stands(&self, journal: &Journal, file: &ObjectId) -> bool {
         match self.options.settings.layout {
-            Layout::Log => journal.state().showings(file).next().is_some(),
+            Layout::Log => journal.state().has_text_standing(file),
             Layout::Pools => journal.state().sets().is_active(file),
         }
     }

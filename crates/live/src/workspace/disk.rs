@@ -15,7 +15,7 @@ use crate::OpenSession;
 use crate::journal::Journal;
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Source};
-use config::Exclude;
+use config::{Exclude, Instructions};
 use session::{Cause, FileEvent, Subject};
 use source::{FileReading, FileState, Location, Namespace};
 
@@ -60,6 +60,7 @@ pub(crate) struct Disk {
     /// The working folder as the agent sees it.
     agent_cwd: PathBuf,
     exclude: Arc<Exclude>,
+    instructions: Instructions,
     /// Known files whose ID is that of their path: that never changes, and is costly to compute.
     named: Mutex<HashSet<ObjectId>>,
 }
@@ -67,9 +68,11 @@ pub(crate) struct Disk {
 impl Disk {
     pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
         let exclude = Arc::new(options.settings.excluded()?);
+        let instructions = options.settings.instructions()?;
         let namespace = Arc::new(options.files.namespace(&options, key)?);
         let agent_cwd = namespace.agent_folder(&options.cwd);
-        Ok(Self { options, namespace, agent_cwd, exclude, named: Mutex::default() })
+        let named = Mutex::default();
+        Ok(Self { options, namespace, agent_cwd, exclude, instructions, named })
     }
 
     /// Warnings about a sandbox's mappings, for the user.
@@ -85,6 +88,11 @@ impl Disk {
     /// Files that are known by path alone.
     pub(super) fn exclude(&self) -> &Exclude {
         &self.exclude
+    }
+
+    /// Which files hold instructions.
+    pub(crate) fn instructions(&self) -> &Instructions {
+        &self.instructions
     }
 
     /// The working folder as the agent sees it.

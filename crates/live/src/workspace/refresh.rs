@@ -14,7 +14,8 @@ use base::error::{Error, Result};
 use base::object::ObjectId;
 use config::Layout;
 use context::log_layout::{Texts, headed_lines};
-use session::{Asked, Cause, Event};
+use context::tokens;
+use session::{Asked, Cause, Event, NotedText};
 
 impl Workspace {
     /// Records what happened to files since the last call: first to those that stand, then to the
@@ -40,10 +41,10 @@ impl Workspace {
         } else if let Some(at) = note_at {
             changes = self.check_standing_files(journal)?;
             for text in changes.iter().filter_map(|change| change.note.clone()) {
-                journal.record(Event::Noted { at, text, asked: false });
+                journal.record(Event::Noted { at, text, asked: false, shows: None });
             }
-            for text in asked_texts(journal)? {
-                journal.record(Event::Noted { at, text, asked: true });
+            for (text, shows) in asked_texts(journal)? {
+                journal.record(Event::Noted { at, text, asked: true, shows: Some(shows) });
             }
         }
         self.check_seen_files(journal, first_new)?;
@@ -97,7 +98,8 @@ impl Workspace {
             return state.sets().active().map(|active| active.id.clone()).collect();
         }
         let mut seen = HashSet::new();
-        let standing = state.all_showings().map(|showing| &showing.object);
+        let shown = state.all_showings().map(|showing| &showing.object);
+        let standing = shown.chain(state.noted_texts().map(|(_, text)| &text.object));
         standing.filter(|object| seen.insert(*object)).cloned().collect()
     }
 
@@ -125,11 +127,16 @@ impl Workspace {
 }
 
 /// The content that the user activated, as a note shows it.
-fn asked_texts(journal: &Journal) -> Result<Vec<String>> {
+fn asked_texts(journal: &Journal) -> Result<Vec<(String, NotedText)>> {
     let mut texts = Vec::new();
     for Asked { heading, object, version, ranges } in journal.state().asked() {
         match journal.text(object, version) {
-            Ok(text) => texts.push(headed_lines(heading, &text, ranges)),
+            Ok(text) => {
+                let text = headed_lines(heading, &text, ranges);
+                let (object, version, ranges) = (object.clone(), version.clone(), ranges.clone());
+                let tokens = tokens::count(&text);
+                texts.push((text, NotedText { object, version, ranges, tokens }));
+            }
             // It was forgotten since.
             Err(Error::NotFound { .. }) => {}
             Err(error) => return Err(error),

@@ -19,7 +19,7 @@ use crate::shapes::{blocks, shown_text, text_of};
 const SCREEN: usize = 20;
 
 static STANDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(f\d+) unchanged; lines? (\d+)(?:-(\d+))? stands? in the (\w+) result above(?: \((t\d+)\))?\.$").unwrap()
+    Regex::new(r"^(f\d+) unchanged; lines? (\d+)(?:-(\d+))? stands? in (?:the (\w+) result|a (note)) above(?: \((t\d+)\))?\.$").unwrap()
 });
 static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\[([fts]\d+)\] (?:(f\d+) )?(.*)$").unwrap());
@@ -61,9 +61,10 @@ impl World {
         let earlier = self.calls.len() * 7 % 11 * self.calls.len() / 11;
         self.check_recorded(earlier);
         self.check_sets();
-        self.check_files();
+        let is_new = self.check_files();
         if self.host.settings.layout == Layout::Log {
             self.check_log();
+            self.check_pins(is_new);
         } else {
             self.check_pools();
         }
@@ -118,8 +119,8 @@ impl World {
     }
 
     /// For files whose text stands, checks that the store matches the disk, if the call looked at
-    /// them.
-    fn check_files(&mut self) {
+    /// them; returns whether it did.
+    fn check_files(&mut self) -> bool {
         let newest = self.host.messages.last().unwrap();
         let time = newest["timestamp"].as_i64().unwrap();
         let is_looked = self.newest.replace(time) < Some(time) && newest["role"] != "assistant";
@@ -141,6 +142,7 @@ impl World {
             let is_deleted = version.fields.get("no_content") == Some(&"deleted".into());
             assert_eq!(is_deleted, on_disk.is_none(), "{path}: {:?}", version.fields);
         }
+        is_looked
     }
 
     fn check_log(&self) {
@@ -158,6 +160,33 @@ impl World {
             shown.map(|(sent, (position, host))| self.standing(*position, sent, host)).collect();
         self.check_claims(&standing);
         self.check_duplicates(&standing);
+    }
+
+    /// What is pinned stands in the request, unless a person was told that it has no room, or
+    /// nothing could carry it. `is_new`: whether the newest message is new and can carry it.
+    fn check_pins(&self, is_new: bool) {
+        let (state, pins) = (self.host.live.state(), self.host.live.pins());
+        assert_eq!(pins.left_out, state.left_out().iter().collect::<Vec<_>>());
+        assert!(pins.waiting.is_empty() || !is_new, "{:?}", pins.waiting);
+        let texts = self.host.sent.iter().map(text_of).collect::<Vec<_>>().concat();
+        for held in state.sets().held().iter().filter(|held| pins.standing.contains(&&held.object))
+        {
+            let known = state.index().get(&held.object).map(|entry| &entry.subject);
+            let Some(Subject::File { version, .. }) = known else { continue };
+            let shown = state.showings(&held.object).all(|showing| showing.version == held.version);
+            // Of what changed since it was shown, the model has the difference.
+            if *version != held.version || !shown {
+                continue;
+            }
+            let (_, text) = self.file_version(state, &held.object, &held.version).unwrap();
+            for range in &held.ranges {
+                let first = usize::try_from(range.first).unwrap() - 1;
+                let lines = text.split('\n').skip(first);
+                for line in lines.take(usize::try_from(range.len()).unwrap()) {
+                    assert!(texts.contains(line), "`{line}` is pinned");
+                }
+            }
+        }
     }
 
     /// The host's messages that are not folded, with their positions.
@@ -249,9 +278,10 @@ impl World {
                 let number = |group: usize| claim.get(group).map(|m| m.as_str().parse().unwrap());
                 let first = number(2).unwrap();
                 let last = number(3).unwrap_or(first);
-                let handle = claim.get(5).map(|m| m.as_str().to_owned());
+                let handle = claim.get(6).map(|m| m.as_str().to_owned());
                 assert_eq!(self.handle_now(&claim[1]), *name, "{line}");
-                standing.claims.push((first, last, claim[4].to_owned(), handle));
+                let place = claim.get(4).or_else(|| claim.get(5)).unwrap();
+                standing.claims.push((first, last, place.as_str().to_owned(), handle));
             }
         }
         if shown_anew.is_some() {
@@ -280,6 +310,19 @@ impl World {
                 };
                 let (_, text) = here.version.as_ref().unwrap();
                 let last_line = text.lines().count() as u64;
+                if tool == "note" {
+                    let above =
+                        self.host.sent[..at].iter().map(text_of).collect::<Vec<_>>().concat();
+                    let numbered =
+                        text.lines().zip(1..).filter(|(_, line)| (first..=last).contains(&line));
+                    for (line, _) in numbered {
+                        assert!(
+                            above.contains(line),
+                            "message {at} says that `{line}` is in a note"
+                        );
+                    }
+                    continue;
+                }
                 let holds = |above: &Standing| {
                     above.version == here.version
                         && (*first..=(*last).min(last_line)).all(|line| above.lines.contains(&line))
@@ -574,6 +617,10 @@ fn check_result(sent: &Value, host: &Value, images_gone: bool) -> bool {
 /// Checks that the heading of lines shown again names exactly the lines that follow it.
 fn check_heading(text: &str, standing: &Standing) {
     let (_, of) = standing.version.as_ref().unwrap();
+    let claimed = |line: &u64| standing.claims.iter().any(|(a, b, ..)| (a..=b).contains(&line));
+    if standing.lines.is_empty() && !standing.claims.is_empty() {
+        return;
+    }
     let heading = text.lines().find(|line| line.starts_with('[') && LINES.is_match(line));
     let heading = heading.unwrap_or_else(|| panic!("no heading in {text}"));
     let mut named = HashSet::new();
@@ -581,6 +628,6 @@ fn check_heading(text: &str, standing: &Standing) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         named.extend(first.parse::<u64>().unwrap()..=last.parse().unwrap());
     }
-    named.retain(|line| *line <= of.lines().count() as u64);
+    named.retain(|line| *line <= of.lines().count() as u64 && !claimed(line));
     assert_eq!(named, standing.lines, "{text}");
 }

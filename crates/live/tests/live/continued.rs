@@ -60,7 +60,8 @@ fn handles_pins_and_the_chat_as_text_are_there_and_stay() {
     The last answer:
     three
     ");
-    assert_eq!(first[1]["text"], "go on");
+    assert_eq!(first[1]["text"], "[f1] a.txt · lines 1-2 of 2\none\ntwo\n", "what is pinned");
+    assert_eq!(first[2]["text"], "go on");
     let brought = host.activate(&Wanted { name: "t2".into(), ..Wanted::default() }, false);
     assert!(brought.ends_with("1\n2\n3\n"), "{brought}");
     host.send();

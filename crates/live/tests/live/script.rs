@@ -144,6 +144,8 @@ pub(crate) enum Op {
     /// The folder is removed with all that is in it, and is not there until a file is made in it.
     RemoveFolder,
     Retry,
+    /// A person pins.
+    Pin(usize, Option<(u32, u32)>),
     /// A call fails for want of the store; the host's own messages go out.
     Fail,
     Branch(usize),
@@ -223,6 +225,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::MoveFolder),
         1 => Just(Op::RemoveFolder),
         1 => Just(Op::Retry),
+        1 => (any::<usize>(), prop::option::of((1..30_u32, 0..20_u32))).prop_map(|(target, part)| Op::Pin(target, part)),
         1 => Just(Op::Fail),
         2 => any::<usize>().prop_map(Op::Branch),
         1 => any::<usize>().prop_map(Op::Compact),
@@ -396,6 +399,12 @@ impl World {
                 self.host.messages.truncate(at);
                 self.host.user("another way");
                 self.send();
+            }
+            Op::Pin(target, part) => {
+                let lines = part.map(|(first, more)| format!("{first}-{}", first + more));
+                let wanted = Wanted { name: self.target(*target), lines, pattern: None };
+                // What has no room, no text or no such name is refused.
+                let _ = self.host.live.activate("", &wanted, true);
             }
             Op::Compact(at) => self.compact(*at),
             Op::Redact(at) => self.redact(*at),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Session;
+use super::{Note, Session};
 use crate::message::MessageKind;
 
 /// A memory change, in words for the model.
@@ -31,11 +31,11 @@ impl MemoryChanges {
     }
 
     /// The system prompt now shows all changes, so their notes leave.
-    pub(super) fn rendered(&mut self, notes: &mut BTreeMap<u64, Vec<String>>) {
+    pub(super) fn rendered(&mut self, notes: &mut BTreeMap<u64, Vec<Note>>) {
         let changes = std::mem::take(&mut self.changes);
         notes.retain(|at, texts| {
             let before = texts.len();
-            texts.retain(|text| !changes.iter().any(|change| change.text == *text));
+            texts.retain(|note| !changes.iter().any(|change| change.text == note.text));
             if texts.len() < before {
                 self.dropped.push(*at);
             }
@@ -70,8 +70,8 @@ impl Session {
     fn is_told(&self, change: &MemoryChange) -> bool {
         let stands = |at: u64| self.chat.window().contains(&at) && !self.is_hidden(at);
         let is_noted = || {
-            let mut carriers = self.notes.iter().filter(|(_, texts)| texts.contains(&change.text));
-            carriers.any(|(at, _)| stands(*at))
+            let says = |at: u64| self.notes(at).any(|note| note == change.text);
+            self.noted().any(|at| says(at) && stands(at))
         };
         let file_stands = || {
             let of_file = |path: &str| !path.is_empty() && path == change.file;

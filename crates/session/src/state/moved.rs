@@ -42,6 +42,11 @@ impl Session {
                 go_on(object, Some(version));
             }
         }
+        for note in self.notes.values_mut().flatten() {
+            if let Some(shown) = &mut note.shows {
+                go_on(&mut shown.object, Some(&mut shown.version));
+            }
+        }
         for (_, effect) in &mut self.effects {
             match effect {
                 Effect::Read(object, version) => go_on(object, Some(version)),
@@ -55,7 +60,7 @@ impl Session {
         }
         self.files.move_object((from, &path), to, same);
         self.index.move_object(from, to, same.map(|(_, now)| now));
-        self.sets.move_object(from, to);
+        self.sets.move_object(from, to, same);
         self.links.leave(from);
         let shown = self.showings.of(from).chain(self.showings.of(to)).map(|showing| showing.at);
         for at in shown.collect::<BTreeSet<u64>>() {

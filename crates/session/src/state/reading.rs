@@ -127,8 +127,15 @@ impl Session {
     }
 
     /// Notes shown in a message.
-    pub fn notes(&self, at: u64) -> &[String] {
-        self.notes.get(&at).map_or(&[], Vec::as_slice)
+    pub fn notes(&self, at: u64) -> impl ExactSizeIterator<Item = &str> {
+        let notes = self.notes.get(&at).map_or(&[][..], Vec::as_slice);
+        notes.iter().map(|note| note.text.as_str())
+    }
+
+    /// Tokens of the notes of a message that stay when an epoch starts.
+    pub fn staying_note_tokens(&self, at: u64) -> u64 {
+        let notes = self.notes.get(&at).into_iter().flatten().filter(|note| self.must_stay(note));
+        notes.filter_map(|note| Some(note.shows.as_ref()?.tokens)).sum()
     }
 
     /// Handle of an object in this session.
@@ -234,8 +241,9 @@ impl Session {
             fact.object.as_ref()
         });
         let shown = self.all_showings().map(|showing| &showing.object);
+        let noted = self.noted_texts().map(|(_, text)| &text.object);
         let mut met = HashSet::new();
-        own.chain(shown).filter(|id| met.insert(*id)).collect()
+        own.chain(shown).chain(noted).filter(|id| met.insert(*id)).collect()
     }
 
     /// A path as the model sees it in `log`: relative to the working folder if inside it. `path`:

@@ -26,7 +26,10 @@ impl Session {
             (Treatment::Given, Shows::File { object, version, range }) => {
                 (object, version, vec![*range])
             }
-            (Treatment::Reread { parts }, Shows::File { object, version, .. }) => {
+            (
+                Treatment::Reread { parts },
+                Shows::File { object, version, .. } | Shows::Activated { object, version, .. },
+            ) => {
                 let here = parts.iter().filter(|part| part.stands_at.is_none());
                 (object, version, here.map(|part| part.range).collect())
             }

@@ -111,7 +111,7 @@ fn a_name_chooses_a_version_unless_it_is_itself_a_name() {
     let store = memory();
     let first = toolcall(&store, "call", "one");
     let second = toolcall(&store, "call", "two");
-    let read = |name: &str, at| place().version(&store, name, at).unwrap().tx_id;
+    let read = |name: &str, at| place().version(&store, name, at).unwrap().0.tx_id;
     assert_eq!(read("call", None), second.tx_id);
     assert_eq!(read("call@-1", None), first.tx_id);
     assert_eq!(read(&format!("call@{}", first.tx_id), None), first.tx_id);

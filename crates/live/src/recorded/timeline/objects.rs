@@ -15,7 +15,7 @@ pub struct ObjectLine {
     /// For a file, its path as the agent sees it; for a call, its tool and what it asked for; for a
     /// segment, its turns.
     pub name: String,
-    /// Whether it is pinned now.
+    /// Whether it is pinned now, and the last request had room for it.
     pub is_pinned: bool,
     /// Runs of calls in which it was shown in the same way. Between the runs it was not shown.
     pub shown: Vec<ShownRun>,
@@ -133,7 +133,7 @@ impl ObjectLine {
                 (ObjectType::ChatSegment, format!("turns {first} to {last}"))
             }
         };
-        let is_pinned = state.sets().is_pinned(&entry.id);
+        let is_pinned = state.sets().is_pinned(&entry.id) && !state.left_out().contains(&entry.id);
         Self { id: entry.id.clone(), handle: entry.handle, kind, name, is_pinned, shown }
     }
 }
