@@ -38,6 +38,7 @@ mod log_layout;
 mod memory;
 mod moves;
 mod needs;
+mod notes;
 mod payloads;
 mod pi_read;
 mod pools_layout;
@@ -52,6 +53,7 @@ mod segments;
 mod shapes;
 #[cfg(target_os = "linux")]
 mod silent_disk;
+mod textless;
 mod timeline;
 mod tracked;
 mod transcripts;

@@ -34,19 +34,14 @@ impl Session {
     /// message of the window says it.
     pub fn due_continuation(&self) -> Option<&str> {
         let text = self.continued.text.as_deref()?;
-        let says =
-            |at: &u64| !self.folds.hide(*at) && self.notes(*at).iter().any(|note| note == text);
+        let says = |at: &u64| {
+            !self.folds.hide(*at) && self.notes(*at).iter().any(|note| note.text == text)
+        };
         (!self.chat.window().iter().any(says)).then_some(text)
     }
 
-    /// Drops the notes of messages, except the text about the session that this one continues.
-    pub(super) fn drop_notes(&mut self, goes: impl Fn(u64) -> bool) {
-        let stays = self.continued.text.as_deref();
-        self.notes.retain(|at, texts| {
-            if goes(*at) {
-                texts.retain(|text| Some(text.as_str()) == stays);
-            }
-            !texts.is_empty()
-        });
+    /// The text about the session that this one continues.
+    pub(super) fn continued_text(&self) -> Option<&str> {
+        self.continued.text.as_deref()
     }
 }

@@ -52,6 +52,8 @@ impl Session {
             let known = self.edited.entry(to.clone()).or_insert(step);
             *known = step.max(*known);
         }
+        self.notes.move_object(from, to);
+        self.glimpses.move_object(from, to);
         self.files.move_object((from, &path), to, same);
         self.index.move_object(from, to, same.map(|(_, now)| now));
         self.sets.move_object(from, to);
