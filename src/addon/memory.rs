@@ -15,6 +15,7 @@ use super::store::Store;
 use base::error::Result;
 use live::CallInfo;
 use memory::Folders;
+use session::{PromptedSession, Prompting};
 
 /// What memory is opened with.
 #[napi(object)]
@@ -172,6 +173,20 @@ impl Memory {
     }
 }
 
+/// Memory as a session asks it before each call.
+#[derive(Debug)]
+struct Prompted(Arc<Mutex<memory::Memory>>);
+
+impl Prompting for Prompted {
+    fn before_call(&self, session: &mut dyn PromptedSession, prompt: Option<&str>) -> Result<()> {
+        // A call waits for nothing that memory does meanwhile; the next one asks again.
+        match self.0.try_lock() {
+            Ok(mut memory) => memory.before_call(session, prompt),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
 #[napi]
 impl Session {
     /// See `Session.memorySection` of `index.d.ts`.
@@ -189,6 +204,7 @@ impl Session {
         blocking(move || {
             let (core, call) = (core?, call_info(&call)?);
             shared.with(move |session| {
+                session.prompted_by(Box::new(Prompted(Arc::clone(&core))));
                 let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
                 let now = session.store().now();
                 Ok(memory.prompt(Some(&mut session.at_call(&call, now)))?.map(section))

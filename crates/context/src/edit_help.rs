@@ -53,7 +53,9 @@ struct Room {
 /// at most 20 texts and searches the nearest lines for at most five that do not occur. Shows at
 /// most 40 lines and 1,000 tokens of the file; lines of more than 400 characters are cut around the
 /// best match.
-pub fn help(target: &EditTarget<'_>, old_texts: &[&str]) -> Option<String> {
+///
+/// `room`: tokens of lines that may be shown, if that is less.
+pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
     let mut places: Vec<Place> =
@@ -64,7 +66,8 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str]) -> Option<String> {
         places = old_texts.iter().map(|old| place(&exact, &unix_lines(old))).collect();
     }
     let lines: Vec<&str> = target.text.split('\n').collect();
-    let mut room = Room { lines: HELP_LINES, tokens: HELP_TOKENS, searches: MAX_SEARCHES };
+    let tokens = HELP_TOKENS.min(room);
+    let mut room = Room { lines: HELP_LINES, tokens, searches: MAX_SEARCHES };
     let mut parts = Vec::new();
     for (index, (old, place)) in old_texts.iter().zip(&places).enumerate() {
         let name = match old_texts.len() {
@@ -196,7 +199,8 @@ mod tests {
 
     fn helped(text: &str, old_texts: &[&str]) -> String {
         let handle = Handle::parse("f3").unwrap();
-        help(&EditTarget { handle, path: "src/main.rs", text }, old_texts).unwrap_or_default()
+        help(&EditTarget { handle, path: "src/main.rs", text }, old_texts, u64::MAX)
+            .unwrap_or_default()
     }
 
     /// A file whose lines all differ.

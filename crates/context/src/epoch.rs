@@ -115,6 +115,8 @@ struct Cause {
     leaving: Vec<Item<Leaving>>,
     /// Window index of the first message that may change. Caches hold everything before it.
     from: usize,
+    /// Window index of the first message whose notes leave.
+    notes_from: usize,
 }
 
 /// Decides whether a new epoch starts before this call.
@@ -150,7 +152,7 @@ fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let from = terms.cold_from;
     let leaving = standing.cold_behind(from);
     let reason = format!("the host rewrote its list ({})", how.as_str());
-    Some(Cause { reason, reserve: None, leaving, from })
+    Some(Cause { reason, reserve: None, leaving, from, notes_from: from })
 }
 
 /// The window is under pressure, and one of these holds: the bill can afford the rewrite, the
@@ -177,6 +179,7 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
         reserve: None,
         leaving,
         from: 0,
+        notes_from: 0,
     })
 }
 
@@ -231,7 +234,7 @@ fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let reason = format!("the cache is cold: {gain} tokens need not be written again");
     let may = gain >= terms.collapse_tokens;
-    may.then_some(Cause { reason, reserve: None, leaving, from })
+    may.then_some(Cause { reason, reserve: None, leaving, from, notes_from: from })
 }
 
 /// Keeping the items of a suffix has cost as much as rewriting it without them, and the bill can
@@ -258,8 +261,9 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
         let reason =
             format!("keeping {gain} tokens had cost what a rewrite costs: {cost:.0} input tokens");
         let may = pays && terms.bound.affords(cost + reserve);
-        let leaving = leaving.to_vec();
-        may.then_some(Cause { reason, reserve: Some(reserve), leaving, from: 0 })
+        let (leaving, reserve, notes_from) =
+            (leaving.to_vec(), Some(reserve), leaving.last()?.index);
+        may.then_some(Cause { reason, reserve, leaving, from: 0, notes_from })
     })
 }
 
@@ -293,7 +297,8 @@ fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let reserve = standing.fault_risk(leaving);
     let reason = format!("{gain} tokens can go, only {again} are read again");
     let may = terms.bound.affords(standing.rewrite_cost(&suffix, from, gain) + reserve);
-    may.then(|| Cause { reason, reserve: Some(reserve), leaving: leaving.to_vec(), from })
+    let (leaving, reserve) = (leaving.to_vec(), Some(reserve));
+    may.then_some(Cause { reason, reserve, leaving, from, notes_from: from })
 }
 
 /// Builds the epoch. `kept`: positions of the messages that the host sends itself.
@@ -316,7 +321,11 @@ fn epoch(
         .filter(|(at, treatment)| *treatment == Treatment::Reference && !hides(*at))
         .count() as u64;
     let freed_tokens = cause.leaving.iter().map(|item| item.gain).sum();
-    let notes_before = held.last().map_or(0, |at| at + 1);
+    let window = session.chat().window();
+    let notes_before = match cause.notes_from {
+        0 => 0,
+        from => window.get(from).map_or(u64::MAX, |at| *at),
+    };
     NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens, notes_before }
 }
 
@@ -325,7 +334,8 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let window = session.chat().window();
     let newest = session.newest_said().map(|(at, _)| at);
     let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
-    changed.extend(session.leaving_notes().filter(|at| Some(*at) != newest));
+    let leaves = |at: &u64| Some(*at) != newest && *at >= new.notes_before;
+    changed.extend(session.leaving_notes().filter(leaves));
     changed.extend(new.folds.iter().filter_map(|fold| session.carrier(fold.first)));
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }

@@ -239,6 +239,7 @@ mod tests {
             tokens: 9,
             withheld: false,
             kept: false,
+            ours: 0,
         });
     }
 

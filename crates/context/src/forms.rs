@@ -144,9 +144,9 @@ pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
     format!("… {} between ({handle}:{line}) …", count(characters, "character"))
 }
 
-/// First line of a note: `[f3] src/main.rs changed on disk after t12 (+4 -1):`. If another session
-/// of the same store edited or wrote the file: `[f3] src/main.rs changed on disk after t12, by
-/// another session (+4 -1):`
+/// First line of a note, to which a colon is added where lines follow: `[f3] src/main.rs changed on
+/// disk after t12 (+4 -1)`. If another session of the same store edited or wrote the file:
+/// `[f3] src/main.rs changed on disk after t12, by another session (+4 -1)`
 pub fn changed_line(
     file: Handle,
     path: &str,
@@ -156,7 +156,39 @@ pub fn changed_line(
 ) -> String {
     let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
     let (path, by) = (quote::name(path), if by_other { ", by another session" } else { "" });
-    format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed}):")
+    format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed})")
+}
+
+/// What is added to the last note on a file that changes again and again: ` and keeps changing`.
+pub const KEEPS_CHANGING: &str = " and keeps changing";
+
+/// Files that changed, in one line: `[f3] src/main.rs, f4 src/lib.rs, f9 src/a.rs and 3 more files
+/// changed on disk`. The first has its path only.
+pub fn all_changed_line(files: &[(Handle, String)], more: u64) -> String {
+    let mut parts = Vec::new();
+    for (place, (file, path)) in files.iter().enumerate() {
+        let path = quote::name(path);
+        parts.push(if place == 0 { format!("[{file}] {path}") } else { format!("{file} {path}") });
+    }
+    let more = if more > 0 { format!(" and {}", count(more, "more file")) } else { String::new() };
+    format!("{}{more} changed on disk", parts.join(", "))
+}
+
+/// A note on a file whose text is not stored: `[f3] a.png changed on disk after t12 (18,240 bytes)`.
+pub fn bytes_changed_line(file: Handle, path: &str, after: Option<Handle>, size: u64) -> String {
+    let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
+    format!("[{file}] {} changed on disk{after} ({})", quote::name(path), count(size, "byte"))
+}
+
+/// The same for one that is gone, and for one that is there again: `[f3] a.png is no longer on
+/// disk.`, `[f3] a.png is on disk again (18,240 bytes).`
+pub fn bytes_gone_line(file: Handle, path: &str) -> String {
+    format!("[{file}] {} is no longer on disk.", quote::name(path))
+}
+
+/// See [`bytes_gone_line`].
+pub fn bytes_back_line(file: Handle, path: &str, size: u64) -> String {
+    format!("[{file}] {} is on disk again ({}).", quote::name(path), count(size, "byte"))
 }
 
 /// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept
@@ -189,6 +221,13 @@ pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
     format!("[{file}] {path} is on disk again, as it was {seen}.")
 }
 
+/// A note on a file at the place from which another one moved: `[f9] src/a.rs is on disk again,
+/// beside f3 src/b.rs.`
+pub fn again_line((file, path): (Handle, &str), (moved, now): (Handle, &str)) -> String {
+    let (path, now) = (quote::name(path), quote::name(now));
+    format!("[{file}] {path} is on disk again, beside {moved} {now}.")
+}
+
 /// A note on a file that was moved unchanged: `[f3] src/a.rs is now src/b.rs`, or over another one:
 /// `[f3] src/a.rs is now src/b.rs, in place of f5`
 pub fn moved_line(file: Handle, before: &str, now: &str, over: Option<Handle>) -> String {
@@ -196,8 +235,8 @@ pub fn moved_line(file: Handle, before: &str, now: &str, over: Option<Handle>) -
     format!("[{file}] {} is now {}{over}", quote::name(before), quote::name(now))
 }
 
-/// First line of a note on a file that was moved and changed: `[f3] src/a.rs is now src/b.rs, and
-/// changed after t12 (+4 -1):`
+/// First line of a note on a file that was moved and changed, as [`changed_line`]: `[f3] src/a.rs is
+/// now src/b.rs, and changed after t12 (+4 -1)`
 pub fn moved_changed_line(
     file: Handle,
     (before, now, over): (&str, &str, Option<Handle>),
@@ -206,7 +245,7 @@ pub fn moved_changed_line(
 ) -> String {
     let moved = moved_line(file, before, now, over);
     let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
-    format!("{moved}, and changed{after} (+{added} -{removed}):")
+    format!("{moved}, and changed{after} (+{added} -{removed})")
 }
 
 /// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its

@@ -213,6 +213,7 @@ pub fn note(
         kept_cached: kept.and_then(|(_, cached)| cached),
         extra: session.is_extra_call(),
         own: session.own_tokens(),
+        added: session.added_tokens(),
         faults: session.faults().things,
         fault_cost: faults_cost(session),
     }

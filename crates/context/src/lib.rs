@@ -6,6 +6,7 @@
 //! [`log_layout`] (how the state becomes messages), then read [`epoch`] (when the request may
 //! change).
 
+pub mod additions;
 pub mod breakpoints;
 pub mod content;
 pub mod deeds;

@@ -14,7 +14,7 @@ use super::host::HostMessage;
 use base::error::{Error, Result};
 use base::object::{Handle, Hash, ObjectId, quote};
 use session::{
-    Cut, LineRange, MessageKind, Numbering, Part, Piece, ResultFact, Session, Shows, Subject,
+    Cut, LineRange, MessageKind, Note, Numbering, Part, Piece, ResultFact, Session, Shows, Subject,
     Treatment, counted,
 };
 
@@ -26,6 +26,11 @@ pub trait Texts {
     /// Text of an object's version with this `content_hash`. For a call whose output the host cut,
     /// also the whole output by its SHA-256.
     fn text(&self, object: &ObjectId, version: &Hash) -> Result<Arc<str>>;
+
+    /// Whether a file's version says that the file is deleted.
+    fn is_deleted(&self, _file: &ObjectId, _version: &Hash) -> bool {
+        false
+    }
 
     /// JSON of an image in a toolcall's version, by its number, from 1.
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String>;
@@ -46,7 +51,7 @@ pub fn render(
         Some(fact) => render_result(session, at, fact, message, texts)?,
         None => None,
     };
-    let notes: Vec<&str> = session.notes(at).collect();
+    let notes = session.notes(at);
     // Notes of a message that the host sent itself stand before it.
     if notes.is_empty() || session.is_kept(at) {
         return Ok(treated);
@@ -338,8 +343,8 @@ fn render_current(
 }
 
 /// Adds notes: after the blocks of a tool result, before those of a user message.
-fn with_notes(content: Option<&str>, notes: &[&str], message: &HostMessage) -> String {
-    let notes: Vec<String> = notes.iter().map(|note| text_block(note)).collect();
+fn with_notes(content: Option<&str>, notes: &[Note], message: &HostMessage) -> String {
+    let notes: Vec<String> = notes.iter().map(|note| text_block(&note.text)).collect();
     let notes = notes.join(",");
     let blocks = message.blocks(content);
     if message.key.role != "toolResult" {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::content::{self, Images};
+use super::forms;
 use super::held::{self, Budgets};
 use super::host::HostMessage;
 use super::log_layout::{Texts, lines_of};
@@ -84,7 +85,13 @@ pub fn render(
     let maker = BlockMaker::new(before, time, limits.counter);
     let mut blocks: Vec<(Block<'_>, Slot)> = Vec::with_capacity(active.len());
     for object in active {
-        let Some(block) = Block::of(session, object, texts)? else { continue };
+        let Some(block) = Block::of(session, object, texts)? else {
+            if let Some(message) = gone(session, object, texts, time) {
+                let record = SlotRecord::Message { message: message.clone(), withheld: None };
+                slots.push(Slot::of_ours(record, message, limits.counter));
+            }
+            continue;
+        };
         let slot = maker.slot(&block, block.ranges());
         blocks.push((block, slot));
     }
@@ -104,6 +111,15 @@ struct Block<'a> {
     active: &'a Active,
     version: Hash,
     text: Arc<str>,
+}
+
+/// Says of an active file that is deleted what the model would otherwise not learn.
+fn gone(session: &Session, active: &Active, texts: &dyn Texts, time: i64) -> Option<String> {
+    let entry = session.index().get(&active.id)?;
+    let file = entry.subject.agent_path();
+    let is_gone = !file.is_empty() && texts.is_deleted(&active.id, entry.subject.version());
+    let line = forms::bytes_gone_line(entry.handle, session.shown_path(file));
+    is_gone.then(|| user_message(&active_block(&active.id, &line, &[]), time))
 }
 
 impl<'a> Block<'a> {

@@ -15,6 +15,7 @@ mod standing;
 mod toolcalls;
 mod withhold;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) use self::shown::restore_wholes;
@@ -217,6 +218,10 @@ impl Ingest<'_> {
             _ => MessageKind::Other,
         };
         let at = self.journal.state().chat().len();
+        let text = if role == "toolResult" { message.text() } else { Cow::default() };
+        let help = self.journal.state().coming_help().iter();
+        let ours = help.filter(|(help, _)| text.contains(help.as_str())).map(|(_, tokens)| tokens);
+        let ours = ours.max().copied().unwrap_or(0);
         self.journal.record(Event::Message {
             key: message.key.clone(),
             digest: message.digest().clone(),
@@ -224,6 +229,7 @@ impl Ingest<'_> {
             tokens: message.tokens(),
             withheld: message.withheld.is_some(),
             kept: is_kept,
+            ours,
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.journal.stage_message(at, message, from)?;

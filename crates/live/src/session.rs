@@ -39,7 +39,7 @@ use context::host_compaction::Cancelled;
 use context::log_layout::Texts;
 use context::patch::{self, Patch};
 use context::statement::{self, Statement};
-use session::{Activation, Effect, Event, LineRange, Reported, Session};
+use session::{Activation, Effect, Event, LineRange, Prompting, Reported, Session};
 use source::TrackerOptions;
 use store::Store;
 
@@ -70,6 +70,8 @@ pub struct LiveSession {
     cancelled: Cancelled,
     /// Called when the session is closed.
     at_close: AtClose,
+    /// Asked before each call.
+    prompting: Option<Box<dyn Prompting>>,
 }
 
 impl LiveSession {
@@ -101,6 +103,7 @@ impl LiveSession {
             silent: Vec::new(),
             cancelled: Cancelled::default(),
             at_close: AtClose::default(),
+            prompting: None,
             options,
         };
         live.reload()?;

@@ -19,6 +19,7 @@ mod reported;
 mod seen_files;
 mod sharing;
 mod shell_reads;
+mod telling;
 mod tool_files;
 mod tracked;
 
@@ -28,7 +29,8 @@ pub use self::check::CheckProgress;
 pub(super) use self::disk::Disk;
 pub use self::disk::Files;
 use self::met::Met;
-pub(super) use self::notes::{Announced, NoteBudget, describe_change};
+use self::moves::Stood;
+pub(super) use self::notes::{Announced, Detail, NoteBudget, describe_change, is_known};
 use self::reconcile::Due;
 pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
 pub use self::reconcile::Reconciled;
@@ -55,6 +57,8 @@ pub(super) struct Workspace {
     pending: Pending,
     /// Files that calls met, until the results of the calls come in.
     met: Met,
+    /// What stood beside known files at the last look.
+    stood: Stood,
 }
 
 /// When files were last looked at; after a pause, when the session was last written.
@@ -87,6 +91,7 @@ impl Workspace {
             tracked: None,
             pending: Pending::default(),
             met: Met::default(),
+            stood: Stood::default(),
         })
     }
 

@@ -5,7 +5,8 @@
 mod compare;
 mod files;
 
-use self::compare::{Compared, shown};
+use self::compare::Compared;
+pub(super) use self::compare::shown;
 pub use self::files::{CheckLimits, check_file, check_new_lines};
 use super::finding::{FindingCode, MemoryFinding};
 use super::load::first_conflict_marker;

@@ -187,6 +187,11 @@ impl Keeper {
         known
     }
 
+    /// Whether a cited file may say something else than at the last look.
+    pub(super) fn may_differ(&self) -> bool {
+        self.checker.may_differ()
+    }
+
     /// Records that pages were read or recalled.
     pub(super) fn used(&mut self, pages: &[PageId], now: Timestamp) {
         self.book.note_use(pages, now);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
+use super::checks::shown;
 use super::page::{Page, PageId};
 use super::scope::Scope;
 use base::object::quote;
@@ -82,7 +83,7 @@ impl Change {
     pub(super) fn note(&self, place: &str, number: u32) -> String {
         let (added, removed) = (self.added.len(), self.removed.len());
         let place = quote::name(place);
-        let mut note = format!("Memory change {number}: {place} (+{added} -{removed}):");
+        let mut note = format!("{}{place} (+{added} -{removed}):", numbered(number));
         let (mut lines, mut left, mut rest) = (0, MAX_TOKENS, 0);
         let entries = self
             .removed
@@ -106,6 +107,29 @@ impl Change {
             let _ = write!(note, "\n… {rest} more {entries} changed in {place}");
         }
         note
+    }
+}
+
+/// The beginning of a note. `number`: see [`Change::note`].
+pub(super) fn numbered(number: u32) -> String {
+    format!("Memory change {number}: ")
+}
+
+/// What follows it in the note on an entry whose cited files changed: `"Limit: ten" cites src/a.rs,
+/// which changed`. `files`: those that are not as when the entry was written, with what became of
+/// them; none if all are again.
+pub(super) fn stale_note(page: &Page, files: &[(&str, &str)]) -> String {
+    let entry = shown(page);
+    match files.first() {
+        None => format!("{entry} cites files that are again as they were"),
+        Some((path, change)) => {
+            let change = if *change == "gone" { "is gone" } else { "changed" };
+            let more = match files.len() - 1 {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            format!("{entry} cites {}, which {change}{more}", quote::name(path))
+        }
     }
 }
 

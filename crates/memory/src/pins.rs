@@ -339,6 +339,10 @@ pub(super) struct Pinned {
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     known: HashMap<PathBuf, (FileStamp, Known)>,
+    /// Files that are gone.
+    gone: Vec<PathBuf>,
+    /// Whether some file may change again without another stamp.
+    is_unsure: bool,
 }
 
 /// What is known of a file.
@@ -355,6 +359,16 @@ enum Known {
 }
 
 impl Checker {
+    /// Whether a pinned file may say something else than at the last check: compares stamps alone.
+    pub(super) fn may_differ(&self) -> bool {
+        let changed = |(path, (stamp, _)): (&PathBuf, &(FileStamp, Known))| {
+            source::stamp(path).as_ref() != Some(stamp)
+        };
+        self.is_unsure
+            || self.known.iter().any(changed)
+            || self.gone.iter().any(|path| source::stamp(path).is_some())
+    }
+
     /// The changed pinned files, by path and pin. Looks at all of them at once, and reads those
     /// with a new stamp.
     pub(super) fn check(
@@ -385,6 +399,10 @@ impl Checker {
             }
         }
         self.known = known;
+        let (gone, unsure): (Vec<_>, Vec<_>) =
+            unstamped.iter().partition(|(_, now)| matches!(now, Known::Gone));
+        self.gone = gone.into_iter().map(|(path, _)| path.clone()).collect();
+        self.is_unsure = !unsure.is_empty();
         let mut changes = BTreeMap::new();
         for (path, Pinned { pins, .. }) in pinned {
             let now = self.known.get(&path).map(|(_, now)| now).or_else(|| unstamped.get(&path));

@@ -1,16 +1,18 @@
 //! What memory tells the model during a session: the section of the system prompt, which stays
 //! unchanged while a cache holds it, and later changes as session notes. Must not choose pages.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::block::FIRST_LINE;
 use super::faults::Resident;
 use super::inject::Injection;
-use super::note::Told;
+use super::note::{Told, numbered, stale_note};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
 use super::stale::Staleness;
 use super::worth::{Signals, is_related, worth};
-use super::{Look, Memory, Page, Scope};
+use super::{Look, Memory, Page, PageId, Scope};
 use base::error::Result;
 use session::{MemoryChange, PromptedSession};
 
@@ -22,6 +24,8 @@ pub(super) struct InForce {
     resident: Vec<Resident>,
     /// Pages as the model knows them.
     told: Told,
+    /// The pages that the model knows to be stale, with what became of the files that they cite.
+    stale: BTreeMap<PageId, &'static str>,
     /// Changes since it was rendered.
     changes: u32,
 }
@@ -56,7 +60,10 @@ impl Memory {
         let now = self.known_pages(&look);
         let may_change = match &session {
             Some(session) => session.is_cold(),
-            None => !self.in_force.told.changes(&now).is_empty(),
+            None => {
+                let is_stale = self.stale_pages(&look) != self.in_force.stale;
+                is_stale || !self.in_force.told.changes(&now).is_empty()
+            }
         };
         if self.in_force.injection.is_none() || may_change {
             let paths = session.as_ref().map(|session| session.known_paths()).unwrap_or_default();
@@ -65,7 +72,7 @@ impl Memory {
                 session.memory_rendered()?;
             }
         } else if let Some(session) = session {
-            self.tell(session, now, None)?;
+            self.tell(session, &look, None)?;
         }
         let below_least =
             self.in_force.injection.as_ref().map(|injection| injection.below_least.clone());
@@ -84,8 +91,24 @@ impl Memory {
             self.written();
         }
         let look = self.look();
-        let now = self.known_pages(&look);
-        self.tell(session, now, call)
+        self.tell(session, &look, call)
+    }
+
+    /// Call before each call of the session: if a file changed that a page in the system prompt
+    /// cites, the session tells the model. Cheap if none did. `prompt`: the system prompt, if known.
+    ///
+    /// # Errors
+    /// Those of the session's store.
+    pub fn before_call(
+        &mut self,
+        session: &mut dyn PromptedSession,
+        prompt: Option<&str>,
+    ) -> Result<()> {
+        let is_shown = prompt.is_none_or(|prompt| prompt.contains(FIRST_LINE));
+        if self.in_force.injection.is_none() || !is_shown || !self.keeper.may_differ() {
+            return Ok(());
+        }
+        self.changed(session, None)
     }
 
     fn render(&mut self, look: &Look, paths: &[String]) {
@@ -116,6 +139,7 @@ impl Memory {
         self.keep_table(look);
         self.in_force.injection = Some(injection);
         self.in_force.told = self.known_pages(look);
+        self.in_force.stale = self.stale_pages(look);
         self.in_force.changes = 0;
     }
 
@@ -148,12 +172,13 @@ impl Memory {
     fn tell(
         &mut self,
         session: &mut dyn PromptedSession,
-        now: Told,
+        look: &Look,
         call: Option<&str>,
     ) -> Result<()> {
         if self.in_force.injection.is_none() {
             return Ok(());
         }
+        let (now, stale) = (self.known_pages(look), self.stale_pages(look));
         let mut number = self.in_force.changes;
         let mut told = Vec::new();
         for change in self.in_force.told.changes(&now) {
@@ -163,7 +188,14 @@ impl Memory {
             let file = path.to_string_lossy().into_owned();
             told.push(MemoryChange { text, file, call: call.map(str::to_owned) });
         }
+        for note in self.stale_notes(look, &stale) {
+            number += 1;
+            let text = format!("{}{note}", numbered(number));
+            // No file of memory shows it, and no call of the model tells it.
+            told.push(MemoryChange { text, file: String::new(), call: None });
+        }
         session.memory_changed(&told)?;
+        self.in_force.stale = stale;
         self.in_force.told = now;
         self.in_force.changes = number;
         Ok(())
@@ -176,6 +208,26 @@ impl Memory {
             resident.is_some_and(|resident| resident.iter().any(|(id, _)| *id == page.id))
         };
         Told::of(look.pages().filter(|page| page.is_entry() || is_resident(page)))
+    }
+
+    /// The pages in the system prompt whose cited files changed, with what became of these.
+    fn stale_pages(&self, look: &Look) -> BTreeMap<PageId, &'static str> {
+        let resident = self.in_force.injection.iter().flat_map(|injection| &injection.resident);
+        let stale = resident.filter_map(|(id, _)| Some((id.clone(), look.staleness(id)?.words())));
+        stale.collect()
+    }
+
+    /// What to say of the pages that are stale now and were not, and the other way round.
+    fn stale_notes(&self, look: &Look, stale: &BTreeMap<PageId, &'static str>) -> Vec<String> {
+        let told = &self.in_force.stale;
+        let is_news = |page: &&Page| stale.get(&page.id) != told.get(&page.id);
+        let notes = look.pages().filter(is_news).map(|page| {
+            let cited = look.staleness(&page.id).into_iter().flat_map(|found| &found.cited);
+            let files: Vec<(&str, &str)> =
+                cited.map(|cited| (&*cited.pin.path, cited.change.as_str())).collect();
+            stale_note(page, &files)
+        });
+        notes.collect()
     }
 
     fn path(&self, scope: Scope, file: &str) -> Option<PathBuf> {

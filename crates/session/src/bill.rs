@@ -137,6 +137,7 @@ pub struct Bill {
     ours: Account,
     plain: Account,
     overhead: f64,
+    added: f64,
     warming: Warming,
     faults: (u64, f64),
     extra_calls: u64,
@@ -171,6 +172,11 @@ impl Bill {
     /// The part of [`Self::ours`] caused by our tools and guidance.
     pub fn overhead(&self) -> f64 {
         self.overhead
+    }
+
+    /// The part of [`Self::ours`] caused by notes, and by help for failed edits.
+    pub fn added(&self) -> f64 {
+        self.added
     }
 
     /// [`Self::ours`] divided by [`Self::plain`]; `None` before the first call.
@@ -309,6 +315,7 @@ impl Bill {
         self.ours.add(&bill.ours);
         self.plain.add(&bill.plain);
         self.overhead += bill.overhead_cost;
+        self.added += bill.added_cost;
         self.dollars.called(&bill, prices);
         self.faults.0 += note.faults;
         self.faults.1 += note.fault_cost;

@@ -29,6 +29,10 @@ pub struct CallBill {
     pub plain: Side,
     /// Cost of `overhead`; part of `ours`.
     pub overhead_cost: f64,
+    /// Tokens of our messages that are notes and help of ours, in our count.
+    pub added: u64,
+    /// Their cost; part of `ours`.
+    pub added_cost: f64,
     /// Price of keeping one token in the request for one more call.
     pub carry: f64,
     /// Number of slots in our request.
@@ -163,6 +167,10 @@ impl CallBill {
             )
         };
         let carry = terms.carry(ours.total());
+        let stood = known(|bill| bill.added).min(note.added);
+        let (_, write) = prices.prices.at(ours.total());
+        let added_cost = as_f64(scaled(stood, factor)) * carry
+            + as_f64(scaled(note.added - stood, factor)) * write;
         let mut bill = Self {
             fixed,
             overhead,
@@ -171,6 +179,8 @@ impl CallBill {
             ours,
             plain,
             overhead_cost: as_f64(scaled(overhead, factor)) * carry,
+            added: note.added,
+            added_cost,
             carry,
             slots: slots_after(known(|bill| bill.slots), record),
             freed: 0,

@@ -72,6 +72,9 @@ pub struct CallNote {
     /// their results.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub own: u64,
+    /// Tokens in our messages that we added: notes, and help for failed edits.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub added: u64,
     /// Faults noticed since the previous call.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub faults: u64,

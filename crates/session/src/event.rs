@@ -50,13 +50,28 @@ pub enum Event {
         /// The file.
         object: ObjectId,
     },
-    /// The answer to a failed `edit` told the model about a version of a file, so no note need
-    /// repeat it.
+    /// The model was told about a version of a file, by a note or by the answer to a failed `edit`,
+    /// or saw it, so no note need repeat it.
     Told {
         /// The file.
         object: ObjectId,
         /// `content_hash` of the version.
         version: Hash,
+    },
+    /// The model used a file of whose changes it was told, so that it is told of the next ones in
+    /// full again.
+    Touched {
+        /// The file.
+        object: ObjectId,
+    },
+    /// The answer to a failed `edit` has this text of ours besides the host's.
+    Helped {
+        /// The file.
+        object: ObjectId,
+        /// The text.
+        text: String,
+        /// Its tokens.
+        tokens: u64,
     },
     /// The links in a version of a file were followed. The files found precede this event as
     /// [`Event::File`].
@@ -116,6 +131,9 @@ pub enum Event {
         /// Whether the host sends it itself, as it is, while its turn runs.
         #[serde(default, skip_serializing_if = "is_false")]
         kept: bool,
+        /// The part of its tokens that is ours: the help for a failed `edit`.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        ours: u64,
     },
     /// A host that sends the results of a running turn itself was told how to show one, before its
     /// message came in.
@@ -226,6 +244,12 @@ pub enum Event {
         /// Whether it carries what a person activated, so that none of that is due any more.
         #[serde(default, skip_serializing_if = "is_false")]
         asked: bool,
+        /// The files of whose changes it tells. A later note about them supersedes this one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        about: Vec<ObjectId>,
+        /// Its tokens. Earlier releases did not count them.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        tokens: u64,
         /// The content that it shows. Earlier releases did not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shows: Option<NotedText>,
@@ -420,6 +444,10 @@ pub struct FileEvent {
     /// How lines moved since the previous version, if both versions have text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<LineMap>,
+    /// SHA-256 of its bytes, if it has no text: its version may then be the same though they are
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Hash>,
 }
 
 /// Why the host's list does not simply continue the previous list.

@@ -5,7 +5,12 @@ use std::collections::HashMap;
 
 use super::event::{Cause, FileEvent};
 use super::lines::{LineMap, LineRange};
-use base::object::{Hash, ObjectId};
+use base::object::{FileStamp, Hash, ObjectId};
+
+/// A file that did not change for this many steps has come to rest.
+const RESTED_STEPS: u32 = 10;
+/// As how often told a file counts that changed again and again, once the model used it.
+const TOLD_BEFORE_USE: u32 = 2;
 
 /// Versions of the files of a session.
 #[derive(Debug, Clone, Default)]
@@ -27,21 +32,50 @@ struct Versions {
     all: Vec<(Hash, Option<LineMap>)>,
     /// The version that the model was last told about, or made itself.
     announced: Hash,
+    /// The stamp of that version, if it has no text: a version without text may be the same though
+    /// the file is not.
+    stamp: Option<FileStamp>,
+    /// SHA-256 of the bytes of a file without text, as last read, and as the model knows it.
+    bytes: (Option<Hash>, Option<Hash>),
+    /// How often the model was told of changes since it last used the file, or the file rested.
+    told: u32,
+    /// The step of the last change.
+    changed_at: u32,
     /// The path under which the model knows the file, if it has moved since.
     announced_path: Option<String>,
     /// The newest version of which the model knows any text.
     seen: Option<Hash>,
 }
 
+impl Versions {
+    /// Whether a file without text is as the model was last told: by its bytes if these were read,
+    /// else by its stamp. When its attributes changed says nothing of what is in it.
+    fn knows(&self, now: Option<&FileStamp>) -> bool {
+        if let (Some(now), Some(known)) = &self.bytes {
+            return now == known;
+        }
+        let of = |stamp: &FileStamp| (stamp.mtime_ns, stamp.size, stamp.inode);
+        self.stamp.zip(now).is_none_or(|(known, now)| of(&known) == of(now))
+    }
+
+    fn touch(&mut self) {
+        self.told = self.told.min(TOLD_BEFORE_USE);
+    }
+}
+
 impl Files {
     /// Applies a file event; returns whether it brought a new version.
     ///
     /// `stands`: whether text of the file stands in the window. If not, the model need not be told
-    /// about a change.
-    pub(super) fn enter(&mut self, event: &FileEvent, stands: bool) -> bool {
+    /// about a change. `step`: the present one.
+    pub(super) fn enter(&mut self, event: &FileEvent, stands: bool, step: u32) -> bool {
         let known = self.by_id.entry(event.object.clone()).or_insert_with(|| Versions {
             all: vec![(event.version.clone(), None)],
             announced: event.version.clone(),
+            stamp: None,
+            bytes: (event.bytes.clone(), event.bytes.clone()),
+            told: 0,
+            changed_at: step,
             announced_path: None,
             seen: None,
         });
@@ -50,11 +84,26 @@ impl Files {
         if changed {
             known.all.push((event.version.clone(), event.moved.clone()));
         }
+        known.bytes.0.clone_from(&event.bytes);
+        if changed || (event.lines.is_none() && !known.knows(event.stamp.as_ref())) {
+            if step > known.changed_at + RESTED_STEPS {
+                known.told = 0;
+            }
+            known.changed_at = step;
+        }
+        if event.cause.by_model() || event.cause == Cause::Read {
+            known.touch();
+        }
         // Whether a check of an unchanged file brings a stamp depends on the speed of the machine.
         // Nothing else may depend on that.
         let is_news = changed || event.cause != Cause::Checked;
-        if event.cause.by_model() || event.cause == Cause::Changed || (!stands && is_news) {
+        // What a read shows of a file without text is its present text, whatever stood before.
+        let is_shown = event.cause == Cause::Read && event.lines.is_none();
+        let is_told = event.cause.by_model() || event.cause == Cause::Changed || is_shown;
+        if is_told || (!stands && is_news) {
             known.announced = event.version.clone();
+            known.stamp = event.stamp.filter(|_| event.lines.is_none());
+            known.bytes.1.clone_from(&event.bytes);
             known.announced_path = None;
             if event.cause.by_model() || event.cause == Cause::Read || stands {
                 self.see(&event.object, &event.version);
@@ -144,12 +193,44 @@ impl Files {
         self.orphaned.get(file).map(String::as_str)
     }
 
-    /// Records that the model was told about a version.
-    pub(super) fn announce(&mut self, file: &ObjectId, version: &Hash) {
+    /// Records that the model knows a version. `stamp`: that of a version without text.
+    pub(super) fn announce(&mut self, file: &ObjectId, version: &Hash, stamp: Option<FileStamp>) {
         if let Some(known) = self.by_id.get_mut(file) {
             known.announced = version.clone();
+            known.stamp = stamp;
+            known.bytes.1.clone_from(&known.bytes.0);
+            known.announced_path = None;
         }
         self.see(file, version);
+    }
+
+    /// Records that the model was told of a change.
+    pub(super) fn told(&mut self, file: &ObjectId) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.told += 1;
+        }
+    }
+
+    /// Records that the model used a file.
+    pub(super) fn touch(&mut self, file: &ObjectId) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.touch();
+        }
+    }
+
+    /// How often the model was told of changes since it last used a file, or since the file rested.
+    pub(super) fn times_told(&self, file: &ObjectId) -> u32 {
+        self.by_id.get(file).map_or(0, |known| known.told)
+    }
+
+    /// Whether these are the bytes of a file without text as it was last read.
+    pub(super) fn has_bytes(&self, file: &ObjectId, bytes: Option<&Hash>) -> bool {
+        self.by_id.get(file).is_some_and(|known| known.bytes.0.as_ref() == bytes)
+    }
+
+    /// Whether the model knows a file without text as it is now. `stamp`: the present one.
+    pub(super) fn knows_bytes(&self, file: &ObjectId, stamp: Option<&FileStamp>) -> bool {
+        self.by_id.get(file).is_none_or(|known| known.knows(stamp))
     }
 
     /// Records that text of a version stands in the window.

@@ -57,14 +57,14 @@ pub use message::{
 };
 pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};
-pub use prompted::PromptedSession;
+pub use prompted::{PromptedSession, Prompting};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
 };
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
-pub use state::{Asked, Effect, Ended, MemoryChange, Requests, Sent, Session};
+pub use state::{Asked, Effect, Ended, MemoryChange, Note, Requests, Sent, Session};
 
 /// For serde: skips counts of 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

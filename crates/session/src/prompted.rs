@@ -5,6 +5,16 @@ use base::error::Result;
 
 use crate::MemoryChange;
 
+/// What stands in a session's system prompt and may become untrue between two calls.
+pub trait Prompting: std::fmt::Debug + Send {
+    /// Looks, before a call goes out, whether something of it did, and has the session tell the
+    /// model. `prompt`: the system prompt, if the host gave it.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn before_call(&self, session: &mut dyn PromptedSession, prompt: Option<&str>) -> Result<()>;
+}
+
 /// A session whose system prompt includes memory, just before its next call.
 pub trait PromptedSession {
     /// Whether changing the system prompt costs nothing now.

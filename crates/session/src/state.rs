@@ -5,10 +5,12 @@
 
 mod asked;
 mod continued;
+mod glimpses;
 mod held;
 mod kept;
 mod memory;
 mod moved;
+mod notes;
 mod reading;
 mod requests;
 mod segments;
@@ -18,11 +20,13 @@ use std::collections::BTreeMap;
 
 pub use self::asked::Asked;
 use self::continued::Continued;
+use self::glimpses::Glimpses;
 pub use self::held::Ended;
-use self::held::Note;
 use self::kept::Kept;
 pub use self::memory::MemoryChange;
 use self::memory::MemoryChanges;
+pub use self::notes::Note;
+use self::notes::Notes;
 pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
@@ -40,7 +44,7 @@ use super::record::CallRecord;
 use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
 use super::showings::Showings;
-use base::object::{Handle, Hash, ObjectId};
+use base::object::{FileStamp, Handle, Hash, ObjectId};
 
 /// What a tool call did, recorded when it ran. Its result arrives with the host's next list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,7 +92,8 @@ pub struct Session {
     treatments: BTreeMap<u64, Treatment>,
     /// Labels of reference lines, by position.
     labels: BTreeMap<u64, String>,
-    notes: BTreeMap<u64, Vec<Note>>,
+    notes: Notes,
+    glimpses: Glimpses,
     kept: Kept,
     continued: Continued,
     folds: Folds,
@@ -137,7 +142,15 @@ impl Session {
             Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
             Event::Resumed { object } => self.files.resume(object),
-            Event::Told { object, version } => self.files.announce(object, version),
+            Event::Told { object, version } => {
+                let stamp = self.stamp_of(object);
+                self.files.announce(object, version, stamp);
+            }
+            Event::Touched { object } => self.files.touch(object),
+            Event::Helped { object, text, tokens } => {
+                self.files.told(object);
+                self.notes.help(text, *tokens);
+            }
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }
@@ -150,13 +163,15 @@ impl Session {
             Event::Segment { object, version, first, last, compacted } => {
                 self.enter_segment(object, version, (*first, *last), *compacted);
             }
-            Event::Message { key, digest, kind, tokens, withheld, kept } => {
+            Event::Message { key, digest, kind, tokens, withheld, kept, ours } => {
                 let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
                 let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
                 self.kept.note(at, *kept);
+                self.notes.helped(at, *ours);
                 self.own_tokens += self.own_tokens_of(at);
                 self.pack(at);
                 self.request_answered(at);
+                self.glimpse(at);
                 self.use_effect(at);
                 self.enter_result(at);
             }
@@ -182,6 +197,7 @@ impl Session {
                 self.coming_tokens += tokens;
                 self.count_return(|fact| fact.text_of() == Some(object));
                 self.sets.activate(object, view.clone(), self.chat.turn());
+                self.files.touch(object);
                 if *pin {
                     self.pin((object, version, ranges), view, *tokens);
                 }
@@ -201,12 +217,13 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
-            Event::Noted { at, text, asked, shows } => {
+            Event::Noted { at, text, asked, about, tokens, shows } => {
                 if let Some(shown) = shows {
                     self.files.show(&shown.object, &shown.version);
                 }
-                let note = Note { text: text.clone(), shows: shows.clone() };
-                self.notes.entry(*at).or_default().push(note);
+                about.iter().for_each(|file| self.files.told(file));
+                let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
+                self.notes.add(*at, Note { text, about, tokens: *tokens, shows });
                 self.asked.retain(|_| !asked);
             }
             Event::InForce { object, version, ranges, whole, at, tokens } => {
@@ -217,7 +234,7 @@ impl Session {
             Event::MemoryChanged { text, file, call } => {
                 self.remember_change(text, file, call.as_ref());
             }
-            Event::MemoryRendered => self.memory.rendered(&mut self.notes),
+            Event::MemoryRendered => self.memory.rendered(&mut self.notes.by_place),
             Event::Epoch {
                 number,
                 reason,
@@ -230,17 +247,20 @@ impl Session {
                 self.epoch = *number;
                 self.absence.epoch_began();
                 self.bill.epoch_started(*number, reason, self.calls + 1);
+                let told = self.told_files();
                 self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
                 self.fold(folds);
                 for (at, treatment) in treatments {
                     self.treat(*at, treatment);
                 }
                 self.labels.extend(labels.iter().cloned());
+                self.note_left(told);
             }
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
                 self.ended.clear();
+                self.notes.called();
                 self.memory.called();
                 self.coming_tokens = 0;
                 self.absence.called();
@@ -310,7 +330,7 @@ impl Session {
             self.sets.discover(&file.object);
         }
         let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
-        let changed = self.files.enter(file, self.has_text_standing(&file.object));
+        let changed = self.files.enter(file, self.stands(&file.object), self.chat.step());
         if let Some(call) = &file.call {
             let object = file.object.clone();
             let effect = if file.cause.by_model() {
@@ -319,6 +339,9 @@ impl Session {
                 Effect::Read(object, file.version.clone())
             };
             self.effects.push((call.clone(), effect));
+        }
+        if matches!(file.cause, Cause::Read | Cause::Edited | Cause::Written) {
+            self.notes.saw(&file.object);
         }
         if file.cause.by_model() {
             let step = self.chat.messages().last().map_or(0, |message| message.step);
@@ -384,6 +407,7 @@ impl Session {
 
     fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
+        let told = self.told_files();
         self.request_cut(how, chat_len, &window);
         if how == Rewrite::Branch {
             for at in chat_len..self.chat.len() {
@@ -399,7 +423,8 @@ impl Session {
         self.bill.rewritten(how, chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);
-        self.notes.retain(|at, _| *at < chat_len);
+        self.notes.go_back(chat_len);
+        self.glimpses.go_back(chat_len);
         self.kept.go_back(chat_len);
         self.sets
             .release(|held| matches!(held.why, Why::Instructions { since } if since >= chat_len));
@@ -410,6 +435,7 @@ impl Session {
         for at in window {
             self.show(at);
         }
+        self.note_left(told);
     }
 
     fn treat(&mut self, at: u64, treatment: &Treatment) {
@@ -421,9 +447,21 @@ impl Session {
         if treatment == Treatment::Given {
             self.treatments.remove(&at);
         } else {
+            if let Treatment::Current { object, version, .. } = &treatment {
+                // Everything that stands of the file is its present text.
+                self.files.announce(object, version, None);
+            }
             self.treatments.insert(at, treatment);
         }
         self.show(at);
+    }
+
+    /// The stamp of a known file without text.
+    fn stamp_of(&self, file: &ObjectId) -> Option<FileStamp> {
+        match &self.index.get(file)?.subject {
+            Subject::File { lines: None, stamp, .. } => *stamp,
+            _ => None,
+        }
     }
 
     fn need(&mut self, at: u64, outputs: &[(u64, u32)]) {

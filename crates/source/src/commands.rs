@@ -10,7 +10,7 @@ use super::discovery::cut;
 use base::harness::shell::{
     self, Command, PathWord, ShellStep, Word, path_words_of, patterns, program_words,
 };
-use base::harness::{heads_matches, reads_named_files_only};
+use base::harness::{heads_matches, reads_named_files_only, shows_text_of_files};
 use base::path::absolute_path;
 
 /// Number of bytes of a line that are read: each `cd` may lengthen the folder of all later
@@ -92,6 +92,16 @@ pub fn names_in(line: &str, folder: &Path) -> NamesInCommand {
         names.reach.extend(placed.paths().take(MAX_REACHED));
     }
     names
+}
+
+/// The absolute paths of the files whose text a line shows as it is, with `cat` and the like. `folder`:
+/// where the line starts.
+pub fn shown_by(line: &str, folder: &Path) -> Vec<PathBuf> {
+    let commands = commands(line, folder);
+    let shows = |placed: &&PlacedCommand| {
+        !placed.command.is_elsewhere && shows_text_of_files(&placed.command)
+    };
+    commands.iter().filter(shows).flat_map(PlacedCommand::paths).take(MAX_REACHED).collect()
 }
 
 /// The names in a program written in a language other than shell, which runs in `folder`.

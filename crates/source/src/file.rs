@@ -72,7 +72,7 @@ pub struct FileReading {
     pub state: FileState,
     /// The stamp of exactly what was read. `None` if nothing was opened, or if an equal stamp later
     /// would prove nothing: the file changed while it was read or within the last 2 s, and could
-    /// change again unnoticed.
+    /// change again unnoticed. A file whose bytes were not read always has one.
     pub stamp: Option<FileStamp>,
 }
 
@@ -160,7 +160,10 @@ fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
         let state = read_state(&file, before.len(), max_bytes)?;
         let stamp = stamp_of(&before);
         if stamp == stamp_of(&file.metadata()?) {
-            let stamp = stamp.filter(|stamp| !is_fresh(*stamp, SystemTime::now()));
+            // Nothing but the stamp shows a change of what was not read.
+            let is_unread = matches!(state, FileState::TooLarge { .. });
+            let is_settled = |stamp: &FileStamp| !is_fresh(*stamp, SystemTime::now());
+            let stamp = stamp.filter(|stamp| is_unread || is_settled(stamp));
             let root_depth = stamp.and_then(|_| root_depth(path, &before));
             let stamp = stamp.map(|stamp| FileStamp { root_depth, ..stamp });
             return Ok(FileReading { state, stamp });

@@ -163,7 +163,7 @@ pub fn index(
 ///
 /// Text becomes content. Other files are metadata with the reason in `no_content`: `binary`,
 /// `too_large`, `excluded` (these have `size_bytes`), `not_read` or `deleted`. A version known by
-/// path alone never replaces another one.
+/// path alone never replaces another one, but that of a deletion: the file is there again.
 ///
 /// # Errors
 /// Errors of canonical JSON.
@@ -183,7 +183,7 @@ pub fn index_source(
         return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
     };
     keep_fields_of_people(&mut payload, &latest, is_gone);
-    if is_by_path || latest.is(&payload) {
+    if (is_by_path && !latest.is_deleted()) || latest.is(&payload) {
         let (version, outcome) = (latest.version, IndexOutcome::Unchanged);
         return Ok(Some(Indexed { envelope, payload, version, outcome, stamp }));
     }

@@ -65,11 +65,16 @@ pub fn stamp(path: &Path) -> Option<FileStamp> {
     metadata.is_file().then(|| stamp_of(&metadata)).flatten()
 }
 
-/// Whether the file at a path got its name or its bytes after a time, as far as the system knows.
+/// Whether a file came into being after a time, as far as the system knows: where it keeps no time of
+/// birth, whether it got its name or its bytes after it.
 #[cfg(unix)]
 pub fn appeared_since(path: &Path, since: Timestamp) -> bool {
     let Ok(metadata) = looks::symlink_metadata(path) else { return false };
-    std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.0 / 1_000 - LAG_SECONDS
+    // A file that has been there keeps its time of birth, whatever else is done to it.
+    let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let born = born.and_then(|time| i64::try_from(time.as_secs()).ok());
+    let appeared = born.unwrap_or_else(|| std::os::unix::fs::MetadataExt::ctime(&metadata));
+    appeared >= since.0 / 1_000 - LAG_SECONDS
 }
 
 /// Whether a file exists at a path: this system does not record since when.

@@ -3,6 +3,7 @@
 //!
 //! All costs are in uncached input tokens. An item's _rent_ is what its absence saves per call.
 
+use crate::additions;
 use config::Settings;
 use session::Bill;
 
@@ -116,7 +117,7 @@ pub struct Bound {
     pub ours: f64,
     /// The plain host's cumulative bill.
     pub plain: f64,
-    /// The part of our bill caused by our tools and guidance.
+    /// The part of our bill caused by our tools and guidance, and by notes within their own limit.
     pub overhead: f64,
     /// How far our bill may exceed the plain one, as a share of the plain one.
     pub share: f64,
@@ -131,7 +132,7 @@ impl Bound {
         Self {
             ours: bill.ours(),
             plain: bill.plain(),
-            overhead: bill.overhead(),
+            overhead: bill.overhead() + additions::borne(bill),
             share: settings.extra_share,
             free: settings.extra_tokens as f64,
         }

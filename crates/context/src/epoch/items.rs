@@ -32,6 +32,8 @@ pub(super) enum Leaving {
         /// Its chance of being needed per call, and its tokens.
         risk: (f64, u64),
     },
+    /// Notes that tell nothing any more.
+    Notes,
     /// A step, by the position of its first message.
     Step {
         /// The position.
@@ -46,14 +48,14 @@ impl Leaving {
     pub(super) fn output(&self) -> Option<u64> {
         match self {
             Self::Output { at, .. } => Some(*at),
-            Self::Step { .. } => None,
+            Self::Step { .. } | Self::Notes => None,
         }
     }
 
     fn step(&self) -> Option<u64> {
         match self {
             Self::Step { first, .. } => Some(*first),
-            Self::Output { .. } => None,
+            Self::Output { .. } | Self::Notes => None,
         }
     }
 
@@ -62,12 +64,14 @@ impl Leaving {
         match self {
             Self::Output { risk, .. } => caution.outputs * risk.0,
             Self::Step { risk, .. } => caution.steps * risk.0,
+            Self::Notes => 0.0,
         }
     }
 
     fn risk(&self) -> (f64, u64) {
         match self {
             Self::Output { risk, .. } | Self::Step { risk, .. } => *risk,
+            Self::Notes => (0.0, 0),
         }
     }
 }
@@ -85,6 +89,8 @@ struct Candidate {
 pub(super) struct Standing<'a> {
     session: &'a Session,
     shown: &'a [u64],
+    /// As `shown`, without notes.
+    bare: Vec<u64>,
     terms: &'a EpochTerms<'a>,
     total: u64,
     working: BTreeSet<u64>,
@@ -93,6 +99,7 @@ pub(super) struct Standing<'a> {
     /// Number of newest steps that do not fold.
     keep_steps: u64,
     outputs: Vec<Candidate>,
+    notes: Vec<Candidate>,
     steps: Vec<Candidate>,
     calls: CallsGone,
     reckoning: Reckoning,
@@ -104,17 +111,21 @@ impl<'a> Standing<'a> {
         let working = working_set(session, shown, terms);
         let total = shown.iter().sum();
         let calls = CallsGone::new(session, terms.keep_results);
-        let outputs = outputs(session, shown, &working, &calls, terms.hazards);
-        let gathered: u64 = outputs.iter().map(|output| output.gain).sum();
+        let bare = without_notes(session, shown);
+        let outputs = outputs(session, &bare, &working, &calls, terms.hazards);
+        let notes = spent_notes(session);
+        let gathered: u64 = outputs.iter().chain(&notes).map(|item| item.gain).sum();
         let mut standing = Self {
             session,
             shown,
+            bare,
             terms,
             total,
             working,
             whole_steps: held_places(session, terms).steps,
             keep_steps: KEEP_STEPS,
             outputs,
+            notes,
             steps: Vec::new(),
             calls,
             reckoning: Reckoning {
@@ -156,16 +167,18 @@ impl<'a> Standing<'a> {
         items
     }
 
-    /// All items, whether they pay or not: outputs, and steps with the oldest first.
+    /// All items, whether they pay or not: outputs and notes, and steps with the oldest first.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
-        (items(&self.outputs), items(&self.steps))
+        let mut at_once = items(&self.outputs);
+        at_once.extend(items(&self.notes));
+        (at_once, items(&self.steps))
     }
 
     /// Gives up the working set except what is firm. Returns its outputs, pinned ones last.
     pub(super) fn give_up_working_set(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone = outputs_of(leaving);
         let stays = firm(self.session, self.shown, self.terms);
-        self.outputs = outputs(self.session, self.shown, &stays, &self.calls, self.terms.hazards);
+        self.outputs = outputs(self.session, &self.bare, &stays, &self.calls, self.terms.hazards);
         let mut more: Vec<Candidate> = self.outputs.clone();
         more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
         let pinned = held_places(self.session, self.terms).outputs;
@@ -257,7 +270,7 @@ impl<'a> Standing<'a> {
         };
         let keep_turn = self.terms.rules.bound_thinking;
         let terms = fold::FoldTerms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
-        let mut steps = fold::foldable_steps(self.session, self.shown, &terms);
+        let mut steps = fold::foldable_steps(self.session, &self.bare, &terms);
         steps.retain(|step| step.index < self.terms.kept_from);
         steps
     }
@@ -274,12 +287,12 @@ impl<'a> Standing<'a> {
         let steps = self.foldable(&|at| outputs.contains_key(&at)).into_iter().filter_map(|step| {
             let standing = outputs.range(step.first..=step.last);
             let apart: u64 = standing
-                .map(|(_, index)| self.shown[*index])
+                .map(|(_, index)| self.bare[*index])
                 .filter(|tokens| *tokens > SMALL_TOKENS)
                 .sum();
             let gain = step.gain().saturating_sub(apart);
             let hazard = self.terms.hazards.of_step(self.session, step.first..=step.last)?;
-            let tokens = *self.shown.get(step.index)?;
+            let tokens = *self.bare.get(step.index)?;
             let since = hazard::steps_since(self.session, step.first)?;
             // While the step was among the newest, it could not fold.
             let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
@@ -305,7 +318,7 @@ impl<'a> Standing<'a> {
 
     fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {
         let caution = self.caution();
-        let candidates = self.outputs.iter().chain(&self.steps);
+        let candidates = self.outputs.iter().chain(&self.notes).chain(&self.steps);
         let mut items: Vec<Item<Leaving>> = candidates
             .map(|candidate| {
                 let weight = candidate.what.weight(&caution);
@@ -397,6 +410,31 @@ fn outputs(
             Some(Candidate { what, index, gain, calls: calls.since(at) })
         })
         .collect()
+}
+
+/// Tokens of each message without its notes.
+fn without_notes(session: &Session, shown: &[u64]) -> Vec<u64> {
+    let mut bare = shown.to_vec();
+    for at in session.noted() {
+        let index = session.chat().index_of(at);
+        if let Some(tokens) = index.and_then(|index| bare.get_mut(index)) {
+            *tokens = tokens.saturating_sub(session.note_tokens(at));
+        }
+    }
+    bare
+}
+
+/// The notes that tell nothing any more: of each message those that leave together.
+fn spent_notes(session: &Session) -> Vec<Candidate> {
+    let newest = session.newest_said().map(|(at, _)| at);
+    let noted = session.noted().filter(|at| Some(*at) != newest && !session.is_hidden(*at));
+    let notes = noted.filter_map(|at| {
+        let gain = session.spent_note_tokens(at);
+        let calls = (session.chat().step() + 1).saturating_sub(session.place(at).step);
+        let index = session.chat().index_of(at).filter(|_| gain > 0)?;
+        Some(Candidate { what: Leaving::Notes, index, gain, calls })
+    });
+    notes.collect()
 }
 
 /// Whether a reference line can replace a result: the object that it shows has a handle.

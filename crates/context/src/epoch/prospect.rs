@@ -45,6 +45,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
     let mut suffix = 0;
     for (at, tokens) in session.chat().window().iter().zip(shown).rev() {
         suffix += tokens;
+        let tokens = &tokens.saturating_sub(session.note_tokens(*at));
         let place = session.place(*at);
         let ends = match place.role {
             Role::Output | Role::Result => {
@@ -54,6 +55,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
             Role::User => look.user(),
             Role::Other => false,
         };
+        let ends = look.notes(session, *at, place.step) || ends;
         if !ends || look.gain < terms.collapse_tokens {
             continue;
         }
@@ -129,6 +131,14 @@ impl Look {
             self.unspent += gain as f64 * f64::from(self.calls);
         }
         may
+    }
+
+    /// Visits the notes of a message; returns whether a rewrite could start here.
+    fn notes(&mut self, session: &Session, at: u64, step: u32) -> bool {
+        let gain = if session.notes(at).is_empty() { 0 } else { session.spent_note_tokens(at) };
+        self.gain += gain;
+        self.unspent += gain as f64 * f64::from((self.now + 1).saturating_sub(step));
+        gain > 0
     }
 
     fn answer(&mut self, step: u32, tokens: u64) -> bool {

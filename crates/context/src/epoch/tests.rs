@@ -38,6 +38,8 @@ enum Op {
     Turn(u64, bool),
     Pin(u64),
     Deactivate(u64),
+    /// A note of so many tokens in the newest message, about one of a few files.
+    Note(u64, u64),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -47,6 +49,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (1..300_u64, prop::bool::weighted(0.1)).prop_map(|(tokens, other)| Op::Turn(tokens, other)),
         1 => (0..60_u64).prop_map(Op::Pin),
         1 => (0..60_u64).prop_map(Op::Deactivate),
+        3 => (1..400_u64, 0..3_u64).prop_map(|(tokens, file)| Op::Note(tokens, file)),
     ]
 }
 
@@ -103,7 +106,15 @@ fn conditions() -> impl Strategy<Value = Conditions> {
 fn append(session: &mut Session, kind: MessageKind, calls: Vec<String>, tokens: u64) {
     let digest = Hash::of(session.chat().len().to_string());
     let key = MessageKey { role: String::new(), timestamp: None, calls };
-    session.apply(&Event::Message { key, digest, kind, tokens, withheld: false, kept: false });
+    session.apply(&Event::Message {
+        key,
+        digest,
+        kind,
+        tokens,
+        withheld: false,
+        kept: false,
+        ours: 0,
+    });
 }
 
 fn append_step(session: &mut Session, results: &[(u64, u64, bool)]) {
@@ -150,6 +161,14 @@ fn take(session: &mut Session, op: &Op) {
             heading: None,
         }),
         Op::Deactivate(at) => session.apply(&Event::Deactivated { object: object(at) }),
+        Op::Note(tokens, file) => session.apply(&Event::Noted {
+            at: session.chat().len() - 1,
+            text: String::new(),
+            asked: false,
+            about: vec![ObjectId::new(format!("file-{file}"))],
+            tokens: *tokens,
+            shows: None,
+        }),
     }
 }
 
@@ -160,8 +179,8 @@ fn shown(session: &Session) -> Vec<u64> {
         session.treatment(at),
     ) {
         (true, _) => 0,
-        (_, Treatment::Reference) => items::LINE_TOKENS,
-        _ => message.tokens,
+        (_, Treatment::Reference) => items::LINE_TOKENS + session.note_tokens(at),
+        _ => message.tokens + session.note_tokens(at),
     };
     session.window().map(sent).collect()
 }

@@ -65,6 +65,11 @@ fn line_forms_are_those_of_the_design() {
         long_line_cut(handle("t17"), 5, 3_100),
         changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), false, (4, 1)),
         changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), true, (4, 1)),
+        all_changed_line(&[(handle("f3"), "a.rs".into()), (handle("f4"), "b.rs".into())], 3),
+        bytes_changed_line(handle("f3"), "a.png", Some(handle("t12")), 18_240),
+        bytes_gone_line(handle("f3"), "a.png"),
+        bytes_back_line(handle("f3"), "a.png", 1),
+        again_line((handle("f9"), "src/a.rs"), (handle("f3"), "src/b.rs")),
         more_changes_line(handle("f3"), 31),
         gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
         no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
@@ -111,15 +116,20 @@ fn line_forms_are_those_of_the_design() {
     … 3,100 characters between (t17:5:201-3300) …
     … 3,100 characters …
     … 3,100 characters between (t17:5) …
-    [f3] src/main.rs changed on disk after t12 (+4 -1):
-    [f3] src/main.rs changed on disk after t12, by another session (+4 -1):
+    [f3] src/main.rs changed on disk after t12 (+4 -1)
+    [f3] src/main.rs changed on disk after t12, by another session (+4 -1)
+    [f3] a.rs, f4 b.rs and 3 more files changed on disk
+    [f3] a.png changed on disk after t12 (18,240 bytes)
+    [f3] a.png is no longer on disk.
+    [f3] a.png is on disk again (1 byte).
+    [f9] src/a.rs is on disk again, beside f3 src/b.rs.
     … 31 more changed lines in f3 …
     [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
     [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
     [f3] a.bin · no text: it is binary, 1,240 bytes
     [f3] src/main.rs is on disk again, as it was in t12.
     [f3] src/a.rs is now src/b.rs
-    [f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1):
+    [f3] src/a.rs is now src/b.rs, and changed after t12 (+4 -1)
     [f3] src/main.rs is out of reach for now; its text of t12 is kept as f3.
     [f3] src/main.rs is within reach again, as it was in t12.
     [f3] src/main.rs · lines 35-49, nearest to oldText:
@@ -154,6 +164,11 @@ fn quoting(text: &str) -> Vec<String> {
         standing_line(f, range(1, 2), text, Some(t)),
         as_in_line(f, range(1, 2), Some(t), Some(text)),
         changed_line(f, text, Some(t), true, (1, 1)),
+        all_changed_line(&[(f, text.into()), (f, text.into())], 3),
+        bytes_changed_line(f, text, Some(t), 1),
+        bytes_gone_line(f, text),
+        bytes_back_line(f, text, 1),
+        again_line((f, text), (f, text)),
         gone_line(f, text, Some(t)),
         no_text_line(f, text, Some(t)),
         textless_line(f, text, "it is binary"),

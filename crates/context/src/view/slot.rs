@@ -6,7 +6,7 @@ use crate::host::HostMessage;
 use crate::payload::Said;
 use crate::tokens::Counter;
 use base::object::Hash;
-use session::SlotRecord;
+use session::{Note, SlotRecord};
 
 /// One message of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,11 +77,11 @@ impl Slot {
 
     /// A message of ours with the notes of the host's message at `index`. It goes before that
     /// message, which the host sends itself.
-    pub fn ahead_of(index: usize, host: &HostMessage, notes: &[&str]) -> Self {
+    pub fn ahead_of(index: usize, host: &HostMessage, notes: &[Note]) -> Self {
         let message = json!({
             "role": "custom",
             "customType": "palimpsest",
-            "content": notes.iter().map(|text| json!({ "type": "text", "text": text })).collect::<Vec<_>>(),
+            "content": notes.iter().map(|note| json!({ "type": "text", "text": note.text })).collect::<Vec<_>>(),
             "display": false,
             "timestamp": host.key.timestamp.unwrap_or_default(),
         });

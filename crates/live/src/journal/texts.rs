@@ -92,6 +92,12 @@ impl Texts for Journal {
         Ok(text)
     }
 
+    fn is_deleted(&self, file: &ObjectId, version: &Hash) -> bool {
+        let known = self.known_version(file, version).ok().flatten();
+        let reason = known.as_ref().and_then(|known| known.fields.get("no_content"));
+        reason.is_some_and(|reason| reason == "deleted")
+    }
+
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
         if let Some(words) = self.words_of(object, version)? {
             let image = words.images.into_iter().nth(number.saturating_sub(1));

@@ -275,7 +275,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         file,
         treatment: (is_result || since.is_some()).then(|| state.treatment(at).clone()),
         since,
-        notes: state.notes(at).map(str::to_owned).collect(),
+        notes: state.notes(at).iter().map(|note| note.text.clone()).collect(),
         folds: folds.collect(),
         ..About::default()
     }

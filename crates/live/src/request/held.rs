@@ -58,7 +58,15 @@ impl LayOut<'_> {
                 Some(at) => {
                     room -= tokens;
                     let (text, shows) = (note.0, Some(note.1));
-                    self.journal.record(Event::Noted { at, text, asked: false, shows });
+                    let (about, tokens) = (Vec::new(), 0);
+                    self.journal.record(Event::Noted {
+                        at,
+                        text,
+                        asked: false,
+                        about,
+                        tokens,
+                        shows,
+                    });
                 }
                 // Where nothing can carry it, it waits for the next message.
                 None if fits && !self.is_left_out(&held.object) => {}

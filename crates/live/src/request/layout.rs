@@ -277,7 +277,7 @@ impl LayOut<'_> {
         let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
         let changed = |index: &usize| {
             let at = window[*index];
-            treated.contains(&at) || state.notes(at).len() > 0
+            treated.contains(&at) || !state.notes(at).is_empty()
         };
         let mut indexes: BTreeSet<usize> = (0..window.len()).filter(changed).collect();
         let event = Event::Epoch {
@@ -356,8 +356,8 @@ impl LayOut<'_> {
     fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
         let state = self.journal.state();
         let at = state.chat().window()[index];
-        let notes: Vec<&str> = state.notes(at).filter(|_| state.is_kept(at)).collect();
-        (!notes.is_empty()).then(|| Slot::ahead_of(index, message, &notes))
+        let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at))?;
+        Some(Slot::ahead_of(index, message, notes))
     }
 
     /// A slot with this content, and the lines of folded steps where the message carries any.

@@ -5,9 +5,10 @@
 
 use super::layout::LayOut;
 use crate::Notice;
+use context::additions::Additions;
 use context::epoch::NewEpoch;
 use context::forms;
-use session::{Event, Subject};
+use session::{Event, Note, Subject};
 
 impl LayOut<'_> {
     /// Notes in the newest message everything that no standing message says; returns which changes
@@ -15,18 +16,32 @@ impl LayOut<'_> {
     pub(super) fn note_all(&mut self) -> Vec<Notice> {
         let Some(at) = self.newest else { return Vec::new() };
         if let Some(text) = self.journal.state().due_continuation().map(str::to_owned) {
-            self.journal.record(Event::Noted { at, text, asked: false, shows: None });
+            // It is what another session's messages were, which the plain host does not have.
+            let (about, tokens, shows) = (Vec::new(), 0, None);
+            self.journal.record(Event::Noted { at, text, asked: false, about, tokens, shows });
         }
         for text in self.compacted_lines() {
-            self.journal.record(Event::Noted { at, text, asked: false, shows: None });
+            self.note(at, text);
         }
         let mut notices = Vec::new();
-        for text in self.journal.state().due_memory() {
-            let line = text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned();
-            notices.push(Notice::Told { line });
-            self.journal.record(Event::Noted { at, text, asked: false, shows: None });
+        let mut room = Additions::of(self.journal.state());
+        for change in self.journal.state().due_memory() {
+            let line = change.head().to_owned();
+            let fits = self.options.counter.count(&change.text) <= room.texts();
+            let text = if fits { change.text } else { line.clone() };
+            let tokens = self.options.counter.count(&text);
+            if room.holds(tokens) {
+                room.take(tokens);
+                notices.push(Notice::Told { line });
+                self.note(at, text);
+            }
         }
         notices
+    }
+
+    fn note(&mut self, at: u64, text: String) {
+        let (about, tokens, shows) = (Vec::new(), self.options.counter.count(&text), None);
+        self.journal.record(Event::Noted { at, text, asked: false, about, tokens, shows });
     }
 
     /// Number of notes in the newest message.
@@ -67,8 +82,8 @@ impl LayOut<'_> {
             _ => None,
         });
         let stands = |line: &String| {
-            let says = |note: &str| note.lines().any(|said| said == line);
-            let mut carriers = state.noted().filter(|at| state.notes(*at).any(says));
+            let says = |note: &Note| note.text.lines().any(|said| said == line);
+            let mut carriers = state.noted().filter(|at| state.notes(*at).iter().any(says));
             carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
         };
         lines.filter(|line| !stands(line)).collect()

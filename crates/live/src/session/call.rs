@@ -43,6 +43,7 @@ impl LiveSession {
             self.request.drop_failed_list();
             return Err(error);
         }
+        self.ask_prompting(call);
         let messages = RefCell::new(messages);
         let mut result = self.attempt(|live| {
             if live.journal.has_refused() {

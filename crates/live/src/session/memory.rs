@@ -7,7 +7,7 @@ use base::error::Result;
 use base::object::Timestamp;
 use config::Layout;
 use context::prices::prices_of;
-use session::{CallTime, Event, MemoryChange, PromptedSession};
+use session::{CallTime, Event, MemoryChange, PromptedSession, Prompting};
 
 /// A session at the moment of its next call, as memory sees it.
 #[derive(Debug)]
@@ -21,6 +21,24 @@ impl LiveSession {
     /// The session at the moment of the coming call.
     pub fn at_call<'a>(&'a mut self, call: &'a CallInfo, now: Timestamp) -> AtCall<'a> {
         AtCall { live: self, call, now }
+    }
+}
+
+impl LiveSession {
+    /// Has this asked before each call whether what the system prompt says became untrue.
+    pub fn prompted_by(&mut self, prompting: Box<dyn Prompting>) {
+        self.prompting = Some(prompting);
+    }
+
+    /// Asks what stands in the system prompt. An error there must not fail the call.
+    pub(super) fn ask_prompting(&mut self, call: &CallInfo) {
+        let Some(prompting) = self.prompting.take() else { return };
+        if self.options.settings.layout == Layout::Log {
+            let now = self.store().now();
+            let prompt = call.system_prompt.as_deref();
+            drop(prompting.before_call(&mut self.at_call(call, now), prompt));
+        }
+        self.prompting = Some(prompting);
     }
 }
 

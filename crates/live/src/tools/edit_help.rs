@@ -10,10 +10,11 @@ use serde_json::Value;
 
 use super::Tools;
 use crate::Notice;
-use crate::workspace::{Announced, NoteBudget, describe_change};
-use base::error::{Error, Result};
+use crate::workspace::{Announced, Detail, NoteBudget, describe_change, is_known};
+use base::error::Result;
 use base::harness::Call;
 use base::object::{Hash, ObjectId};
+use context::additions::Additions;
 use context::edit_help::{self, EditTarget};
 use context::log_layout::Texts;
 use session::{Cause, Event, Subject};
@@ -24,9 +25,12 @@ impl Tools<'_> {
         let disk = self.workspace.disk();
         let Some(given) = Call::new("edit", args).path() else { return Ok(None) };
         let path = disk.resolve(given)?;
-        let is_met = || Ok::<_, Error>(self.is_met(&disk.file_id(&path)?));
-        let may_look = disk.location(&path).open.is_some() && !disk.is_excluded(&path);
-        let may_look = may_look && (!self.journal.state().is_confined() || is_met()?);
+        let location = disk.location(&path);
+        let file = location.id()?;
+        // Of an excluded file that the model saw, the stamp is compared; it is not opened.
+        let is_seen = || self.journal.state().seen(&file).is_some();
+        let may_look = location.open.is_some() && (is_seen() || !disk.is_excluded(&path));
+        let may_look = may_look && (!self.journal.state().is_confined() || self.is_met(&file));
         Ok(may_look.then_some(path))
     }
 
@@ -47,34 +51,55 @@ impl Tools<'_> {
         old_texts: &[&str],
     ) -> Result<(Option<String>, Vec<Notice>)> {
         let file = self.workspace.disk().file_id(path)?;
-        let is_known = self.journal.state().index().get(&file).is_some();
-        if !is_known && self.workspace.disk().regular_file(path).is_none() {
+        let is_met = self.journal.state().index().get(&file).is_some();
+        if !is_met && self.workspace.disk().regular_file(path).is_none() {
             return Ok((None, Vec::new()));
         }
         let seen = self.journal.state().seen(&file).cloned();
         let before = self.journal.state().announced_path(&file).map(str::to_owned);
-        let cause = if is_known { Cause::Changed } else { Cause::Found };
+        let cause = if is_met { Cause::Checked } else { Cause::Found };
         let Some((file, now)) = self.workspace.index_file(self.journal, path, cause, None)? else {
             return Ok((None, Vec::new()));
         };
+        let room = Additions::of(self.journal.state());
+        let mut budget = NoteBudget::of_one_call(room.texts());
         let (mut parts, mut notices) = (Vec::new(), Vec::new());
-        if let Some(seen) = seen.filter(|seen| *seen != now) {
+        let is_new = |seen: &Hash| *seen != now || !is_known(self.journal, &file, &now);
+        let mut told_of = None;
+        if let Some(seen) = seen.filter(is_new) {
+            told_of = Some(now.clone());
             let told = Announced { version: seen, path: before };
-            let mut budget = NoteBudget::of_one_call();
-            let change = describe_change(self.journal, &file, &told, &now, &mut budget)?;
+            let detail = (Detail::Lines, &mut budget);
+            let change = describe_change(self.journal, &file, &told, &now, detail)?;
             parts.extend(change.note);
             notices = change.notices;
-            self.journal.record(Event::Told { object: file.clone(), version: now.clone() });
         }
-        parts.extend(self.nearest(&file, &now, old_texts));
-        Ok(((!parts.is_empty()).then(|| parts.join("\n")), notices))
+        let left = room.texts().saturating_sub(self.options.counter.count(&parts.join("\n")));
+        parts.extend(self.nearest(&file, &now, old_texts, left));
+        let text = parts.join("\n");
+        let tokens = self.options.counter.count(&text);
+        if text.is_empty() || !room.holds(tokens) {
+            return Ok((None, Vec::new()));
+        }
+        if let Some(version) = told_of {
+            self.journal.record(Event::Told { object: file.clone(), version });
+        }
+        self.journal.record(Event::Helped { object: file, text: text.clone(), tokens });
+        Ok((Some(text), notices))
     }
 
-    fn nearest(&self, file: &ObjectId, now: &Hash, old_texts: &[&str]) -> Option<String> {
+    /// `room`: tokens of the file's lines that may be shown.
+    fn nearest(
+        &self,
+        file: &ObjectId,
+        now: &Hash,
+        old_texts: &[&str],
+        room: u64,
+    ) -> Option<String> {
         let entry = self.journal.state().index().get(file)?;
         let shown @ Subject::File { lines: Some(_), .. } = &entry.subject else { return None };
         let text = self.journal.text(file, now).ok()?;
         let (handle, path) = (entry.handle, self.journal.state().shown_path(shown.agent_path()));
-        edit_help::help(&EditTarget { handle, path, text: &text }, old_texts)
+        edit_help::help(&EditTarget { handle, path, text: &text }, old_texts, room)
     }
 }

@@ -13,11 +13,12 @@ use serde_json::json;
 use super::Workspace;
 use super::finding::Finding;
 use super::notes::is_announced;
-use super::reach::{is_deleted, why_out_of_reach};
+use super::reach::why_out_of_reach;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{FileStamp, Hash, ObjectId, Payload, file_fields, file_type};
 use config::Layout;
+use context::log_layout::Texts;
 use session::{Cause, Subject};
 use source::{FileReading, FileState, Location};
 
@@ -109,9 +110,21 @@ impl Workspace {
     ) -> Result<Vec<Finding>> {
         let places = files.iter().map(|file| self.place_of(journal, file));
         let places = places.collect::<Result<Vec<_>>>()?;
-        let readings = self.disk.read_all(&places);
+        // To tell the model of a change, the stamp is enough.
+        let is_check = matches!(cause, Cause::Changed | Cause::Checked);
+        let by_path = files.iter().map(|file| is_check && is_by_path(journal, file));
+        let by_path: Vec<bool> = by_path.collect();
+        let asked = places.iter().zip(&by_path);
+        let asked: Vec<_> = asked.map(|(place, by)| place.clone().filter(|_| !by)).collect();
+        let readings = self.disk.read_all(&asked);
         let mut findings = Vec::new();
-        for ((file, place), reading) in files.iter().zip(places).zip(readings) {
+        for (((file, place), reading), by_path) in
+            files.iter().zip(places).zip(readings).zip(by_path)
+        {
+            let reading = match &place {
+                Some((location, true)) if by_path => self.disk.look(location),
+                _ => reading,
+            };
             findings.push(match place {
                 Some((location, _)) => {
                     self.record_reading(journal, file, &location, reading, cause)?
@@ -164,6 +177,7 @@ impl Workspace {
             else {
                 continue;
             };
+            let is_out = journal.state().orphaned(file).is_some();
             let location = self.disk.location_of(journal, file)?;
             let Some(open) = location.and_then(|location| location.open) else { continue };
             let expected = if lines.is_some() || stamp.is_some() {
@@ -171,7 +185,9 @@ impl Workspace {
             } else {
                 expected_without_text(journal, file, path, version, &mut versions_by_path)?
             };
-            let is_due = !is_announced(journal, file, version) && self.stands(journal, file);
+            let is_pools = self.options.settings.layout == Layout::Pools;
+            let is_open = if is_pools { !is_announced(journal, file, version) } else { is_out };
+            let is_due = is_open && self.stands(journal, file);
             known.push(KnownFile { object: file.clone(), open, expected, is_due });
         }
         Ok(known)
@@ -181,10 +197,21 @@ impl Workspace {
     /// before every call.
     pub(super) fn stands(&self, journal: &Journal, file: &ObjectId) -> bool {
         match self.options.settings.layout {
-            Layout::Log => journal.state().has_text_standing(file),
+            Layout::Log => journal.state().stands(file),
             Layout::Pools => journal.state().sets().is_active(file),
         }
     }
+}
+
+/// Whether a file is known by path, and by the stamp that it had when a command showed it.
+fn is_by_path(journal: &Journal, file: &ObjectId) -> bool {
+    let Some(Subject::File { version, lines: None, stamp: Some(_), .. }) =
+        journal.state().index().get(file).map(|entry| &entry.subject)
+    else {
+        return false;
+    };
+    let known = journal.known_version(file, version).ok().flatten();
+    known.is_some_and(|known| known.fields.get("no_content") == Some(&json!("not_read")))
 }
 
 /// The versions without text that files of one type can have.
@@ -225,7 +252,7 @@ fn expected_without_text(
     let is = |of: fn(&WithoutText) -> &Hash| of_type.is_some_and(|known| of(known) == version);
     Ok(if is(|known| &known.by_path) {
         Expected::File
-    } else if is(|known| &known.deleted) || is_deleted(journal, file, version)? {
+    } else if is(|known| &known.deleted) || journal.is_deleted(file, version) {
         Expected::Nothing
     } else {
         Expected::Stamp(None)

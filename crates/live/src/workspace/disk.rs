@@ -350,6 +350,14 @@ impl Disk {
         source::look(location, self.is_excluded_at(location), self.options.settings.max_text_bytes)
     }
 
+    /// Looks at a file without opening it: its stamp, or whether it is there.
+    pub(super) fn look(&self, location: &Location) -> FileReading {
+        match location.open.as_deref().and_then(source::stamp) {
+            Some(stamp) => FileReading { state: FileState::NotRead, stamp: Some(stamp) },
+            None => self.read(location),
+        }
+    }
+
     /// Reads the files at several places, in their order. `None`: an unknown place. `false`:
     /// another file is there, so that this one is missing.
     pub(super) fn read_all(&self, places: &[Option<(Location, bool)>]) -> Vec<FileReading> {
@@ -397,6 +405,7 @@ impl Disk {
             call: None,
             stamp: None,
             moved: None,
+            bytes: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::finding::Finding;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{AsOf, ObjectId};
+use config::Layout;
 use session::{Cause, Subject};
 use source::{IndexOutcome, Indexed, Location};
 use store::Version;
@@ -50,7 +51,9 @@ impl Workspace {
         from: FromElsewhere,
     ) -> Result<Finding> {
         let FromElsewhere { file, location, version } = from;
-        let cause = if self.stands(journal, &file) { Cause::Changed } else { Cause::Checked };
+        let is_shown = self.options.settings.layout == Layout::Pools;
+        let is_shown = is_shown && self.stands(journal, &file);
+        let cause = if is_shown { Cause::Changed } else { Cause::Checked };
         let is_gone = version.fields.get("no_content").is_some_and(|reason| reason == "deleted");
         let found = Indexed {
             payload: journal.store().payload(&version)?,

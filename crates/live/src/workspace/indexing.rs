@@ -48,9 +48,12 @@ impl Workspace {
         if reading.state == FileState::Missing && !is_mounted(journal, &object, location) {
             return Ok(None);
         }
-        if reading.state == FileState::NotRead && journal.state().index().get(&object).is_some() {
+        let known = journal.state().index().get(&object).map(|entry| entry.subject.version());
+        let is_deleted = known.is_some_and(|version| journal.is_deleted(&object, version));
+        if reading.state == FileState::NotRead && known.is_some() && !is_deleted {
             // Nothing new is known of it.
-            return Ok(self.record_touch(journal, object, location, cause, call));
+            let of = (cause, reading.stamp);
+            return Ok(self.record_touch(journal, object, location, of, call));
         }
         let Some(found) = source::index(location, reading, journal.latest(&object)?)? else {
             return Ok(None);
@@ -74,6 +77,7 @@ impl Workspace {
             // The text that was reported to another session.
             text = journal.text(&object, &version).ok();
         }
+        let bytes = payload.source_hash.clone().filter(|_| text.is_none());
         let moved = match (&text, text_before(journal, &object, &version)) {
             (Some(new), Some(old)) => Some(LineMap::between(&old, new)),
             _ => None,
@@ -83,7 +87,9 @@ impl Workspace {
         }
         if outcome != IndexOutcome::Unchanged {
             journal.stage_seen(envelope, payload)?;
-        } else if brings_nothing(journal, &object, &version, stamp, cause) {
+        } else if journal.state().has_bytes(&object, bytes.as_ref())
+            && brings_nothing(journal, &object, &version, stamp, cause)
+        {
             return Ok((object, version));
         }
         journal.record(Event::File(FileEvent {
@@ -91,6 +97,7 @@ impl Workspace {
             call: call.map(str::to_owned),
             stamp,
             moved,
+            bytes,
             ..self.disk.file_event(object.clone(), location, version.clone(), cause)
         }));
         Ok((object, version))
@@ -102,7 +109,7 @@ impl Workspace {
         journal: &mut Journal,
         object: ObjectId,
         location: &Location,
-        cause: Cause,
+        (cause, stamp): (Cause, Option<FileStamp>),
         call: Option<&str>,
     ) -> Option<(ObjectId, Hash)> {
         let Some(Subject::File { version, lines, .. }) =
@@ -112,7 +119,8 @@ impl Workspace {
         };
         let (version, lines) = (version.clone(), *lines);
         let event = self.disk.file_event(object.clone(), location, version.clone(), cause);
-        journal.record(Event::File(FileEvent { lines, call: call.map(str::to_owned), ..event }));
+        let call = call.map(str::to_owned);
+        journal.record(Event::File(FileEvent { lines, call, stamp, ..event }));
         Some((object, version))
     }
 }

@@ -4,8 +4,9 @@
 //! A file moved if a watcher, another session or the model's own command names both places, or if a
 //! bounded search finds its bytes in exactly one place. Must not tell the model about it.
 
-mod places;
+pub(super) mod places;
 mod search;
+mod stood;
 mod stored;
 
 use files::looks;
@@ -13,8 +14,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use self::places::Places;
+pub(super) use self::stood::Stood;
 use super::Workspace;
-use super::reach::{is_deleted, is_mounted};
+use super::reach::is_mounted;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{FileStamp, Hash, ObjectId, Timestamp};
@@ -54,6 +56,7 @@ impl Vanished {
 struct Candidate {
     location: Location,
     reading: FileReading,
+    inode: u64,
     /// Whether it is the vanished file under another name.
     is_same_file: bool,
     /// Whether another session stored the move.
@@ -154,6 +157,58 @@ impl Workspace {
         Ok(moved)
     }
 
+    /// Remembers what stands beside the files that the session knows, those whose text the model
+    /// saw first: call after looking whether any of all these vanished.
+    pub(super) fn remember_neighbours(&mut self, journal: &Journal) -> Result<()> {
+        let seen = journal.state().seen_files().iter().rev().cloned();
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for file in seen.chain(places::met(journal.state())) {
+            let location = self.disk.location_of(journal, &file)?;
+            let folder = location.and_then(|found| Some(found.open?.parent()?.to_owned()));
+            folders.extend(folder.filter(|folder| !folders.contains(folder)));
+            if folders.len() >= stood::MAX_FOLDERS {
+                break;
+            }
+        }
+        self.stood.look(&folders);
+        Ok(())
+    }
+
+    /// Finds files at the places from which standing ones moved, and records them by path alone.
+    /// Returns them, each with the one that moved.
+    pub(super) fn find_at_old_places(
+        &self,
+        journal: &mut Journal,
+    ) -> Result<Vec<(ObjectId, ObjectId)>> {
+        let mut found = Vec::new();
+        if !journal.state().has_moved_files() {
+            return Ok(found);
+        }
+        for file in self.standing_files(journal) {
+            for origin in journal.state().origins(&file).to_vec() {
+                let is_known = journal.state().index().get(&origin).is_some();
+                let location =
+                    if is_known { None } else { self.disk.location_of(journal, &origin)? };
+                let Some(location) = location else { continue };
+                let is_there = location.open.as_deref().is_some_and(looks::is_file)
+                    && self.disk.led_to(&location).id()? == origin;
+                let reading = FileReading { state: FileState::NotRead, stamp: None };
+                if is_there {
+                    self.index_reading(journal, &location, reading, Cause::Found, None)?;
+                    found.push((origin, file.clone()));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Remembers what stands beside a file that the model just read or changed.
+    pub(super) fn remember_beside(&mut self, location: &Location) {
+        if let Some(folder) = location.open.as_deref().and_then(Path::parent) {
+            self.stood.meet(folder);
+        }
+    }
+
     /// The files that are certainly no longer where they were. Files known to be deleted are left
     /// out.
     fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
@@ -168,7 +223,7 @@ impl Workspace {
             if journal.was_refused(object) || !self.has_gone(journal, object, &location)? {
                 continue;
             }
-            if stamp.is_none() && is_deleted(journal, object, version)? {
+            if stamp.is_none() && journal.is_deleted(object, version) {
                 continue;
             }
             let (version, stamp) = (version.clone(), *stamp);
@@ -235,7 +290,9 @@ impl Workspace {
             (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
             _ => None,
         };
+        let bytes = payload.source_hash.filter(|_| text.is_none());
         journal.record(Event::File(FileEvent {
+            bytes,
             lines: text.map(|text| text.split('\n').count() as u64),
             stamp,
             moved,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::sharing::{MAX_EVENTS, is_by_another_session};
 use crate::Notice;
@@ -21,6 +21,8 @@ use session::{LineMap, Subject};
 const NOTE_LINES: usize = 40;
 /// Maximum number of diff tokens that the notes of one call show.
 const NOTE_TOKENS: u64 = 1_000;
+/// A difference of fewer tokens than these is not begun.
+const LEAST_TOKENS: u64 = 30;
 
 /// What to say about a file that changed.
 #[derive(Debug, Default)]
@@ -36,7 +38,9 @@ impl FileChange {
     /// file as it is.
     pub(crate) fn told(&self, layout: Layout) -> Option<Notice> {
         let line = self.note.as_ref()?.lines().next()?.trim_end_matches(':');
-        (layout == Layout::Log).then(|| Notice::Told { line: line.to_owned() })
+        // Nothing else tells the person of a file that has no text.
+        (layout == Layout::Log || self.notices.is_empty())
+            .then(|| Notice::Told { line: line.to_owned() })
     }
 
     /// Whether there is anything in it.
@@ -49,15 +53,15 @@ impl FileChange {
 #[derive(Debug)]
 pub(crate) struct NoteBudget {
     /// Tokens of diff to show.
-    tokens: u64,
+    pub(super) tokens: u64,
     /// Events of other sessions to read.
     events: u64,
 }
 
 impl NoteBudget {
-    /// The limits of one call.
-    pub(crate) fn of_one_call() -> Self {
-        Self { tokens: NOTE_TOKENS, events: MAX_EVENTS }
+    /// The limits of one call. `room`: tokens of text that may be added.
+    pub(crate) fn of_one_call(room: u64) -> Self {
+        Self { tokens: NOTE_TOKENS.min(room), events: MAX_EVENTS }
     }
 }
 
@@ -84,7 +88,24 @@ impl Announced {
 pub(super) fn is_announced(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
     let state = journal.state();
     let is_where_told = state.announced_path(file).is_none() && state.orphaned(file).is_none();
-    is_where_told && state.announced(file) == Some(version)
+    is_where_told && is_known(journal, file, version)
+}
+
+/// Whether the model knows this version of a file, which is its present one, and its bytes.
+pub(crate) fn is_known(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
+    let state = journal.state();
+    state.announced(file) == Some(version) && state.knows_bytes(file)
+}
+
+/// How much a note says of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Its lines, as far as there is room.
+    Lines,
+    /// That there is one.
+    Line,
+    /// That there is one, and that it is the last of which a note tells for now.
+    LastLine,
 }
 
 /// What to say about a file that has the version `now` to a model that was last told about `told`.
@@ -96,17 +117,17 @@ pub(crate) fn describe_change(
     file: &ObjectId,
     told: &Announced,
     now: &Hash,
-    budget: &mut NoteBudget,
+    (detail, budget): (Detail, &mut NoteBudget),
 ) -> Result<FileChange> {
     let mut change = FileChange::default();
     let Some(shown) = Shown::of(journal, file, told) else { return Ok(change) };
-    let Shown { handle, path, before, seen, .. } = &shown;
+    let Shown { handle, path, before, .. } = &shown;
     let known = journal.state().index().get(file).map(|entry| &entry.subject);
-    if !matches!(known, Some(Subject::File { lines: Some(_), .. })) {
-        let fields = journal.latest_fields(file)?.unwrap_or_default();
-        let is_gone = fields.get("no_content") == Some(&json!("deleted"));
-        let line = if is_gone { forms::gone_line } else { forms::no_text_line };
-        change.note = Some(line(*handle, path, *seen));
+    let has_text = matches!(known, Some(Subject::File { lines: Some(_), .. }));
+    let old = text_told(journal, file, &told.version)?;
+    if !has_text || old.is_none() {
+        let was = (&told.version, old.is_some());
+        change.note = bytes_note(journal, file, &shown, was, (now, detail))?;
         return Ok(change);
     }
     if let Some(before) = before {
@@ -114,7 +135,7 @@ pub(crate) fn describe_change(
         let (from, path) = (before.clone(), path.clone());
         change.notices.push(Notice::FileMoved { handle: handle.to_string(), from, path });
     }
-    let Some(old) = text_told(journal, file, &told.version)? else { return Ok(change) };
+    let Some(old) = old else { return Ok(change) };
     let new = journal.text(file, now)?;
     if old == new && (before.is_some() || journal.text(file, &told.version).is_ok()) {
         // Apart from a move, only fields that people set differ.
@@ -124,10 +145,47 @@ pub(crate) fn describe_change(
         && before.is_none()
         && is_by_another_session(journal, file, &told.version, now, &mut budget.events);
     let moved = LineMap::between(&old, &new);
-    change.note = Some(shown.text_note((&old, &new), &moved, is_by_other, &mut budget.tokens));
+    change.note = Some(shown.text_note((&old, &new), &moved, is_by_other, (detail, budget)));
     let ((added, removed), handle) = (moved.added_removed(), handle.to_string());
     change.notices.push(Notice::FileChanged { handle, path: path.clone(), added, removed });
     Ok(change)
+}
+
+/// The note about a file that has no text now, or of which the model knows no text that is stored.
+fn bytes_note(
+    journal: &Journal,
+    file: &ObjectId,
+    shown: &Shown,
+    (told, had_text): (&Hash, bool),
+    (now, detail): (&Hash, Detail),
+) -> Result<Option<String>> {
+    let Shown { handle, path, before, seen, over } = shown;
+    let (handle, seen) = (*handle, *seen);
+    let fields = journal.known_version(file, now)?.map(|known| known.fields).unwrap_or_default();
+    let is = |reason: &str| fields.get("no_content") == Some(&json!(reason));
+    let stamp = match journal.state().index().get(file).map(|entry| &entry.subject) {
+        Some(Subject::File { stamp, .. }) => stamp.map(|stamp| stamp.size),
+        _ => None,
+    };
+    let bytes = || journal.text(file, now).map_or(0, |text| text.len() as u64);
+    let size = fields.get("size_bytes").and_then(Value::as_u64).or(stamp).unwrap_or_else(bytes);
+    if let Some(before) = before {
+        return Ok(Some(forms::moved_line(handle, before, path, *over)));
+    }
+    Ok(Some(match (is("deleted"), had_text) {
+        (true, true) => forms::gone_line(handle, path, seen),
+        (true, false) => forms::bytes_gone_line(handle, path),
+        (false, true) => forms::no_text_line(handle, path, seen),
+        (false, false) if journal.is_deleted(file, told) => {
+            forms::bytes_back_line(handle, path, size)
+        }
+        // Its path alone is known: nothing was seen of it that could have changed.
+        (false, false) if is("not_read") && stamp.is_none() => return Ok(None),
+        (false, false) => {
+            let line = forms::bytes_changed_line(handle, path, seen, size);
+            if detail == Detail::LastLine { line + forms::KEEPS_CHANGING } else { line }
+        }
+    }))
 }
 
 /// How the model knows a file.
@@ -151,14 +209,14 @@ impl Shown {
         Some(Self { handle, path, over, before, seen })
     }
 
-    /// The note about a file whose text changed. `moved`: the diff. `budget`: tokens of diff that
-    /// may be shown; those shown are subtracted.
+    /// The note about a file whose text changed. `moved`: the diff. Tokens of diff that are shown are
+    /// taken from the budget.
     fn text_note(
         &self,
         (old, new): (&str, &str),
         moved: &LineMap,
         is_by_other: bool,
-        budget: &mut u64,
+        (detail, budget): (Detail, &mut NoteBudget),
     ) -> String {
         let Self { handle, path, over, before, seen } = self;
         let (handle, (added, removed)) = (*handle, moved.added_removed());
@@ -170,11 +228,15 @@ impl Shown {
         } else {
             forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
         };
-        if moved.is_coarse() {
-            let rest = forms::more_changes_line(handle, added + removed);
-            return format!("{head}\n{rest}");
+        match detail {
+            Detail::LastLine => format!("{head}{}", forms::KEEPS_CHANGING),
+            Detail::Line => head,
+            Detail::Lines if budget.tokens < LEAST_TOKENS => head,
+            Detail::Lines if moved.is_coarse() => {
+                format!("{head}:\n{}", forms::more_changes_line(handle, added + removed))
+            }
+            Detail::Lines => with_difference(head + ":", handle, old, new, &mut budget.tokens),
         }
-        with_difference(head, handle, old, new, budget)
     }
 }
 
@@ -215,10 +277,14 @@ fn overwritten_by_move(journal: &Journal, file: &ObjectId) -> Option<Handle> {
     gone.map(|entry| entry.handle)
 }
 
-/// The result in which the model last saw text of a file.
+/// The result in which the model last saw text of a file that is not its present text, else any.
 pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
-    let last = journal.state().showings(object).next_back()?;
-    journal.state().handle(journal.state().result(last.at)?.object.as_ref()?)
+    let state = journal.state();
+    let now = state.index().get(object).map(|entry| entry.subject.version());
+    let outdated = state.showings(object).rfind(|showing| Some(&showing.version) != now);
+    let last = outdated.or_else(|| state.showings(object).next_back()).map(|showing| showing.at);
+    let glimpse = || state.glimpses().rfind(|(_, file)| *file == object).map(|(at, _)| at);
+    state.handle(state.result(last.or_else(glimpse)?)?.object.as_ref()?)
 }
 
 /// The first line of a note, then the unified diff of two texts within the limits of a note.

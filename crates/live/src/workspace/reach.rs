@@ -7,8 +7,7 @@ use super::finding::Finding;
 use super::notes::{FileChange, seen_in, shown_name};
 use crate::Notice;
 use crate::journal::Journal;
-use base::error::Result;
-use base::object::{Hash, ObjectId};
+use base::object::ObjectId;
 use context::forms;
 use session::{Event, Subject};
 use source::{FileState, Location};
@@ -38,14 +37,6 @@ pub(super) fn is_mounted(journal: &Journal, object: &ObjectId, location: &Locati
         }
         _ => true,
     }
-}
-
-/// Whether a version says that the file is deleted.
-pub(super) fn is_deleted(journal: &Journal, object: &ObjectId, version: &Hash) -> Result<bool> {
-    let known = journal.known_version(object, version)?;
-    Ok(known.is_some_and(|known| {
-        known.fields.get("no_content").is_some_and(|reason| reason == "deleted")
-    }))
 }
 
 /// Records that a file went out of reach or came back. Returns whether it did.

@@ -7,7 +7,7 @@ use std::slice;
 
 use super::Workspace;
 use super::finding::Finding;
-use super::notes::{Announced, FileChange, NoteBudget, describe_change};
+use super::notes::{Announced, Detail, FileChange, NoteBudget, describe_change};
 use super::reach::{change_of_reach, record_reach};
 use crate::journal::Journal;
 use base::error::{Error, Result};
@@ -35,32 +35,41 @@ impl Workspace {
         first_new: u64,
         note_at: Option<u64>,
     ) -> Result<Vec<FileChange>> {
+        let is_pools = self.options.settings.layout == Layout::Pools;
+        let mut found = Vec::new();
+        if is_pools || note_at.is_some() {
+            found = self.check_standing_files(journal)?;
+        }
+        let returned = self.check_seen_files(journal, first_new)?;
         let mut changes = Vec::new();
-        if self.options.settings.layout == Layout::Pools {
-            changes = self.check_standing_files(journal)?;
+        if is_pools {
+            changes.extend(found.into_iter().map(|(_, change)| change));
         } else if let Some(at) = note_at {
-            changes = self.check_standing_files(journal)?;
-            for text in changes.iter().filter_map(|change| change.note.clone()) {
-                journal.record(Event::Noted { at, text, asked: false, shows: None });
-            }
+            let again = self.find_at_old_places(journal)?;
+            changes = self.tell(journal, at, (found, again, returned))?;
             for (text, shows) in asked_texts(journal)? {
-                journal.record(Event::Noted { at, text, asked: true, shows: Some(shows) });
+                let (about, tokens, shows) = (Vec::new(), 0, Some(shows));
+                journal.record(Event::Noted { at, text, asked: true, about, tokens, shows });
             }
         }
-        self.check_seen_files(journal, first_new)?;
         self.follow_links(journal);
         Ok(changes)
     }
 
-    /// Records what happened to the files that stand, and returns what differs from what the model
-    /// was told.
-    fn check_standing_files(&mut self, journal: &mut Journal) -> Result<Vec<FileChange>> {
+    /// Records what happened to the files that stand. In `log`, [`Self::tell`] says what differs from
+    /// what the model was told; `pools` shows it, so here the person is told.
+    fn check_standing_files(
+        &mut self,
+        journal: &mut Journal,
+    ) -> Result<Vec<(ObjectId, FileChange)>> {
         let began = journal.store().now();
         let files = self.standing_files(journal);
         let files = self.find_differing(journal, &files, &|_| {})?.files;
         let from_elsewhere = self.find_from_elsewhere(journal)?;
         let mut before: Vec<_> = files.iter().map(|file| Announced::of(journal, file)).collect();
-        let mut findings = self.read_known_files(journal, &files, Cause::Changed)?;
+        let is_pools = self.options.settings.layout == Layout::Pools;
+        let cause = if is_pools { Cause::Changed } else { Cause::Checked };
+        let mut findings = self.read_known_files(journal, &files, cause)?;
         let mut files = files;
         for from in from_elsewhere {
             let file = from.file.clone();
@@ -74,20 +83,21 @@ impl Workspace {
             }
         }
         let mut changes = Vec::new();
-        let mut budget = NoteBudget::of_one_call();
+        let mut budget = NoteBudget::of_one_call(u64::MAX);
         for ((file, told), finding) in files.iter().zip(before).zip(findings) {
             let mut change = change_of_reach(journal, file, &finding).unwrap_or_default();
-            if let (Some(told), Finding::Version { now, .. }) = (told, finding)
+            if let (Some(told), Finding::Version { now, .. }, true) = (told, finding, is_pools)
                 && (told.version != now || told.path.is_some())
             {
-                let described = describe_change(journal, file, &told, &now, &mut budget)?;
+                let detail = (Detail::Line, &mut budget);
+                let described = describe_change(journal, file, &told, &now, detail)?;
                 change.note = described.note;
                 change.notices.extend(described.notices);
             }
-            changes.push(change);
+            changes.push((file.clone(), change));
         }
         self.looked.standing = began;
-        changes.retain(FileChange::says_something);
+        changes.retain(|(_, change)| change.says_something());
         Ok(changes)
     }
 
@@ -100,6 +110,7 @@ impl Workspace {
         let mut seen = HashSet::new();
         let shown = state.all_showings().map(|showing| &showing.object);
         let standing = shown.chain(state.noted_texts().map(|(_, text)| &text.object));
+        let standing = standing.chain(state.glimpses().map(|(_, file)| file));
         standing.filter(|object| seen.insert(*object)).cloned().collect()
     }
 

@@ -12,12 +12,17 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Workspace;
+use super::moves::places;
+use super::notes::Announced;
+use super::telling::Due;
 use crate::journal::Journal;
 use base::error::Result;
 use base::harness::Call;
 use base::harness::shell::path_words;
 use base::object::{ObjectId, Timestamp};
+use context::log_layout::Texts;
 use session::{Cause, MessageKind, Subject, is_own_tool};
+use source::FileReading;
 
 /// Number of files whose stamps are compared before one call.
 const MAX_STAMPS: usize = 1_000;
@@ -38,7 +43,12 @@ impl Workspace {
     /// Checks the files whose text the model knows, if a message of the chat from position
     /// `first_new` on indicates that something may have changed them. Files that the newest
     /// commands name come first; files beyond the limits wait for the next call.
-    pub(super) fn check_seen_files(&mut self, journal: &mut Journal, first_new: u64) -> Result<()> {
+    /// Returns those that the model takes for deleted and that are on disk again.
+    pub(super) fn check_seen_files(
+        &mut self,
+        journal: &mut Journal,
+        first_new: u64,
+    ) -> Result<Vec<Due>> {
         let new = first_new..journal.state().chat().len();
         if new.clone().any(|at| may_change_files(journal, at)) {
             let began = Some(journal.store().now());
@@ -49,6 +59,9 @@ impl Workspace {
         files.retain(|file| !self.stands(journal, file));
         let files = self.find_differing(journal, &files, &|_| {})?.files;
         let (now, later) = files.split_at(files.len().min(MAX_READS));
+        let gone = now.iter().filter(|file| journal.state().times_told(file) > 0);
+        let gone = gone.filter_map(|file| Some((file.clone(), Announced::of(journal, file)?)));
+        let gone: Vec<Due> = gone.collect();
         // A file out of reach keeps its known state: nobody needs it now.
         self.read_known_files(journal, now, Cause::Changed)?;
         for file in later.iter().rev() {
@@ -58,6 +71,25 @@ impl Workspace {
             && let Some(began) = self.pending.began.take()
         {
             self.looked.known = began;
+            self.check_met_files(journal)?;
+            self.remember_neighbours(journal)?;
+        }
+        let is_back = |(file, told): &Due| {
+            let now = journal.state().index().get(file).map(|entry| entry.subject.version());
+            let is_there = now.is_some_and(|now| !journal.is_deleted(file, now));
+            is_there && journal.is_deleted(file, &told.version)
+        };
+        Ok(gone.into_iter().filter(is_back).collect())
+    }
+
+    /// Checks whether the files that are known by path alone are there. None is opened.
+    fn check_met_files(&mut self, journal: &mut Journal) -> Result<()> {
+        let mut met = places::met(journal.state());
+        met.retain(|file| journal.state().seen(file).is_none());
+        for file in self.find_differing(journal, &met, &|_| {})?.files {
+            let Some(location) = self.disk.location_of(journal, &file)? else { continue };
+            let reading = FileReading { stamp: None, ..self.disk.look(&location) };
+            self.index_reading(journal, &location, reading, Cause::Changed, None)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::journal::Journal;
 use base::error::Result;
 use base::harness::{Call, FileAccess, ToolKind, Touch};
 use base::object::ObjectId;
-use session::{Cause, Event};
+use session::{Cause, Event, FileEvent, Subject};
 use source::{DiscoveryLimits, FileReading, FileState, IndexOutcome, Location, Naming};
 
 /// Limits for one listing, search or command: files that it may bring into the session index, and
@@ -85,6 +85,7 @@ impl Workspace {
         for (cause, path) in self.disk.touched(call)? {
             let location = self.disk.location(&path);
             self.met.take(&finished.call, location.id()?, cause);
+            self.remember_beside(&location);
             if self.disk.is_known_by_reports(&location) {
                 self.index_reported_change(journal, &location, cause, &finished.call, call)?;
             } else {
@@ -99,7 +100,8 @@ impl Workspace {
             if let Some(shown) = shown {
                 self.index_shell_read(journal, &shown, &finished.text, &finished.call)?;
             }
-            return self.index_named(journal, Naming::Command { line: &line }, finished);
+            self.index_named(journal, Naming::Command { line: &line }, finished)?;
+            return self.stamp_shown(journal, &line, finished);
         }
         let path = call.path();
         match call.kind() {
@@ -132,9 +134,33 @@ impl Workspace {
                 continue;
             }
             self.met.take(&finished.call, object.clone(), Cause::Found);
+            let is_command = matches!(naming, Naming::Command { .. });
             if !is_known {
                 self.index_path(journal, location, object)?;
+            } else if is_command && journal.state().times_told(&object) > 0 {
+                journal.record(Event::Touched { object });
             }
+        }
+        Ok(())
+    }
+
+    /// Records the stamps of files that a command shows as they are and that are known by path alone,
+    /// so that a change of them is noticed. None is opened.
+    fn stamp_shown(
+        &self,
+        journal: &mut Journal,
+        line: &str,
+        finished: &FinishedToolCall,
+    ) -> Result<()> {
+        for path in source::shown_by(line, &self.disk.folder_of(finished.call())) {
+            let Some(location) = self.disk.regular_file(&path) else { continue };
+            let object = location.id()?;
+            let known = journal.state().index().get(&object).map(|entry| &entry.subject);
+            let Some(Subject::File { version, lines: None, .. }) = known else { continue };
+            let event = self.disk.file_event(object, &location, version.clone(), Cause::Found);
+            let (call, open) = (Some(finished.call.clone()), location.open.as_deref());
+            let stamp = open.and_then(source::stamp);
+            journal.record(Event::File(FileEvent { call, stamp, ..event }));
         }
         Ok(())
     }

@@ -122,6 +122,7 @@ const PARTS: [&str; 18] = [
 /// the lines for folded steps.
 fn said_of(name: &str) -> (Vec<String>, Vec<String>) {
     let mut host = Host::new(Settings { keep_results: 2, ..Settings::default() });
+    host.thinking = "What is thought makes a step worth folding. ".repeat(4);
     let text = "one\ntwo\nthree\n";
     host.write_file(name, text);
     host.user("go");

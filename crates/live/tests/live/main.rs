@@ -41,6 +41,7 @@ mod log_layout;
 mod memory;
 mod moves;
 mod needs;
+mod notes;
 mod payloads;
 mod pi_read;
 mod pins;
@@ -57,6 +58,7 @@ mod shapes;
 mod shell_reads;
 #[cfg(target_os = "linux")]
 mod silent_disk;
+mod textless;
 mod timeline;
 mod tracked;
 mod transcripts;

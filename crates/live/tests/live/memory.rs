@@ -220,3 +220,101 @@ fn a_restart_makes_the_section_anew_and_the_notes_are_gone() {
     assert!(desk.section(1).contains("- b: 2"));
     assert_eq!(holding(&desk.turn("three"), "+ - b: 2"), [0_usize; 0]);
 }
+
+/// A desk whose memory cites a file.
+fn citing(layout: Layout) -> Desk {
+    let desk = Desk::new(layout, "- Limit: at most ten calls, see `src/a.rs`\n- b: 2\n");
+    desk.host.write_file("src/a.rs", "const LIMIT: u32 = 10;\n");
+    desk
+}
+
+/// The desk, whose session looks at memory before each call.
+fn watching(mut desk: Desk) -> (Desk, std::sync::Arc<std::sync::Mutex<Memory>>) {
+    #[derive(Debug)]
+    struct Watch(std::sync::Arc<std::sync::Mutex<Memory>>);
+
+    impl session::Prompting for Watch {
+        fn before_call(
+            &self,
+            session: &mut dyn session::PromptedSession,
+            prompt: Option<&str>,
+        ) -> base::error::Result<()> {
+            self.0.lock().unwrap().before_call(session, prompt)
+        }
+    }
+
+    let agent = desk.host.folder.path().join(".agent");
+    let folders = Folders::new(Some(&agent), Some(desk.host.folder.path()), true);
+    let memory = std::mem::replace(&mut desk.memory, Memory::new(folders));
+    let shared = std::sync::Arc::new(std::sync::Mutex::new(memory));
+    desk.host.live.prompted_by(Box::new(Watch(std::sync::Arc::clone(&shared))));
+    (desk, shared)
+}
+
+const STALE: &str = r#"Memory change 1: \"Limit: at most ten calls, see `src/a.rs`\" cites src/a.rs, which changed"#;
+
+#[test]
+fn an_entry_whose_cited_file_changes_is_told_of_while_the_section_stays() {
+    let mut desk = citing(Layout::Log);
+    let first = desk.section(0);
+    desk.host.prompt.0 = first.clone();
+    let (mut desk, memory) = watching(desk);
+    desk.turn("one");
+    assert_eq!(holding(&desk.turn("two"), "Memory change"), [0_usize; 0]);
+    desk.host.write_file("src/a.rs", "const LIMIT: u32 = 20;\n");
+    let sent = desk.turn("three");
+    assert_eq!(holding(&sent, STALE), [4], "{}", desk.host.shown());
+    assert_eq!(holding(&desk.turn("four"), "Memory change"), [4], "once");
+    desk.host.write_file("src/a.rs", "const LIMIT: u32 = 10;\n");
+    let sent = desk.turn("five");
+    assert_eq!(holding(&sent, "cites files that are again as they were"), [8]);
+    let text = memory.lock().unwrap().prompt(None).unwrap().unwrap().text.clone();
+    assert!(!text.contains("cited file changed"), "{text}");
+}
+
+#[test]
+fn the_models_own_edit_of_a_cited_file_is_told_with_the_next_message() {
+    let mut desk = citing(Layout::Log);
+    desk.host.prompt.0 = desk.section(0);
+    let (mut desk, _memory) = watching(desk);
+    desk.turn("one");
+    desk.host.user("raise it");
+    desk.host.read("src/a.rs", None, None);
+    desk.host.send();
+    desk.host.edit("src/a.rs", "10", "20");
+    let sent = desk.host.send();
+    assert_eq!(holding(&sent, STALE), [sent.len() - 1], "{}", desk.host.shown());
+    std::fs::remove_file(desk.host.path("src/a.rs")).unwrap();
+    desk.host.tool("bash", &json!({ "command": "rm src/a.rs" }), "");
+    let sent = desk.host.send();
+    assert_eq!(holding(&sent, "cites src/a.rs, which is gone"), [sent.len() - 1]);
+}
+
+#[test]
+fn nothing_is_told_of_memory_that_the_prompt_does_not_show() {
+    let mut desk = citing(Layout::Log);
+    desk.section(0);
+    desk.host.prompt.0 = "You are a coding agent.".to_owned();
+    let (mut desk, _memory) = watching(desk);
+    desk.turn("one");
+    desk.host.write_file("src/a.rs", "const LIMIT: u32 = 20;\n");
+    assert_eq!(holding(&desk.turn("two"), "Memory change"), [0_usize; 0]);
+}
+
+#[test]
+fn memory_that_changes_at_every_call_is_told_of_within_limits() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    desk.section(0);
+    desk.turn("one");
+    for at in 0..30 {
+        let entries: Vec<String> = (0..30).map(|n| format!("- {n}: {at}-{n}\n")).collect();
+        desk.host.write_file(INDEX, &entries.concat());
+        desk.section(1);
+        desk.turn("more of it, please, and then what comes next");
+    }
+    let state = desk.host.live.state();
+    let most = 500 + state.chat().window_tokens() / 20;
+    assert!(state.added_tokens() <= most, "{} of {most}", state.added_tokens());
+    let newest = desk.host.shown();
+    assert!(newest.contains("Memory change 1: .pi/memory/MEMORY.md"), "{newest}");
+}

@@ -2,6 +2,7 @@
 //! store holds.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
@@ -509,4 +510,73 @@ fn a_handle_overwritten_by_a_move_leads_to_its_last_text() {
     for name in ["f1", "z.txt"] {
         assert_eq!(activated(name), "[f1] z.txt · line 2 of 20\nline 2 of a.txt", "{name}");
     }
+}
+
+#[test]
+fn what_stood_there_before_is_not_where_a_file_went() {
+    let stand_in: [(&str, fn(&Path, &Path)); 3] = [
+        ("copy", |from, to| assert!(fs::copy(from, to).unwrap() > 0)),
+        ("link", |from, to| fs::hard_link(from, to).unwrap()),
+        ("twin", |from, to| {
+            fs::copy(from, to).unwrap();
+            let file = fs::File::options().write(true).open(to).unwrap();
+            file.set_modified(fs::metadata(from).unwrap().modified().unwrap()).unwrap();
+        }),
+    ];
+    for place in ["same.txt", "sub/other.txt"] {
+        for (name, make) in stand_in {
+            let mut host = Host::new(Settings::default());
+            fs::create_dir(host.path("sub")).unwrap();
+            host.write_file("a.txt", &numbered("a.txt"));
+            make(&host.path("a.txt"), &host.path(place));
+            host.user("go");
+            host.read("a.txt", None, None);
+            host.tool("bash", &json!({ "command": "ls . sub" }), &format!("a.txt\n{place}\n"));
+            host.send();
+            fs::remove_file(host.path("a.txt")).unwrap();
+            let gone = "[f1] a.txt is no longer on disk; its text of t1 is kept as f1.";
+            assert_eq!(host.told(), gone, "{name} at {place}");
+            host.write_file("a.txt", &numbered("a.txt").replace("line 3 ", "LINE 3 "));
+            let told = host.told();
+            assert!(told.starts_with("[f1] a.txt changed on disk after t1 (+1 -1):"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_beside_a_file_deleted_before_the_first_call_is_no_move() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("a.txt", &numbered("a.txt"));
+    fs::copy(host.path("a.txt"), host.path("b.txt")).unwrap();
+    host.user("go");
+    host.read("a.txt", None, None);
+    host.tool("bash", &json!({ "command": "git stash" }), "Saved");
+    fs::remove_file(host.path("a.txt")).unwrap();
+    host.send();
+    assert!(host.shown().contains("[f1] a.txt is no longer on disk"), "{}", host.shown());
+}
+
+#[test]
+fn a_file_at_the_old_place_of_a_moved_one_is_told_of_once() {
+    let mut host = reading();
+    host.shift("a.txt", "b.txt");
+    assert_eq!(host.told(), "[f1] a.txt is now b.txt");
+    host.write_file("a.txt", "new\n");
+    assert_eq!(host.told(), "[f3] a.txt is on disk again, beside f1 b.txt.");
+    assert_eq!(host.told(), "");
+    let shown = host.activate(&Wanted { name: "f3".into(), ..Wanted::default() }, false);
+    assert!(shown.contains("new"), "{shown}");
+}
+
+#[test]
+fn a_file_moved_there_and_back_again_is_where_it_was() {
+    let mut host = reading();
+    host.shift("a.txt", "b.txt");
+    assert_eq!(host.told(), "[f1] a.txt is now b.txt");
+    host.shift("b.txt", "a.txt");
+    assert_eq!(host.told(), "[f1] b.txt is now a.txt");
+    host.shift("a.txt", "b.txt");
+    fs::rename(host.path("b.txt"), host.path("a.txt")).unwrap();
+    assert_eq!(host.told(), "", "nobody saw it move");
+    assert_eq!(host.handle("a.txt").as_deref(), Some("f1"));
 }

@@ -86,7 +86,7 @@ impl<'a> Compared<'a> {
 }
 
 /// The beginning of an entry, in quotes.
-pub(super) fn shown(page: &Page) -> String {
+pub(crate) fn shown(page: &Page) -> String {
     const MOST_CHARS: usize = 60;
     let text = without_marker(&page.text);
     let line = text.lines().next().unwrap_or_default().trim_end();

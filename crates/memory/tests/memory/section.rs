@@ -272,3 +272,18 @@ fn a_page_says_in_three_words_what_became_of_a_cited_file() {
     desk.write("p/src/a.rs", "one\n");
     assert!(desk.section().text.ends_with("- Parser: see `src/a.rs`"), "it is as it was");
 }
+
+#[test]
+fn an_entry_whose_cited_file_changes_meanwhile_has_its_mark_when_asked_anew() {
+    let desk = Desk::new(&[
+        ("p/.pi/memory/MEMORY.md", "- Limit: ten, see `src/a.rs`\n"),
+        ("p/src/a.rs", "const LIMIT: u32 = 10;\n"),
+    ]);
+    let mut memory = desk.memory();
+    assert!(!section(&mut memory).unwrap().text.contains("cited file"));
+    desk.write("p/src/a.rs", "const LIMIT: u32 = 20;\n");
+    let text = section(&mut memory).unwrap().text;
+    assert!(text.contains("- Limit: ten, see `src/a.rs` (cited file changed)"), "{text}");
+    desk.write("p/src/a.rs", "const LIMIT: u32 = 10;\n");
+    assert!(!section(&mut memory).unwrap().text.contains("cited file"));
+}

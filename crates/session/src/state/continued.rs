@@ -1,7 +1,7 @@
 //! What this session continues from another one. The text that tells the model about it stays where
 //! it stands.
 
-use super::{Note, Session};
+use super::Session;
 use crate::event::{Opened, Rewrite};
 
 /// The harness of the earlier session, and the text about it.
@@ -34,31 +34,14 @@ impl Session {
     /// message of the window says it.
     pub fn due_continuation(&self) -> Option<&str> {
         let text = self.continued.text.as_deref()?;
-        let says = |at: &u64| !self.folds.hide(*at) && self.notes(*at).any(|note| note == text);
+        let says = |at: &u64| {
+            !self.folds.hide(*at) && self.notes(*at).iter().any(|note| note.text == text)
+        };
         (!self.chat.window().iter().any(says)).then_some(text)
     }
 
-    /// Drops the notes of messages, except those that stay.
-    pub(super) fn drop_notes(&mut self, goes: impl Fn(u64) -> bool) {
-        let mut notes = std::mem::take(&mut self.notes);
-        notes.retain(|at, notes| {
-            if goes(*at) {
-                notes.retain(|note| self.outlives_epochs(note));
-            }
-            !notes.is_empty()
-        });
-        self.notes = notes;
-    }
-
-    /// Whether a note stays when an epoch starts: what must stand, and the text about the session
-    /// that this one continues.
-    fn outlives_epochs(&self, note: &Note) -> bool {
-        Some(note.text.as_str()) == self.continued.text.as_deref() || self.must_stay(note)
-    }
-
-    /// Positions of the messages of which notes would leave with an epoch.
-    pub fn leaving_notes(&self) -> impl Iterator<Item = u64> {
-        let leaves = |notes: &[Note]| notes.iter().any(|note| !self.outlives_epochs(note));
-        self.notes.iter().filter(move |(_, notes)| leaves(notes)).map(|(at, _)| *at)
+    /// The text about the session that this one continues.
+    pub(super) fn continued_text(&self) -> Option<&str> {
+        self.continued.text.as_deref()
     }
 }

@@ -1,6 +1,7 @@
 //! What must stand: how it follows the files, and what of it stands in the window.
 
 use super::Session;
+use super::notes::Note;
 use crate::event::{NotedText, Treatment};
 use crate::excerpt::Piece;
 use crate::held::{Extent, Held, Why};
@@ -9,13 +10,6 @@ use crate::lines::{LineRange, merge_ranges};
 use crate::message::{MessageKind, ResultFact, Shows};
 use crate::sets::ActiveView;
 use base::object::{Hash, ObjectId};
-
-/// A note, and the content that it shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Note {
-    pub(super) text: String,
-    pub(super) shows: Option<NotedText>,
-}
 
 /// A pin that ended without anybody asking for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,7 +221,7 @@ impl Session {
     /// The contents that notes show in the window, with the position of their message.
     pub fn noted_texts(&self) -> impl Iterator<Item = (u64, &NotedText)> {
         let stands = |at: u64| self.chat.index_of(at).is_some() && !self.is_hidden(at);
-        let notes = self.notes.iter().filter(move |(at, _)| stands(**at));
+        let notes = self.notes.by_place.iter().filter(move |(at, _)| stands(**at));
         notes.flat_map(|(at, notes)| {
             notes.iter().filter_map(|note| Some((*at, note.shows.as_ref()?)))
         })

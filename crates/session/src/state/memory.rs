@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Note, Session};
+use super::Session;
+use super::notes::Note;
 use crate::message::MessageKind;
 
 /// A memory change, in words for the model.
@@ -15,6 +16,18 @@ pub struct MemoryChange {
     pub file: String,
     /// The model's own tool call that made the change. While it stands, the model knows.
     pub call: Option<String>,
+}
+
+impl MemoryChange {
+    /// What changed without the entries, in one line.
+    pub fn head(&self) -> &str {
+        self.text.lines().next().unwrap_or_default().trim_end_matches(':')
+    }
+
+    /// Whether a note tells of this change, with its entries or without.
+    fn is_told_by(&self, note: &Note) -> bool {
+        note.text == self.text || note.text == self.head()
+    }
 }
 
 /// The changes since the system prompt was rendered.
@@ -33,13 +46,13 @@ impl MemoryChanges {
     /// The system prompt now shows all changes, so their notes leave.
     pub(super) fn rendered(&mut self, notes: &mut BTreeMap<u64, Vec<Note>>) {
         let changes = std::mem::take(&mut self.changes);
-        notes.retain(|at, texts| {
-            let before = texts.len();
-            texts.retain(|note| !changes.iter().any(|change| change.text == note.text));
-            if texts.len() < before {
+        notes.retain(|at, notes| {
+            let before = notes.len();
+            notes.retain(|note| !changes.iter().any(|change| change.is_told_by(note)));
+            if notes.len() < before {
                 self.dropped.push(*at);
             }
-            !texts.is_empty()
+            !notes.is_empty()
         });
     }
 
@@ -54,10 +67,9 @@ impl Session {
         self.memory.changes.len()
     }
 
-    /// Texts of memory changes that neither the system prompt nor any standing message shows.
-    pub fn due_memory(&self) -> Vec<String> {
-        let due = self.memory.changes.iter().filter(|change| !self.is_told(change));
-        due.map(|change| change.text.clone()).collect()
+    /// Memory changes that neither the system prompt nor any standing message shows.
+    pub fn due_memory(&self) -> Vec<MemoryChange> {
+        self.memory.changes.iter().filter(|change| !self.is_told(change)).cloned().collect()
     }
 
     /// Positions of messages that carried change notes at the last call and no longer do.
@@ -70,8 +82,8 @@ impl Session {
     fn is_told(&self, change: &MemoryChange) -> bool {
         let stands = |at: u64| self.chat.window().contains(&at) && !self.is_hidden(at);
         let is_noted = || {
-            let says = |at: u64| self.notes(at).any(|note| note == change.text);
-            self.noted().any(|at| says(at) && stands(at))
+            let tells = |at: &u64| self.notes(*at).iter().any(|note| change.is_told_by(note));
+            self.noted().filter(tells).any(stands)
         };
         let file_stands = || {
             let of_file = |path: &str| !path.is_empty() && path == change.file;

@@ -42,7 +42,7 @@ impl Session {
                 go_on(object, Some(version));
             }
         }
-        for note in self.notes.values_mut().flatten() {
+        for note in self.notes.by_place.values_mut().flatten() {
             if let Some(shown) = &mut note.shows {
                 go_on(&mut shown.object, Some(&mut shown.version));
             }
@@ -58,6 +58,8 @@ impl Session {
             let known = self.edited.entry(to.clone()).or_insert(step);
             *known = step.max(*known);
         }
+        self.notes.move_object(from, to);
+        self.glimpses.move_object(from, to);
         self.files.move_object((from, &path), to, same);
         self.index.move_object(from, to, same.map(|(_, now)| now));
         self.sets.move_object(from, to, same);

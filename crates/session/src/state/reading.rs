@@ -110,11 +110,6 @@ impl Session {
         self.window().rev().find(|(_, message)| !matches!(message.kind, MessageKind::Other))
     }
 
-    /// Positions of the messages that carry notes.
-    pub fn noted(&self) -> impl Iterator<Item = u64> {
-        self.notes.keys().copied()
-    }
-
     /// How a message is shown.
     pub fn treatment(&self, at: u64) -> &Treatment {
         self.treatments.get(&at).unwrap_or(&Treatment::Given)
@@ -124,18 +119,6 @@ impl Session {
     /// are none.
     pub fn label(&self, at: u64) -> &str {
         self.labels.get(&at).map_or("", String::as_str)
-    }
-
-    /// Notes shown in a message.
-    pub fn notes(&self, at: u64) -> impl ExactSizeIterator<Item = &str> {
-        let notes = self.notes.get(&at).map_or(&[][..], Vec::as_slice);
-        notes.iter().map(|note| note.text.as_str())
-    }
-
-    /// Tokens of the notes of a message that stay when an epoch starts.
-    pub fn staying_note_tokens(&self, at: u64) -> u64 {
-        let notes = self.notes.get(&at).into_iter().flatten().filter(|note| self.must_stay(note));
-        notes.filter_map(|note| Some(note.shows.as_ref()?.tokens)).sum()
     }
 
     /// Handle of an object in this session.
@@ -315,6 +298,27 @@ impl Session {
         self.files.announced(file)
     }
 
+    /// Whether the model knows the present bytes of a file without text; `true` for others.
+    pub fn knows_bytes(&self, file: &ObjectId) -> bool {
+        match self.index.get(file).map(|entry| &entry.subject) {
+            Some(Subject::File { lines: None, stamp, .. }) => {
+                self.files.knows_bytes(file, stamp.as_ref())
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether these are the bytes of a file without text as it was last read.
+    pub fn has_bytes(&self, file: &ObjectId, bytes: Option<&Hash>) -> bool {
+        self.files.has_bytes(file, bytes)
+    }
+
+    /// How often the model was told of changes of a file since it last used it, or since the file
+    /// rested.
+    pub fn times_told(&self, file: &ObjectId) -> u32 {
+        self.files.times_told(file)
+    }
+
     /// The current object of a file that may have moved: the file itself if it did not move, or if
     /// another file was met at the old path.
     pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
@@ -335,7 +339,8 @@ impl Session {
     /// The path under which the model knows a moved file, until it is told about the move; `None`
     /// for other files.
     pub fn announced_path(&self, file: &ObjectId) -> Option<&str> {
-        self.files.announced_path(file)
+        let path = self.index.get(file)?.subject.agent_path();
+        self.files.announced_path(file).filter(|known| *known != path)
     }
 
     /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is

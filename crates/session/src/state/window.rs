@@ -93,9 +93,10 @@ impl Session {
     }
 
     /// Tokens of one of our own tools' results, plus those of the answer if it made no other call.
+    /// For a failed edit, those of our help.
     pub(super) fn own_tokens_of(&self, at: u64) -> u64 {
         if !self.result(at).is_some_and(ResultFact::is_own) {
-            return 0;
+            return self.notes.help_at(at);
         }
         let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
         let call = at.checked_sub(1).and_then(|before| self.chat.get(before));

@@ -130,8 +130,8 @@ impl<'a> Counting<'a> {
         let way = Way::of(treatment);
         let whole = content.map_or(message.tokens, |content| content_tokens(content, self.counter));
         // Notes stand after the content to which they were added.
-        let added = state.notes(at).filter(|_| content.is_some());
-        let notes = added.map(|note| self.counter.count(note)).sum::<u64>().min(whole);
+        let added = if content.is_some() { state.notes(at) } else { &[] };
+        let notes = added.iter().map(|note| self.counter.count(&note.text)).sum::<u64>().min(whole);
         let tokens = whole - notes;
         let references = folded.map_or(0, |lines| self.counter.count(lines));
         let mut kinds = TimelineKinds { notes, references, ..TimelineKinds::default() };

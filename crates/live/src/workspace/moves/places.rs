@@ -57,7 +57,7 @@ impl Places {
     }
 
     /// The places given to [`Self::remember_met`].
-    pub(super) fn met(&self) -> &[Location] {
+    pub(in crate::workspace) fn met(&self) -> &[Location] {
         self.met.as_deref().unwrap_or_default()
     }
 
@@ -74,7 +74,7 @@ impl Places {
 }
 
 /// Files known by path alone, from listings, newest first.
-pub(super) fn met(session: &Session) -> Vec<ObjectId> {
+pub(in crate::workspace) fn met(session: &Session) -> Vec<ObjectId> {
     let entries = session.index().entries().iter().rev();
     let met = entries.filter_map(|entry| match &entry.subject {
         Subject::File { lines: None, stamp: None, .. } => Some(entry.id.clone()),

@@ -3,7 +3,7 @@
 //! Must not record anything.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::places::{self, Places};
 use super::{Candidate, Vanished};
@@ -60,9 +60,13 @@ impl Workspace {
             if source_hash(&candidate.reading.state) != Some(hash) {
                 continue;
             }
-            let is_new = file.is_older_than(&candidate.location)
-                && !had_bytes(journal, &candidate.location, hash, file.looked)?;
-            if candidate.is_same_file || is_new {
+            let open = candidate.location.open.as_deref().unwrap_or(Path::new(""));
+            let stood = self.stood.had(open, candidate.inode);
+            let came = || stood == Some(false) || file.is_older_than(&candidate.location);
+            let is_target = stood != Some(true)
+                && (candidate.is_same_file
+                    || (came() && !had_bytes(journal, &candidate.location, hash, file.looked)?));
+            if is_target {
                 found.push(candidate);
             }
         }
@@ -99,7 +103,8 @@ impl Workspace {
         let Some(stamp) = source::stamp(&open) else { return Ok(None) };
         let reading = self.disk.read(&location);
         let is_same_file = file.is_same_file(Some(&stamp));
-        Ok(Some(Candidate { location, reading, is_same_file, is_stored: false }))
+        let inode = stamp.inode;
+        Ok(Some(Candidate { location, reading, inode, is_same_file, is_stored: false }))
     }
 }
 

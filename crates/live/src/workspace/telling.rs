@@ -1,0 +1,224 @@
+//! Which changes of files the next message tells the model of, and how much it says of each.
+//!
+//! A file that changes call after call is told of with its lines at first, then in one line, then
+//! not until the model uses it or the file rests. All notes together keep within
+//! [`Additions`]; what does not fit waits. Must not look at files.
+
+use std::collections::HashSet;
+
+use super::Workspace;
+use super::notes::{
+    Announced, Detail, FileChange, NoteBudget, describe_change, is_known, shown_name,
+};
+use crate::journal::Journal;
+use base::error::Result;
+use base::object::{Handle, ObjectId};
+use context::additions::Additions;
+use context::forms;
+use context::log_layout::Texts;
+use context::tokens::Counter;
+use session::{Event, LineRange, Session, Subject};
+
+/// How often a file is told of with its lines before only a line says that it keeps changing.
+const TIMES_WITH_LINES: u32 = 3;
+/// If more files are to be told of in one message, none is with its lines.
+const MOST_WITH_LINES: usize = 8;
+/// How many notes of one message have no lines before the rest share one.
+const MOST_LINES: usize = 4;
+/// How many files share one.
+const MOST_SHARED: usize = 16;
+
+/// A file of which something is to be told, and what the model knows of it.
+pub(super) type Due = (ObjectId, Announced);
+
+/// The notes of one message.
+struct Message {
+    /// Its position in the chat.
+    at: u64,
+    counter: Counter,
+    room: Additions,
+    budget: NoteBudget,
+    /// Notes so far that have no lines.
+    lines: usize,
+    /// Files that are to share a note.
+    rest: Vec<(ObjectId, Handle, String)>,
+}
+
+impl Workspace {
+    /// Notes in the message at a position what the model must be told of files. `reach`: what
+    /// became of files that cannot be read; `again`: files at the old places of moved ones;
+    /// `returned`: files that do not stand and that the model takes for deleted.
+    pub(super) fn tell(
+        &self,
+        journal: &mut Journal,
+        at: u64,
+        (reach, again, returned): (
+            Vec<(ObjectId, FileChange)>,
+            Vec<(ObjectId, ObjectId)>,
+            Vec<Due>,
+        ),
+    ) -> Result<Vec<FileChange>> {
+        let room = Additions::of(journal.state());
+        let budget = NoteBudget::of_one_call(room.texts());
+        let counter = self.options.counter;
+        let mut message = Message { at, counter, room, budget, lines: 0, rest: Vec::new() };
+        let mut changes = Vec::new();
+        for (file, mut change) in reach {
+            let says_more = journal.state().orphaned(&file).is_none() && is_due(journal, &file);
+            change.note = change.note.filter(|_| !says_more && detail(journal, &file).is_some());
+            message.note(journal, &file, &change);
+            changes.push(change);
+        }
+        for (file, moved) in again {
+            let note = again_note(journal, &file, &moved);
+            let change = FileChange { note, notices: Vec::new() };
+            message.note(journal, &moved, &change);
+            changes.push(change);
+        }
+        let mut due = self.due(journal);
+        due.extend(returned);
+        due.retain(|(file, _)| detail(journal, file).is_some());
+        let are_many = due.len() > MOST_WITH_LINES;
+        for (file, told) in due {
+            let Some(detail) = detail(journal, &file) else { continue };
+            let detail = if are_many { Detail::Line } else { detail };
+            let Some(entry) = journal.state().index().get(&file) else { continue };
+            let now = entry.subject.version().clone();
+            let was_there = told.path.is_none() && !journal.is_deleted(&file, &told.version);
+            if was_there && saw_since(journal.state(), &file) {
+                journal.record(Event::Told { object: file, version: now });
+                continue;
+            }
+            let left = message.budget.tokens;
+            let detail = (detail, &mut message.budget);
+            let change = describe_change(journal, &file, &told, &now, detail)?;
+            if message.note(journal, &file, &change) {
+                journal.record(Event::Told { object: file, version: now });
+                changes.push(change);
+            } else {
+                message.budget.tokens = left;
+            }
+        }
+        message.share(journal);
+        changes.retain(FileChange::says_something);
+        Ok(changes)
+    }
+
+    /// The standing files that are not as the model was told, and those of whose change no note
+    /// tells any more.
+    fn due(&self, journal: &Journal) -> Vec<Due> {
+        let state = journal.state();
+        let standing = self.standing_files(journal);
+        let in_front: HashSet<&ObjectId> = standing.iter().collect();
+        let left = state.left_notes().filter(|file| in_front.contains(file));
+        let left = left.filter_map(|file| Some((file.clone(), as_it_stands(state, file)?)));
+        let left: Vec<Due> = left.filter(|(file, _)| !is_due(journal, file)).collect();
+        let due = standing.iter().filter(|file| is_due(journal, file));
+        let due = due.filter_map(|file| Some((file.clone(), Announced::of(journal, file)?)));
+        due.chain(left).collect()
+    }
+}
+
+impl Message {
+    /// Adds a note about a file. Returns whether the model then knows of the change: if there is no
+    /// room, it does not yet.
+    fn note(&mut self, journal: &mut Journal, file: &ObjectId, change: &FileChange) -> bool {
+        let Some(text) = &change.note else { return true };
+        let has_lines = text.contains('\n');
+        if !has_lines && self.lines == MOST_LINES {
+            self.rest
+                .extend(shown_name(journal, file).map(|(name, path)| (file.clone(), name, path)));
+            return false;
+        }
+        self.lines += usize::from(!has_lines);
+        self.record(journal, text.clone(), vec![file.clone()])
+    }
+
+    /// Adds one note about all files that are to share one.
+    fn share(mut self, journal: &mut Journal) {
+        let rest = std::mem::take(&mut self.rest);
+        let mut most = rest.len().min(MOST_SHARED);
+        let line = |named: usize| {
+            let names = rest[..named].iter().map(|(_, file, path)| (*file, path.clone()));
+            forms::all_changed_line(&names.collect::<Vec<_>>(), (rest.len() - named) as u64)
+        };
+        while most > 1 && !self.room.holds(self.counter.count(&line(most))) {
+            most -= 1;
+        }
+        let files: Vec<ObjectId> = rest[..most].iter().map(|(id, _, _)| id.clone()).collect();
+        if files.is_empty() || !self.record(journal, line(most), files.clone()) {
+            return;
+        }
+        for object in files {
+            let known = journal.state().index().get(&object);
+            let Some(version) = known.map(|entry| entry.subject.version().clone()) else {
+                continue;
+            };
+            journal.record(Event::Told { object, version });
+        }
+    }
+
+    fn record(&mut self, journal: &mut Journal, text: String, about: Vec<ObjectId>) -> bool {
+        let tokens = self.counter.count(&text);
+        let holds = self.room.holds(tokens);
+        if holds {
+            self.room.take(tokens);
+            journal.record(Event::Noted {
+                at: self.at,
+                text,
+                asked: false,
+                about,
+                tokens,
+                shows: None,
+            });
+        }
+        holds
+    }
+}
+
+/// How much a note says of the next change of a file; `None` if none tells of it for now.
+fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
+    match journal.state().times_told(file) {
+        times if times < TIMES_WITH_LINES => Some(Detail::Lines),
+        TIMES_WITH_LINES => Some(Detail::LastLine),
+        _ => None,
+    }
+}
+
+/// Whether a file is within reach and not as the model knows it.
+fn is_due(journal: &Journal, file: &ObjectId) -> bool {
+    let state = journal.state();
+    let Some(entry) = state.index().get(file) else { return false };
+    let is_as_told = is_known(journal, file, entry.subject.version());
+    state.orphaned(file).is_none() && (!is_as_told || state.announced_path(file).is_some())
+}
+
+/// The note on a file at the old place of one that moved.
+fn again_note(journal: &Journal, file: &ObjectId, moved: &ObjectId) -> Option<String> {
+    detail(journal, moved)?;
+    let (handle, path) = shown_name(journal, file)?;
+    let (now, place) = shown_name(journal, moved)?;
+    Some(forms::again_line((handle, &path), (now, &place)))
+}
+
+/// The version of a file that stands though it is not the present one.
+fn as_it_stands(state: &Session, file: &ObjectId) -> Option<Announced> {
+    let now = state.index().get(file)?.subject.version();
+    let outdated = state.showings(file).rfind(|showing| showing.version != *now);
+    let glimpse = || state.glimpses().find(|(_, shown)| *shown == file).map(|_| now.clone());
+    let version = outdated.map(|showing| showing.version.clone()).or_else(glimpse)?;
+    Some(Announced { version, path: None })
+}
+
+/// Whether the model saw the whole present text of a file after it was last told of it.
+fn saw_since(state: &Session, file: &ObjectId) -> bool {
+    let Some(entry) = state.index().get(file) else { return false };
+    let Subject::File { version, lines: Some(lines), .. } = &entry.subject else { return false };
+    let whole = LineRange { first: 1, last: *lines };
+    let newest = state.showings(file).next_back();
+    let noted = state.newest_note(file);
+    newest.is_some_and(|showing| {
+        let is_whole = whole.without(&showing.ranges).is_empty();
+        showing.version == *version && is_whole && noted.is_none_or(|at| at < showing.at)
+    })
+}

@@ -1,0 +1,61 @@
+//! Results that show a file whose text the store does not hold: it is not UTF-8, too large or
+//! excluded. Their text stands as the host gave it. Must not look at files.
+
+use std::collections::BTreeMap;
+
+use super::{Effect, Session};
+use crate::index::Subject;
+use crate::message::Shows;
+use base::object::ObjectId;
+
+/// The files by position of the result.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Glimpses(BTreeMap<u64, ObjectId>);
+
+impl Glimpses {
+    /// Cuts the chat back to this length.
+    pub(super) fn go_back(&mut self, chat_len: u64) {
+        self.0.split_off(&chat_len);
+    }
+
+    /// A file goes on as another object.
+    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
+        self.0.values_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());
+    }
+}
+
+impl Session {
+    /// Notes which file the result of a read shows, if no version has its text.
+    pub(super) fn glimpse(&mut self, at: u64) {
+        let Some(message) = self.chat.get(at) else { return };
+        let Some(call) = message.key.calls.first() else { return };
+        if self.result(at).is_none_or(|fact| fact.shows != Shows::Own || !fact.ok) {
+            return;
+        }
+        let is_textless = |file: &&ObjectId| {
+            let known = self.index.get(file).map(|entry| &entry.subject);
+            matches!(known, Some(Subject::File { lines: None, .. }))
+        };
+        let read = self.effects(call).filter_map(|effect| match effect {
+            Effect::Read(file, _) => Some(file),
+            Effect::Changed(_) | Effect::Activated(..) => None,
+        });
+        if let Some(file) = read.filter(is_textless).last().cloned() {
+            self.glimpses.0.insert(at, file);
+        }
+    }
+
+    /// The results that show files without stored text, with the files, in order.
+    pub fn glimpses(&self) -> impl DoubleEndedIterator<Item = (u64, &ObjectId)> {
+        let all = self.glimpses.0.iter().map(|(at, file)| (*at, file));
+        all.filter(|(at, _)| {
+            let place = self.place(*at);
+            place.stands && !place.hidden && self.chat.index_of(*at).is_some()
+        })
+    }
+
+    /// Whether the model has text of a file in front of it.
+    pub fn stands(&self, file: &ObjectId) -> bool {
+        self.showings(file).next().is_some() || self.glimpses().any(|(_, shown)| shown == file)
+    }
+}

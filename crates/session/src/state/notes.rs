@@ -1,0 +1,194 @@
+//! What we add to messages besides what the host gave: notes, and the help for failed edits, with
+//! their tokens. Must not decide what is added.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Session;
+use crate::event::NotedText;
+use base::object::ObjectId;
+
+/// A note in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The text.
+    pub text: String,
+    /// The files of whose changes it tells.
+    pub about: Vec<ObjectId>,
+    /// Its tokens; 0 if they do not count, since a person asked for it or it must stand.
+    pub tokens: u64,
+    /// The content that it shows.
+    pub shows: Option<NotedText>,
+}
+
+/// What stands in messages that is ours.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Notes {
+    /// The notes by position, each message's in order.
+    pub(super) by_place: BTreeMap<u64, Vec<Note>>,
+    /// Tokens of the help in answers to failed edits, by position.
+    help: BTreeMap<u64, u64>,
+    /// Help for edits whose answers did not come in yet: the text and its tokens.
+    coming: Vec<(String, u64)>,
+    /// Files whose newest note left the window.
+    left: BTreeSet<ObjectId>,
+}
+
+impl Notes {
+    pub(super) fn add(&mut self, at: u64, note: Note) {
+        for file in &note.about {
+            self.left.remove(file);
+        }
+        self.by_place.entry(at).or_default().push(note);
+    }
+
+    pub(super) fn help(&mut self, text: &str, tokens: u64) {
+        self.coming.push((text.to_owned(), tokens));
+    }
+
+    /// A message came in of which these tokens are ours.
+    pub(super) fn helped(&mut self, at: u64, tokens: u64) {
+        if tokens > 0 {
+            self.help.insert(at, tokens);
+        }
+    }
+
+    /// The model read or changed a file.
+    pub(super) fn saw(&mut self, file: &ObjectId) {
+        self.left.remove(file);
+    }
+
+    /// Tokens of help in the message at a position.
+    pub(super) fn help_at(&self, at: u64) -> u64 {
+        self.help.get(&at).copied().unwrap_or(0)
+    }
+
+    pub(super) fn called(&mut self) {
+        self.coming.clear();
+    }
+
+    /// Cuts the chat back to this length.
+    pub(super) fn go_back(&mut self, chat_len: u64) {
+        self.by_place.split_off(&chat_len);
+        self.help.split_off(&chat_len);
+    }
+
+    /// A file goes on as another object.
+    pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
+        let files = self.by_place.values_mut().flatten().flat_map(|note| &mut note.about);
+        files.filter(|file| *file == from).for_each(|file| *file = to.clone());
+        if self.left.remove(from) {
+            self.left.insert(to.clone());
+        }
+    }
+}
+
+impl Session {
+    /// Notes shown in a message.
+    pub fn notes(&self, at: u64) -> &[Note] {
+        self.notes.by_place.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// Positions of the messages that carry notes.
+    pub fn noted(&self) -> impl Iterator<Item = u64> {
+        self.notes.by_place.keys().copied()
+    }
+
+    /// Tokens of the notes in a message.
+    pub fn note_tokens(&self, at: u64) -> u64 {
+        self.notes(at).iter().map(|note| note.tokens).sum()
+    }
+
+    /// Tokens of the notes in a message that tell nothing any more: a later note tells of the same
+    /// file, or no text of the file stands.
+    pub fn spent_note_tokens(&self, at: u64) -> u64 {
+        let is_spent = |file: &ObjectId| {
+            !self.stands(file) || self.newest_note(file).is_some_and(|newest| newest > at)
+        };
+        let notes = self.notes(at).iter();
+        let spent = notes.filter(|note| !note.about.is_empty() && note.about.iter().all(is_spent));
+        spent.map(|note| note.tokens).sum()
+    }
+
+    /// Position of the newest note about a file that stands in the window.
+    pub fn newest_note(&self, file: &ObjectId) -> Option<u64> {
+        let mut newest_first = self.notes.by_place.iter().rev();
+        let tells = |notes: &[Note]| notes.iter().any(|note| note.about.contains(file));
+        let found = newest_first.find(|(at, notes)| tells(notes) && self.is_in_front(**at));
+        found.map(|(at, _)| *at)
+    }
+
+    /// Files of whose change no note tells any more, though one did.
+    pub fn left_notes(&self) -> impl Iterator<Item = &ObjectId> {
+        self.notes.left.iter()
+    }
+
+    /// Files of whose changes notes tell.
+    pub(super) fn told_files(&self) -> BTreeSet<ObjectId> {
+        let in_front = self.notes.by_place.iter().filter(|(at, _)| self.is_in_front(**at));
+        in_front.flat_map(|(_, notes)| notes).flat_map(|note| note.about.clone()).collect()
+    }
+
+    /// Remembers of which of these files no note tells any more, though text of them stands that is
+    /// not their present text.
+    pub(super) fn note_left(&mut self, told: BTreeSet<ObjectId>) {
+        let still = self.told_files();
+        let left = told.into_iter().filter(|file| !still.contains(file));
+        let left: Vec<ObjectId> = left.filter(|file| self.is_outdated(file)).collect();
+        self.notes.left.extend(left);
+    }
+
+    /// Whether text of a file stands that is not its present text, as far as versions tell.
+    fn is_outdated(&self, file: &ObjectId) -> bool {
+        let now = self.index.get(file).map(|entry| entry.subject.version());
+        self.glimpses().any(|(_, shown)| shown == file)
+            || self.showings(file).any(|showing| Some(&showing.version) != now)
+    }
+
+    /// Tokens in the window that we added: notes, and help for failed edits that stand.
+    pub fn added_tokens(&self) -> u64 {
+        let notes = self.noted().filter(|at| self.is_in_front(*at)).map(|at| self.note_tokens(at));
+        let help = self.notes.help.iter();
+        let help = help.filter(|(at, _)| self.is_in_front(**at) && self.place(**at).stands);
+        notes.sum::<u64>() + help.map(|(_, tokens)| tokens).sum::<u64>()
+    }
+
+    /// The help given for failed edits since the newest call: texts and their tokens.
+    pub fn coming_help(&self) -> &[(String, u64)] {
+        &self.notes.coming
+    }
+
+    /// Whether a message is in the window and not folded.
+    fn is_in_front(&self, at: u64) -> bool {
+        !self.is_hidden(at) && self.chat.index_of(at).is_some()
+    }
+
+    /// Drops the notes of messages, except those that stay.
+    pub(super) fn drop_notes(&mut self, goes: impl Fn(u64) -> bool) {
+        let mut notes = std::mem::take(&mut self.notes.by_place);
+        notes.retain(|at, notes| {
+            if goes(*at) {
+                notes.retain(|note| self.outlives_epochs(note));
+            }
+            !notes.is_empty()
+        });
+        self.notes.by_place = notes;
+    }
+
+    /// Whether a note stays when an epoch starts: what must stand, and the text about the session
+    /// that this one continues.
+    fn outlives_epochs(&self, note: &Note) -> bool {
+        Some(note.text.as_str()) == self.continued_text() || self.must_stay(note)
+    }
+
+    /// Positions of the messages of which notes would leave with an epoch.
+    pub fn leaving_notes(&self) -> impl Iterator<Item = u64> {
+        let leaves = |notes: &[Note]| notes.iter().any(|note| !self.outlives_epochs(note));
+        self.notes.by_place.iter().filter(move |(_, notes)| leaves(notes)).map(|(at, _)| *at)
+    }
+
+    /// Tokens of the notes of a message that stay when an epoch starts.
+    pub fn staying_note_tokens(&self, at: u64) -> u64 {
+        let notes = self.notes(at).iter().filter(|note| self.must_stay(note));
+        notes.filter_map(|note| Some(note.shows.as_ref()?.tokens)).sum()
+    }
+}
