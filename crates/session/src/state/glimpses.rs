@@ -54,8 +54,10 @@ impl Session {
         })
     }
 
-    /// Whether the model has text of a file in front of it.
+    /// Whether the model has text of a file in front of it, in a message or a note.
     pub fn stands(&self, file: &ObjectId) -> bool {
-        self.showings(file).next().is_some() || self.glimpses().any(|(_, shown)| shown == file)
+        self.showings(file).next().is_some()
+            || self.glimpses().any(|(_, shown)| shown == file)
+            || self.noted_texts().any(|(_, text)| text.object == *file)
     }
 }

@@ -252,12 +252,6 @@ impl Session {
         noted.flat_map(|(at, text)| text.ranges.iter().map(move |range| (at, *range)))
     }
 
-    /// Whether text of an object stands in the window.
-    pub fn has_text_standing(&self, object: &ObjectId) -> bool {
-        self.showings(object).next().is_some()
-            || self.noted_texts().any(|(_, text)| text.object == *object)
-    }
-
     /// Whether a note stays when an epoch starts: its content must stand, and is as it was noted.
     pub(super) fn must_stay(&self, note: &Note) -> bool {
         note.shows.as_ref().is_some_and(|shown| self.is_held(shown))
