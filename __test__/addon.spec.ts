@@ -182,6 +182,8 @@ describe("the exports", () => {
       hazards: null,
       previewTokens: 1_000,
       previewReads: false,
+      instructionFiles: null,
+      instructionTokens: 16_000,
       activePerTurn: 5,
       activeTurns: 3,
       poolTokens: 8_000,
