@@ -28,6 +28,9 @@ pub struct Wanted {
     pub pattern: Option<String>,
 }
 
+/// The whole of an output that the host cut: the lines that were shown, its hash and its text.
+type Whole = (Vec<LineRange>, Hash, Arc<str>);
+
 /// A text to show, with its name.
 pub(super) struct Shown {
     pub(super) object: ObjectId,
@@ -240,7 +243,7 @@ impl Tools<'_> {
         object: &ObjectId,
         version: VersionSelector,
         picks: bool,
-    ) -> Result<Option<(Vec<LineRange>, Hash, Arc<str>)>> {
+    ) -> Result<Option<Whole>> {
         let Some(cut) = self.cut_of(object, version) else { return Ok(None) };
         let Some(whole) = cut.text.clone() else { return Ok(None) };
         let has_images = self.journal.state().fact_of(object).is_some_and(|fact| fact.images > 0);
