@@ -149,8 +149,8 @@ export declare class Session {
   recordFailedCall(reason: string): void;
 
   /**
-   * Checks a call of a tool that writes, before it runs. Resolves to the reason why it must not run, for the model, as the error of
-   * the call: its text holds a line that stands for content in this window. Null for every other call.
+   * Checks a call of a tool that may write, before it runs: `write`, `edit`, a command, or a tool that is not known. Resolves to the
+   * reason why it must not run, for the model, as the error of the call: its text holds a line that stands for content in this window. Null for every other call.
    *
    * Rejects with `INVALID_ARGUMENT` and `CLOSED`.
    */

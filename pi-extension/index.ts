@@ -217,7 +217,7 @@ async function prepare(current: Current, payload: unknown): Promise<unknown> {
   }
 }
 
-/** Blocks a `write` or `edit` whose text holds a line of ours that stands for content. */
+/** Blocks a call that would write a line of ours which stands for content. */
 async function refuseWrite(current: Current, { toolName, input }: ToolCallEvent) {
   try {
     const reason = await current.session.checkWrite(toolName, input);

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::plain::plain;
 use base::object::{Handle, Nickname, TxId, VersionSelector, quote};
 use session::{Columns, LineRange, ResultFact};
 
@@ -67,7 +68,7 @@ pub fn label(nickname: Option<&Nickname>, fields: &[(String, Value)]) -> String 
             }
             other => other.to_string(),
         };
-        let shown = shortened(&shown, LABEL_CHARS);
+        let shown = shortened(&plain(&shown), LABEL_CHARS);
         label.extend([" · ", &quote::name(name), ": ", &quote::line(&shown)]);
     }
     label

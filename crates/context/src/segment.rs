@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::content::images_of;
 use super::forms;
 use super::host::HostMessage;
+use super::plain::plain;
 use base::harness::Call;
 use base::object::{Handle, ObjectId};
 use session::{LineRange, MessageKind, Session, Shows};
@@ -224,7 +225,7 @@ fn beginning(message: &HostMessage) -> String {
     };
     let begins = first(&message.texts).or_else(call).or_else(|| first(&message.thinking));
     let begins = begins.unwrap_or_default();
-    begins.lines().next().unwrap_or_default().trim().chars().take(BEGINNING_CHARS).collect()
+    plain(begins.lines().next().unwrap_or_default()).trim().chars().take(BEGINNING_CHARS).collect()
 }
 
 fn lines_of(text: &str) -> Vec<String> {

@@ -228,8 +228,8 @@ impl LiveSession {
         self.journal.images(object, version)
     }
 
-    /// Why a `write` or `edit` must not run: its text holds a line that we put into this window in
-    /// place of content, and the file does not hold that line. `None` for everything else.
+    /// Why a call must not run: what it writes holds a line that we put into this window in place of
+    /// content, and the file does not hold that line. `None` for everything else.
     pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let _bounded = self.bounded();
         let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);

@@ -256,9 +256,9 @@ impl Withholding<'_> {
             return Ok(None);
         }
         let touches = asked.touches();
-        let touched = touches.iter().filter_map(|touch| disk.touched_file(*touch).ok());
+        let paths = touches.iter().filter_map(|touch| disk.touched_file(*touch).ok());
         let shown = asked.command().and_then(|line| shown_file(&line, &disk.folder_of(asked)));
-        for path in touched.map(|(_, path)| path).chain(shown.map(|shown| shown.path)) {
+        for path in paths.map(|(_, path)| path).chain(shown.map(|shown| shown.path)) {
             if self.journal.is_forgotten(&disk.file_id(&path)?)? {
                 return Ok(Some(WithheldReason::Forgotten));
             }

@@ -137,9 +137,9 @@ impl Guard<'_> {
         let mut named: Vec<String> =
             call.touches().into_iter().map(|touch| touch.path.to_owned()).collect();
         if let Some(line) = call.command() {
-            let names = names_in(&line, &self.disk.folder_of(call));
-            let paths = names.paths.iter().filter_map(|path| path.to_str().map(str::to_owned));
-            named.extend(paths.chain(names.words.into_iter().map(|word| word.text)));
+            let found = names_in(&line, &self.disk.folder_of(call));
+            let paths = found.paths.iter().filter_map(|path| path.to_str().map(str::to_owned));
+            named.extend(paths.chain(found.words.into_iter().map(|word| word.text)));
         } else if named.is_empty() {
             let texts = call.texts_for_files().into_iter();
             named.extend(texts.filter(|text| !text.contains('\n')).map(str::to_owned));

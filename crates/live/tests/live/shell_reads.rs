@@ -10,7 +10,8 @@ use crate::host::{Host, uncached};
 use crate::shapes::text_of;
 
 fn lines(numbers: std::ops::RangeInclusive<usize>) -> String {
-    numbers.map(|n| format!("line {n} of a file with some words\n")).collect()
+    let lines = numbers.map(|n| format!("line {n} of a file with some words\n"));
+    lines.collect::<Vec<_>>().concat()
 }
 
 fn host(settings: Settings) -> Host {
@@ -73,8 +74,8 @@ fn every_way_to_show_lines_of_a_file_is_a_read_of_them() {
 
 #[test]
 fn whatever_is_not_exactly_these_lines_is_an_output() {
-    let numbered: String =
-        (1..=120).map(|n| format!("{n:>6}\tline {n} of a file with some words\n")).collect();
+    let numbered = (1..=120).map(|n| format!("{n:>6}\tline {n} of a file with some words\n"));
+    let numbered = numbered.collect::<Vec<_>>().concat();
     for (command, output) in [
         ("cat -n a.txt", numbered.clone()),
         ("nl a.txt", numbered),
