@@ -94,7 +94,7 @@ fn what_is_past_the_end_or_unknown_is_answered_by_what_there_is() {
         (json!({ "name": "t99" }), "nothing is named `t99`; near it: `t2`"),
         (json!({ "name": "1" }), "nothing is named `1`; near it: `t1`, `f1`"),
         (json!({ "name": "lib/main.rs" }), "nothing is named `lib/main.rs`; near it: `f1 "),
-        (json!({ "name": "unread.txt" }), "unread.txt · no text: it was not read yet"),
+        (json!({ "name": "unread.txt" }), "nothing is named `unread.txt`; near it: `t2`, `f1`"),
         (
             json!({ "name": "t1", "lines": "some" }),
             "`lines` `some` is no line range such as `40-80`, `390-` or `-50`",

@@ -115,10 +115,14 @@ fn once_it_collapsed_its_line_counts_the_lines_of_the_whole() {
 #[test]
 fn an_output_whose_whole_is_not_stored_and_one_in_pools_gives_what_was_shown() {
     let small = Settings { max_output_bytes: 100, ..Settings::default() };
-    for settings in [small, Settings { layout: Layout::Pools, ..Settings::default() }] {
+    let pools = Settings { layout: Layout::Pools, ..Settings::default() };
+    for (settings, expected) in [
+        (small, "lines 901-1000 are stored; the rest is more than `maxOutputBytes` keeps"),
+        (pools, "`500` is past the end of its 102 lines; the last are lines 63-102"),
+    ] {
         let mut host = cut(settings, &last_lines);
-        let refused = activate(&mut host, Some("500"), None);
-        assert!(refused.contains("is outside the text, which has 102 lines"), "{refused}");
+        let answer = activate(&mut host, Some("500"), None);
+        assert_eq!(answer, format!("[t1] bash · {expected}"));
     }
 }
 
