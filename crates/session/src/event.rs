@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
-use super::message::{Cut, MessageKey, MessageKind, Shows};
+use super::message::{Activation, Cut, MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
@@ -281,6 +281,17 @@ impl Event {
             *answer = Some(Hash::of(text));
         }
         self
+    }
+}
+
+impl Activation {
+    /// What an event activated; `None` for another event.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        let Event::Activated { object, version, ranges, cut, answer, .. } = event else {
+            return None;
+        };
+        let (object, version, ranges) = (object.clone(), version.clone(), ranges.clone());
+        Some(Self { object, version, ranges, cut: cut.clone(), answer: answer.clone() })
     }
 }
 
