@@ -189,6 +189,7 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
 // A session; what crosses to Rust is no part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
+  | "find"
   | "transformContext"
   | "answerCompaction"
   | "preparePayload"

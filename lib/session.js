@@ -174,11 +174,12 @@ export class Session {
     await this.#queue.run(() => this.#native.memoryChanged(memory, toolCallId));
   }
 
-  /** @type {api.Session["met"]} */
+  /** @type {api.Session["find"]} */
   async find(name) {
     return this.#queue.run(() => this.#native.find(name));
   }
 
+  /** @type {api.Session["met"]} */
   async met(name) {
     return this.#queue.run(() => this.#native.met(name));
   }

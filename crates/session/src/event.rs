@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
-use super::message::{Cut, MessageKey, MessageKind, Shows};
+use super::message::{Activation, Cut, MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
@@ -344,6 +344,17 @@ pub struct NotedText {
     pub ranges: Vec<LineRange>,
     /// Tokens of the note.
     pub tokens: u64,
+}
+
+impl Activation {
+    /// What an event activated; `None` for another event.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        let Event::Activated { object, version, ranges, cut, answer, .. } = event else {
+            return None;
+        };
+        let (object, version, ranges) = (object.clone(), version.clone(), ranges.clone());
+        Some(Self { object, version, ranges, cut: cut.clone(), answer: answer.clone() })
+    }
 }
 
 /// A tool result that the host sends itself, and how it shows it.

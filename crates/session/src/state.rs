@@ -182,35 +182,7 @@ impl Session {
                 self.edit_message(*at, digest, kind, *tokens, *withheld);
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
-            Event::Activated {
-                object,
-                version,
-                view,
-                pin,
-                call,
-                ranges,
-                cut,
-                answer,
-                tokens,
-                ..
-            } => {
-                self.coming_tokens += tokens;
-                self.count_return(|fact| fact.text_of() == Some(object));
-                self.sets.activate(object, view.clone(), self.chat.turn());
-                self.files.touch(object);
-                if *pin {
-                    self.pin((object, version, ranges), view, *tokens);
-                }
-                let activation = Activation {
-                    object: object.clone(),
-                    version: version.clone(),
-                    ranges: ranges.clone(),
-                    cut: cut.clone(),
-                    answer: answer.clone(),
-                };
-                self.effects.push((call.clone(), Effect::Activated(activation)));
-                self.asked.extend(Asked::of(event));
-            }
+            Event::Activated { .. } => self.activate(event),
             Event::Deactivated { object } => self.sets.deactivate(object),
             Event::LeftPool { object } => self.sets.leave_pool(object),
             Event::EnteredPool { object } => self.sets.enter_pool(object),
@@ -356,6 +328,22 @@ impl Session {
                 self.show(at);
             }
         }
+    }
+
+    fn activate(&mut self, event: &Event) {
+        let Event::Activated { view, pin, call, tokens, .. } = event else { return };
+        let Some(activation) = Activation::of(event) else { return };
+        let object = activation.object.clone();
+        self.coming_tokens += tokens;
+        self.count_return(|fact| fact.text_of() == Some(&object));
+        self.sets.activate(&object, view.clone(), self.chat.turn());
+        self.files.touch(&object);
+        if *pin {
+            let pinned = (&object, &activation.version, &*activation.ranges);
+            self.pin(pinned, view, *tokens);
+        }
+        self.effects.push((call.clone(), Effect::Activated(activation)));
+        self.asked.extend(Asked::of(event));
     }
 
     /// Removes the effect that a result shows, so that no other result claims it.

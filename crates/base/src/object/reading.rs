@@ -51,14 +51,14 @@ impl Reading {
     pub fn all(text: &str) -> Vec<Self> {
         let text = text.trim();
         let line = text.lines().next().unwrap_or_default();
-        let mut named: Vec<(Name, Option<&str>)> = literal(text).map(|name| (name, None)).collect();
+        let mut found: Vec<(Name, Option<&str>)> = literal(text).map(|name| (name, None)).collect();
         let mut add = |name, lines| {
             let names = literal(name).chain(plain(name));
-            named.extend(names.map(|name| (name, Some(lines))));
+            found.extend(names.map(|name| (name, Some(lines))));
         };
-        if let Some(found) = PLACE.captures(line) {
+        if let Some(place) = PLACE.captures(line) {
             for (name, lines) in [(1, 2), (3, 4)] {
-                if let (Some(name), Some(lines)) = (found.get(name), found.get(lines)) {
+                if let (Some(name), Some(lines)) = (place.get(name), place.get(lines)) {
                     add(name.as_str(), lines.as_str());
                 }
             }
@@ -66,12 +66,12 @@ impl Reading {
         for (name, lines) in divided(line) {
             add(name, lines);
         }
-        if let Some((_, [lines, name])) = LINES_OF.captures(line).map(|found| found.extract()) {
+        if let Some((_, [lines, name])) = LINES_OF.captures(line).map(|part| part.extract()) {
             add(name, lines);
         }
-        named.extend(plain(line).map(|name| (name, None)));
+        found.extend(plain(line).map(|name| (name, None)));
         let mut readings: Vec<Self> = Vec::new();
-        for (name, lines) in named.into_iter().filter(|(name, _)| !name.text.is_empty()) {
+        for (name, lines) in found.into_iter().filter(|(name, _)| !name.text.is_empty()) {
             let reading = Self { name, lines: lines.map(str::to_owned) };
             if !readings.contains(&reading) {
                 readings.push(reading);
@@ -82,10 +82,10 @@ impl Reading {
 
     /// The names of a list, each with the lines behind it: `t7:1-10, t9`. `is_name`: whether a text
     /// names something, so that a name with a comma stays whole.
-    pub fn listed<'a, E>(
-        text: &'a str,
+    pub fn listed<E>(
+        text: &str,
         mut is_name: impl FnMut(&str) -> Result<bool, E>,
-    ) -> Result<Vec<&'a str>, E> {
+    ) -> Result<Vec<&str>, E> {
         let pieces = pieces(text);
         let mut names = Vec::new();
         let mut next = 0;
@@ -109,7 +109,7 @@ fn pieces(text: &str) -> Vec<Range<usize>> {
     let mut pieces: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
     let ends = COMMA.find_iter(text).map(|comma| comma.range());
-    for comma in ends.chain([text.len()..text.len()]) {
+    for comma in ends.chain(std::iter::once(text.len()..text.len())) {
         let piece = start..comma.start;
         start = comma.end;
         match pieces.last_mut() {

@@ -103,8 +103,11 @@ impl Journal {
         let (first, end) = (*messages.start(), *messages.end() + 1);
         let staged = self.staged.chat.as_ref();
         let stored_end = staged.map_or(end, |change| change.keep.clamp(first, end));
-        let mut items =
-            self.store.items(&self.ids.chat, self.stored.chat_at(), first..stored_end)?;
+        let mut items = Vec::new();
+        // A session that goes on with another one has no chat in the store yet.
+        if first < stored_end {
+            items = self.store.items(&self.ids.chat, self.stored.chat_at(), first..stored_end)?;
+        }
         if let Some(change) = staged {
             let skip =
                 usize::try_from(stored_end.saturating_sub(change.keep)).unwrap_or(usize::MAX);

@@ -84,9 +84,10 @@ impl Tools<'_> {
             Err(Error::UnknownName { .. }) => {
                 // A path at which something is wins over any form that it may have.
                 let is_there = || {
+                    let disk = self.workspace.disk();
                     name.text == given.trim()
                         && !self.journal.state().is_confined()
-                        && self.workspace.disk().exists(&name.text)
+                        && (disk.exists(&name.text) || disk.obstacle_given(&name.text).is_some())
                 };
                 Ok(names_run(name) || self.messages_named(name).is_some() || is_there())
             }

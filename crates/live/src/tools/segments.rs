@@ -20,14 +20,14 @@ impl Tools<'_> {
             return self.segment_subject(segment, name.version).map(Ok);
         }
         let object = match self.find(name) {
-            Err(error @ Error::UnknownName { .. }) => {
+            Err(Error::UnknownName { .. }) => {
                 let other = match self.list_steps(name)? {
                     // A confined session may not see the disk.
                     None if self.journal.state().is_confined() => None,
                     None => self.no_file(&name.text),
                     steps => steps,
                 };
-                return other.ok_or(error).map(Err);
+                return other.ok_or_else(|| self.unknown(&name.text)).map(Err);
             }
             object => object?,
         };

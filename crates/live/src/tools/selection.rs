@@ -258,13 +258,11 @@ impl Search {
         let build = |pattern: &str| {
             RegexBuilder::new(pattern).multi_line(true).case_insensitive(ignores_case).build()
         };
-        let (regex, remark) = match build(pattern) {
-            Ok(regex) => (regex, None),
-            Err(_) => {
-                let literal = build(&regex::escape(pattern)).unwrap_or_else(|_| nothing());
-                (literal, Some("searched as plain text, since it is no regular expression"))
-            }
-        };
+        if let Ok(regex) = build(pattern) {
+            return Self { regex, ignores_case, remark: None };
+        }
+        let regex = build(&regex::escape(pattern)).unwrap_or_else(|_| nothing());
+        let remark = Some("searched as plain text, since it is no regular expression");
         Self { regex, ignores_case, remark }
     }
 

@@ -67,9 +67,7 @@ impl Tools<'_> {
     /// The answer to a name that is no object but a path at which no file can be read: `src · no
     /// text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
-        let disk = self.workspace.disk();
-        let unread = || disk.exists(given).then(|| "it was not read yet".to_owned());
-        let obstacle = disk.obstacle_given(given).or_else(unread)?;
+        let obstacle = self.workspace.disk().obstacle_given(given)?;
         Some(format!("{} · no text: {obstacle}", quote::name(given)))
     }
 

@@ -3,7 +3,7 @@
 
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
-use live::{LiveSession, Notice};
+use live::{LiveSession, Notice, Wanted};
 use serde_json::{Value, json};
 use session::{Cause, Event};
 use store::Store;
@@ -45,6 +45,24 @@ fn reader(name: &str, text: &str) -> Host {
 
 fn notes(host: &Host) -> usize {
     host.shown().matches("changed on disk").count()
+}
+
+#[test]
+fn a_note_on_a_long_line_shows_what_changed_in_it() {
+    let words: Vec<String> = (0..2_000).map(|n| format!("k{n:04}")).collect();
+    let text = format!("{}\nend\n", words.join(","));
+    let mut host = reader("app.min.js", &text);
+    host.write_file("app.min.js", &text.replace("k1000", "changed"));
+    host.user("and now?");
+    host.send();
+    let shown = host.shown();
+    let (_, note) = shown.split_once("app.min.js changed on disk after t1 (+1 -1):").unwrap();
+    assert!(note.contains("k0999,k1000,k1001") && note.contains("k0999,changed,k1001"), "{note}");
+    let (_, place) = note.split_once("characters between (").unwrap();
+    let name = place.split(')').next().unwrap().to_owned();
+    assert!(name.starts_with("f1:1:1-5"), "{name}");
+    let answer = host.activate(&Wanted { name, ..Wanted::default() }, false);
+    assert!(answer.contains("k0000,k0001") && !answer.contains("changed,"), "{answer}");
 }
 
 #[test]

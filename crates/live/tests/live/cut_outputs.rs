@@ -115,21 +115,15 @@ fn once_it_collapsed_its_line_counts_the_lines_of_the_whole() {
 #[test]
 fn an_output_not_stored_whole_gives_what_was_shown() {
     let small = Settings { max_output_bytes: 100, ..Settings::default() };
-    for settings in [small, Settings { layout: Layout::Pools, ..Settings::default() }] {
+    let pools = Settings { layout: Layout::Pools, ..Settings::default() };
+    for (settings, expected) in [
+        (small, "lines 901-1000 are stored; the rest is more than `maxOutputBytes` keeps"),
+        (pools, "`500` is past the end of its 102 lines; the last are lines 63-102"),
+    ] {
         let mut host = cut(settings, &last_lines);
-        let is_pools = settings_are_pools(&host);
-        let refused = activate(&mut host, Some("500"), None);
-        let said = if is_pools {
-            "is outside the text, which has 102 lines"
-        } else {
-            "`500` is outside what the host showed, lines 901-1000 of 1,000 lines"
-        };
-        assert!(refused.contains(said), "{refused}");
+        let answer = activate(&mut host, Some("500"), None);
+        assert_eq!(answer, format!("[t1] bash · {expected}"));
     }
-}
-
-fn settings_are_pools(host: &Host) -> bool {
-    host.settings.layout == Layout::Pools
 }
 
 /// What the host shows of an output of which nobody has the whole.

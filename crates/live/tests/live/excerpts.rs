@@ -31,7 +31,7 @@ static PASSED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^test .+ \.\.\. ok|^\S+::\S+ PASSED|^\s*--- PASS: |^\s*ok [0-9]+ |^\s*[✓✔√] |^ ?PASS  ?\S").unwrap()
 });
 static CUT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(.*) … [\d,]+ characters between \([tf]\d+:\d+\) … (.*)$").unwrap()
+    Regex::new(r"^(.*) … [\d,]+ characters between \([tf]\d+:\d+(?::\d+-\d+)?\) … (.*)$").unwrap()
 });
 
 /// Checks the text of every partly shown output of a request: each of its lines is shown, counted,

@@ -266,11 +266,35 @@ fn activating_an_excluded_file_says_why_there_is_no_text() {
     host.read(".env", None, None);
     host.send();
     let answer = host.activate(&Wanted { name: ".env".into(), ..Wanted::default() }, false);
-    assert_eq!(answer, "[f1] .env · no text: the file is excluded");
+    let why = "the file is excluded: the setting `exclude` names it";
+    assert_eq!(answer, format!("[f1] .env · no text: {why}"));
     host.send();
     let file = host.live.state().index().entries()[0].id.clone();
     let version = host.store.get(&file, AsOf::Latest).unwrap().unwrap();
     assert_eq!((&version.fields["no_content"], version.source_hash), (&json!("excluded"), None));
+}
+
+#[test]
+fn activating_an_output_that_is_not_stored_says_the_true_reason() {
+    let mut host = Host::new(Settings::default());
+    host.write_file(".env", SECRET);
+    host.user("look");
+    host.tool("bash", &json!({ "command": "cat .env" }), SECRET);
+    let key = "API_KEY=sk-proj-0123456789abcdefghijABCDEFGHIJ0123456789abcdefghij";
+    host.tool("bash", &json!({ "command": "grep -rh KEY ." }), key);
+    host.send();
+    for (name, expected) in [
+        ("t1", "its output is not stored: it is from a file that the setting `exclude` names"),
+        ("t2", "its output is not stored: it holds what looks like a secret, and may be from a"),
+    ] {
+        let wanted = Wanted { name: name.into(), ..Wanted::default() };
+        let answer = host.activate(&wanted, false);
+        assert!(answer.starts_with(&format!("[{name}] bash · {expected}")), "{answer}");
+    }
+    host.send();
+    let replayed = replay_call(&host.store, host.live.id(), 1).unwrap();
+    let of = |reason| reasons(&replayed).iter().filter(|(_, of)| *of == reason).count();
+    assert_eq!((of(WithheldReason::Excluded), of(WithheldReason::Secret)), (1, 1));
 }
 
 /// Has the store forget an object.

@@ -32,7 +32,9 @@ impl Session {
             Shows::File { object, version, .. } => go_on(object, Some(version)),
             Shows::Activated { object, version, also, .. } => {
                 go_on(object, Some(version));
-                also.iter_mut().for_each(|one| go_on(&mut one.object, Some(&mut one.version)));
+                for one in also {
+                    go_on(&mut one.object, Some(&mut one.version));
+                }
             }
             Shows::Change { object } => go_on(object, None),
             Shows::Own => {}

@@ -123,6 +123,13 @@ fn a_name_chooses_a_version_unless_it_is_itself_a_name() {
     assert_eq!(before.code(), "NOT_FOUND");
     let session = toolcall(&store, "call@12345678", "an ID that ends like a version");
     assert_eq!(read("call@12345678", None), session.tx_id);
+    // Lines behind a name belong to what is read, and a name of lines is none of the whole.
+    assert_eq!(read("call@-1:5-9", None), first.tx_id);
+    let part = place().find_part(&store, "call:5-9").unwrap();
+    assert_eq!(part.lines.as_deref(), Some("5-9"));
+    assert_eq!(code(&store, "call:5-9"), "INVALID_ARGUMENT");
+    let own = toolcall(&store, "call:5-9", "an ID that ends like lines");
+    assert_eq!(read("call:5-9", None), own.tx_id);
 }
 
 #[test]
