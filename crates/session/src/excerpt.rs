@@ -236,6 +236,7 @@ mod tests {
             tokens: 9_000,
             withheld: false,
             kept: false,
+            opening: None,
         };
         let stored = r#"{"event":"treated","at":0,"treatment":{"as":"preview","head":2,"tail":3}}"#;
         let session = Session::replay(&[message, serde_json::from_str(stored).unwrap()]);

@@ -21,6 +21,7 @@ mod lines;
 mod links;
 mod matching;
 mod message;
+mod passing;
 mod places;
 mod prefixes;
 mod prompted;
@@ -43,11 +44,12 @@ pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;
-pub use matching::{HostEntry, HostMatch, match_host_list};
+pub use matching::{HostEntry, HostMatch, Listed, answer_of, match_host_list};
 pub use message::{
-    Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact, Shows,
-    is_own_tool,
+    Cut, Gap, MessageKey, MessageKind, Numbering, OWN_PREFIX, OWN_TOOLS, OutputClass, RequestKey,
+    ResultFact, Shows, is_own_tool,
 };
+pub use passing::{Passing, PassingMessage, opening, said};
 pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};
 pub use prompted::PromptedSession;

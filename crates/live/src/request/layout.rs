@@ -33,6 +33,8 @@ pub(crate) struct LayOut<'a> {
     pub(crate) list: &'a ListTail<'a>,
     /// How the list stopped continuing the previous one, and the index from which it differs.
     pub(crate) rewrite: Option<(Rewrite, usize)>,
+    /// Number of messages of the chat that were known before and still are.
+    pub(crate) known: u64,
     /// Position of the newest message, if it can carry a note.
     pub(crate) newest: Option<u64>,
     /// Settings and counter.
@@ -67,15 +69,15 @@ impl LayOut<'_> {
         }
         let settings = &self.options.settings;
         let bill = self.journal.state().bill();
-        let known = bill.last().map_or(0, |last| last.host_messages);
-        let first_new = usize::try_from(known).unwrap_or(usize::MAX);
+        let first_new = self.first_new();
         let cold_from = self.cold_from(coming, &slots, first_new);
         let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
+        let passing = self.passing_tokens(&mut shown);
         let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
-            marks,
-            rewrite: self.rewrite,
+            marks: marks.map(|marks| marks.without(passing)),
+            rewrite: self.rewrite.filter(|(how, _)| *how != Rewrite::Passing),
             first_new,
             cold_from,
             prices: &coming.prices.prices,
@@ -103,10 +105,30 @@ impl LayOut<'_> {
             }
         }
         if let Some(marks) = marks {
-            self.shorten_unanswered(&mut slots, &mut shown, marks.most)?;
-            notices.extend(exceeded(coming, marks, shown.iter().sum()));
+            let most = marks.without(passing).most;
+            self.shorten_unanswered(&mut slots, &mut shown, most)?;
+            notices.extend(exceeded(coming, marks, passing + shown.iter().sum::<u64>()));
         }
         Ok(NextRequest { edits: self.request.view.edits_to(slots, len), notices, cold_from })
+    }
+
+    /// Takes the passing messages out of the sizes of the window's messages; returns their tokens.
+    /// No cache holds them and they never leave, so nothing depends on them but what has room.
+    fn passing_tokens(&self, shown: &mut [u64]) -> u64 {
+        let passing = self.journal.state().chat().passing().indexes();
+        passing.filter_map(|index| Some(std::mem::take(shown.get_mut(index)?))).sum()
+    }
+
+    /// Index in the window of the first message that the previous request did not have.
+    fn first_new(&self) -> usize {
+        let (state, is_passing) = (self.journal.state(), Some(Rewrite::Passing));
+        let chat = state.chat();
+        if !chat.passing().is_empty() || self.rewrite.map(|(how, _)| how) == is_passing {
+            let is_new = |at: &u64| *at >= self.known && !chat.is_passing(*at);
+            return chat.window().iter().position(is_new).unwrap_or(chat.window().len());
+        }
+        let known = state.bill().last().map_or(0, |last| last.host_messages);
+        usize::try_from(known).unwrap_or(usize::MAX)
     }
 
     /// Index in the window of the first message that no cache holds, given the request as it would
