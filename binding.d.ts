@@ -896,6 +896,8 @@ export declare class Session {
   recordFailedCall(reason: string): void
   /** See `Session.met` of `index.d.ts`. */
   met(name: string): Promise<MetObject>
+  /** Whether our tools have a prefix in the session; `taken`: names of the host's other tools. */
+  prefixTools(taken: string[]): Promise<boolean>
   /** See `Session.leavePool` of `index.d.ts`. */
   leavePool(name: string): Promise<string>
   /** See `Session.enterPool` of `index.d.ts`. */
@@ -3069,7 +3071,7 @@ export interface ToolDefinition {
 }
 
 /** Lists the tools. `index.d.ts` has another `tools`, which wraps this one. */
-export declare function tools(): Array<ToolDefinition>
+export declare function tools(prefixed: boolean): Array<ToolDefinition>
 
 /** The state of a tracking. */
 export interface TrackingStatus {

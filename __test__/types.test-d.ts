@@ -189,6 +189,7 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
 // A session; what crosses to Rust is no part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
+  | "tools"
   | "transformContext"
   | "answerCompaction"
   | "preparePayload"
@@ -226,6 +227,7 @@ expectTypeOf<Session["sets"]>().toEqualTypeOf<() => Promise<SessionSets>>();
 expectTypeOf<Session["status"]>().toEqualTypeOf<() => SessionStatus>();
 expectTypeOf<Session["recordUsage"]>().toEqualTypeOf<(report: UsageReport) => Promise<void>>();
 expectTypeOf<Session["ledger"]>().toEqualTypeOf<() => Promise<Ledger>>();
+expectTypeOf<Session["tools"]>().toEqualTypeOf<(taken?: readonly string[]) => Promise<ContextTool[]>>();
 expectTypeOf<Session["close"]>().toEqualTypeOf<() => Promise<void>>();
 expectTypeOf<SessionOptions>().toEqualTypeOf<{
   harness: string;
@@ -252,6 +254,7 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "disk_silent"
   | "disk_answers"
   | "host_rewrote"
+  | "list_changes"
   | "message_volatile"
   | "model_told"
 >();
