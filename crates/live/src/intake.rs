@@ -328,8 +328,8 @@ fn unanswered_calls(journal: &Journal) -> Result<Vec<PendingCall>> {
     for calls in open.chunk_by(|(one, ..), (other, ..)| one == other) {
         let answer = calls[0].0;
         let message = journal.message(answer)?;
-        let closes = |at: &u64| chat.get(*at).is_some_and(|it| closes_calls(&it.kind));
-        let closed = (answer + 1..chat.len()).find(closes);
+        let is_end = |at: &u64| chat.get(*at).is_some_and(|it| closes_calls(&it.kind));
+        let closed = (answer + 1..chat.len()).find(is_end);
         let here = pending_calls(&message, answer).into_iter().enumerate();
         let here = here.filter(|(place, _)| calls.iter().any(|(_, open, _)| open == place));
         pending.extend(here.map(|(_, call)| PendingCall { closed_at: closed, ..call }));

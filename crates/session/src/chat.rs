@@ -224,7 +224,9 @@ impl Chat {
         self.messages.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.called = self.called.map(|len| len.min(chat_len));
         self.passed.split_off(&chat_len);
-        window.iter().for_each(|at| drop(self.passed.remove(at)));
+        for at in &window {
+            self.passed.remove(at);
+        }
         self.own = window;
         self.pass(&[]);
     }

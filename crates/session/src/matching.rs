@@ -241,7 +241,9 @@ mod tests {
             dated("user", 4, 7),
         ];
         let mut chat = Chat::default();
-        list.iter().for_each(|listed| take(&mut chat, listed));
+        for listed in &list {
+            take(&mut chat, listed);
+        }
         chat.called();
         let more = [dated("assistant", 5, 0), dated("toolResult", 6, 0), dated("user", 7, 7)];
         let next: Vec<Listed> = list[..3].iter().chain(&more).cloned().collect();

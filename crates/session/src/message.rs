@@ -51,6 +51,7 @@ pub enum MessageKind {
 
 /// What the session knows about a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ResultFact {
     /// Object of the call; `None` for our own tools, whose calls make none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -166,14 +166,13 @@ impl PassingKinds {
 /// What a message says, whenever it was made: a hash of its role and content.
 pub fn said(message: &str) -> Hash {
     let mut value: Value = serde_json::from_str(message).unwrap_or_default();
-    let said = match value.get_mut("content").map(Value::take) {
-        Some(content) => json!([value.get("role"), content]),
-        None => {
-            if let Some(members) = value.as_object_mut() {
-                members.remove("timestamp");
-            }
-            value
+    let said = if let Some(content) = value.get_mut("content").map(Value::take) {
+        json!([value.get("role"), content])
+    } else {
+        if let Some(members) = value.as_object_mut() {
+            members.remove("timestamp");
         }
+        value
     };
     Hash::of(said.to_string())
 }

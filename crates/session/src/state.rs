@@ -145,17 +145,7 @@ impl Session {
             Event::Segment { object, version, first, last, compacted } => {
                 self.enter_segment(object, version, (*first, *last), *compacted);
             }
-            Event::Message { key, digest, kind, tokens, withheld, kept, opening } => {
-                let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
-                let kind = kind.clone();
-                let at = self.chat.push(key, digest, kind, tokens, *withheld, *opening);
-                self.kept.note(at, *kept);
-                self.own_tokens += self.own_tokens_of(at);
-                self.pack(at);
-                self.request_answered(at);
-                self.use_effect(at);
-                self.enter_result(at);
-            }
+            Event::Message { .. } => self.enter_message(event),
             Event::Passing { messages } => {
                 let first = self.chat.pass(messages);
                 self.request_passed(first);
@@ -231,6 +221,20 @@ impl Session {
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
+    }
+
+    fn enter_message(&mut self, event: &Event) {
+        let Event::Message { key, digest, kind, tokens, withheld, kept, opening } = event else {
+            return;
+        };
+        let (key, digest, kind) = (key.clone(), digest.clone(), kind.clone());
+        let at = self.chat.push(key, digest, kind, *tokens, *withheld, *opening);
+        self.kept.note(at, *kept);
+        self.own_tokens += self.own_tokens_of(at);
+        self.pack(at);
+        self.request_answered(at);
+        self.use_effect(at);
+        self.enter_result(at);
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {

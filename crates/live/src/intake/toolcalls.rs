@@ -49,7 +49,6 @@ impl Ingest<'_> {
     }
 
     /// `made`: position in the chat, and time, by which the object is known.
-
     fn put(
         &mut self,
         call: &HostCall,

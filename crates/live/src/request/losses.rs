@@ -47,8 +47,11 @@ impl Request {
         }
         let at = at?;
         losses.is_told = true;
-        let message = list.get(at).and_then(|message| serde_json::from_str(&message.raw).ok());
-        let by = message.and_then(|it: Value| Some(it.get("customType")?.as_str()?.to_owned()));
+        let name = |index: usize| {
+            let message: Value = serde_json::from_str(&list.get(index)?.raw).ok()?;
+            Some(message.get("customType")?.as_str()?.to_owned())
+        };
+        let by = state.chat().passing().indexes().chain([at]).find_map(name);
         Some(Notice::ListChanges { at: at as u64, by })
     }
 }

@@ -150,7 +150,7 @@ fn what_comes_and_goes_leaves_the_rest_as_it_is() {
             assert!(visited.epochs() <= without.epochs() + most, "{name}: {}", visited.epochs());
             let (ours, theirs) = (visited.ratio(), without.ratio());
             assert!(ours <= theirs + share, "{name}: {ours} beside {theirs}");
-            let chat = visited.host.live.state().chat().len() as usize;
+            let chat = visited.host.live.state().chat().messages().len();
             assert!(chat <= visited.own.len() + 12, "{name}: {chat} messages");
             if prices == uncached() {
                 let same = |(one, other): &(&Vec<Value>, &Vec<Value>)| one == other;
@@ -220,7 +220,7 @@ fn what_a_person_writes_meanwhile_joins_the_chat() {
     visited.own(|host| host.user("And now the docs."));
     visited.send_with(&[(visited.own.len(), visitor("user", 8, &state(8)))]);
     let chat = visited.host.live.state().chat();
-    assert_eq!(chat.len() as usize, visited.own.len());
+    assert_eq!(chat.messages().len(), visited.own.len());
     assert_eq!(chat.turn(), 2);
     assert_eq!(chat.passing().listed().count(), 1);
 }
@@ -301,7 +301,7 @@ fn a_session_goes_on_with_what_passes_after_a_restart() {
     }
     assert!(!visited.notices.iter().any(is_rewrite));
     let chat = visited.host.live.state().chat();
-    assert!(chat.len() as usize <= visited.own.len() + 2, "{} messages", chat.len());
+    assert!(chat.messages().len() <= visited.own.len() + 2, "{} messages", chat.len());
 }
 
 /// Calls with messages put in before each: how many steps before the end, and with which role.
