@@ -900,6 +900,8 @@ export declare class Session {
   met(name: string): Promise<MetObject>
   /** See `Session.find` of `index.d.ts`. */
   find(name: string): Promise<FoundObject>
+  /** Whether our tools have a prefix in the session; `taken`: names of the host's other tools. */
+  prefixTools(taken: string[]): Promise<boolean>
   /** See `Session.leavePool` of `index.d.ts`. */
   leavePool(name: string): Promise<string>
   /** See `Session.enterPool` of `index.d.ts`. */
@@ -3093,7 +3095,7 @@ export interface ToolDefinition {
 }
 
 /** Lists the tools. `index.d.ts` has another `tools`, which wraps this one. */
-export declare function tools(): Array<ToolDefinition>
+export declare function tools(prefixed: boolean): Array<ToolDefinition>
 
 /** The state of a tracking. */
 export interface TrackingStatus {

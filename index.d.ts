@@ -205,6 +205,15 @@ export declare class Session {
   find(name: string): Promise<FoundObject>;
 
   /**
+   * The tools to offer to the model in this session, as `tools()` lists them. If another extension of the host has a tool with one of their
+   * names, they all have the prefix `palimpsest_`, in lines and errors of the session too, and keep it for as long as the session lasts.
+   *
+   * `taken`: names of the tools that the host has besides ours. Rejects with `INVALID_ARGUMENT` if the names with the prefix are taken as
+   * well, `CLOSED` and with what the store reports.
+   */
+  tools(taken?: readonly string[]): Promise<ContextTool[]>;
+
+  /**
    * Takes an object out of the metadata pool, which deactivates it: it is in the session index only, its line leaves the request of the
    * layout `pools`, and in `log` its reference line loses nickname and fields at the next collapse. Reading or activating it brings it
    * back. Resolves to a sentence for the person or the model.
@@ -462,6 +471,11 @@ export type SessionEvent =
   | { type: "disk_silent"; path: string }
   /** It answers again. */
   | { type: "disk_answers"; path: string }
+  /**
+   * Little of the host's list stays from call to call: something changes it from the message at index `at` on, and what stands behind
+   * that can neither be cached nor left out for less. `by`: the kind of that message as the extension names it, if it does. Once.
+   */
+  | { type: "list_changes"; at: number; by: string | null }
   /** The host's list does not continue the one before, from the message at index `at` on. */
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   /** The message at index `at` changes at every call: it passes through, and provider caches end before it. */

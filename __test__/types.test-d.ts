@@ -190,6 +190,7 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
 expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
   | "find"
+  | "tools"
   | "transformContext"
   | "answerCompaction"
   | "preparePayload"
@@ -227,6 +228,7 @@ expectTypeOf<Session["sets"]>().toEqualTypeOf<() => Promise<SessionSets>>();
 expectTypeOf<Session["status"]>().toEqualTypeOf<() => SessionStatus>();
 expectTypeOf<Session["recordUsage"]>().toEqualTypeOf<(report: UsageReport) => Promise<void>>();
 expectTypeOf<Session["ledger"]>().toEqualTypeOf<() => Promise<Ledger>>();
+expectTypeOf<Session["tools"]>().toEqualTypeOf<(taken?: readonly string[]) => Promise<ContextTool[]>>();
 expectTypeOf<Session["close"]>().toEqualTypeOf<() => Promise<void>>();
 expectTypeOf<SessionOptions>().toEqualTypeOf<{
   harness: string;
@@ -255,6 +257,7 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "disk_silent"
   | "disk_answers"
   | "host_rewrote"
+  | "list_changes"
   | "message_volatile"
   | "model_told"
 >();

@@ -6,6 +6,7 @@ import { Listeners, watchFileCheck } from "./events.js";
 import { patched, payloadJson } from "./payload.js";
 import { Queue } from "./queue.js";
 import { crossed, Request, wholeCrossing } from "./request.js";
+import { contextTools } from "./tools.js";
 
 /**
  * @import * as api from "../index.js"
@@ -182,6 +183,13 @@ export class Session {
   /** @type {api.Session["met"]} */
   async met(name) {
     return this.#queue.run(() => this.#native.met(name));
+  }
+
+  /** @type {api.Session["tools"]} */
+  async tools(taken) {
+    const given = snapshot("taken", taken ?? []);
+    const prefixed = await this.#queue.run(() => this.#native.prefixTools(given));
+    return contextTools(prefixed).filter(({ name }) => name !== "read");
   }
 
   /** @type {api.Session["leavePool"]} */

@@ -7,8 +7,16 @@ import { nativeSession } from "./session.js";
 
 /** Lists the tools. @type {typeof api.tools} */
 export function tools(options) {
-  const all = binding.tools().filter(({ name }) => name !== "read" || options?.read === true);
-  return all.map((definition) => ({
+  return contextTools(false).filter(({ name }) => name !== "read" || options?.read === true);
+}
+
+/**
+ * The tools with `read`.
+ * @param {boolean} prefixed whether another extension has a tool of one of our names
+ * @returns {api.ContextTool[]}
+ */
+export function contextTools(prefixed) {
+  return binding.tools(prefixed).map((definition) => ({
     ...definition,
     async execute(session, toolCallId, args) {
       const native = nativeSession(session);

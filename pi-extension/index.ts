@@ -76,6 +76,10 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
       void Promise.all([loadCommand(), loadMemoryCommand()]).catch(() => {});
     }
   });
+  // By now the other extensions have registered their tools.
+  on("resources_discover", async (_event, ctx) => {
+    await life.offer(ctx);
+  });
   on("session_shutdown", async ({ reason }, ctx) => {
     if (reason !== "reload") {
       await memory.capture(ctx, captureMs.end);
@@ -88,8 +92,9 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
       (await loadWelcome()).endWelcome(ctx);
     }
   });
-  on("before_agent_start", (event, ctx) => {
+  on("before_agent_start", async (event, ctx) => {
     noteHidden(pi, event);
+    await life.offer(ctx);
     return memory.inject(event, ctx);
   });
   on("context_with_system", (event, ctx) => transform(pi, life, event, ctx));

@@ -27,12 +27,14 @@ import {
   switchedOff,
 } from "./live.ts";
 import { createObserver, createUsageReporter, modelInUse, type Observer, type UsageReporter } from "./observe.ts";
-import { registerContextTools } from "./tools.ts";
+import { foreignTools, registerContextTools } from "./tools.ts";
 import { checkingLine, noticeOf, offLine, statusLine, type Trouble } from "./words.ts";
 
 /** A Pi session with Palimpsest on. */
 export interface Current extends Live {
   readonly tools: readonly ContextTool[];
+  /** The names under which the model is offered them. */
+  readonly toolNames: Set<string>;
   readonly failures: Failures;
   readonly observer: Observer;
   readonly usage: UsageReporter;
@@ -141,10 +143,53 @@ export class SessionLife {
       this.#keyAttempted = undefined;
       this.#isByFlag = false;
       await this.#open(ctx);
+      await this.#offer(ctx);
       if (this.#current !== undefined) {
         offerTools(this.#pi, this.#toolNames, true);
       }
     });
+  }
+
+  /** Offers our tools to the model, under names that no other extension has. */
+  offer(ctx: ExtensionContext): Promise<void> {
+    return this.#inTurn(() => this.#offer(ctx));
+  }
+
+  async #offer(ctx: ExtensionContext): Promise<void> {
+    const current = this.#current;
+    if (current === undefined) {
+      return;
+    }
+    const taken = foreignTools(this.#pi, current.tools);
+    const isOffered = this.#toolNames.length > 0 && current.toolNames.size > 0;
+    if (isOffered && !taken.some((name) => current.toolNames.has(name))) {
+      return;
+    }
+    try {
+      const tools = await current.session.tools(taken);
+      this.#toolNames = tools.map(({ name }) => name);
+      current.toolNames.clear();
+      this.#toolNames.map((name) => current.toolNames.add(name));
+      registerContextTools(
+        this.#pi,
+        tools,
+        () => this.#current?.session,
+        async (what, error) => {
+          await current.failures.report(what, error);
+          await this.leaveStore(ctx, error);
+        },
+      );
+    } catch (error) {
+      await this.#close(ctx);
+      this.#keyAttempted = sessionKey(ctx);
+      this.#showOff(ctx, offByError(error));
+      await current.failures.report("off for this session, Pi works as without it", error);
+      return;
+    }
+    if (!current.tools.some(({ name }) => current.toolNames.has(name))) {
+      const names = `\`${this.#toolNames.join("`, `")}\``;
+      current.failures.notice(`another extension has a tool with a name of ours: in this session ours are ${names}`);
+    }
   }
 
   /** Goes on with another layout, also when the session is resumed. */
@@ -156,6 +201,7 @@ export class SessionLife {
       await this.#close(ctx);
       remember(this.#pi, { layout });
       await this.#open(ctx);
+      await this.#offer(ctx);
     });
   }
 
@@ -177,6 +223,7 @@ export class SessionLife {
       const addon = await loadAddon();
       const live = await openElsewhere(addon, this.#agentDir, ctx, lost, error);
       this.#current = this.#start(addon, live, lost.failures, ctx);
+      await this.#offer(ctx);
       showStatus(ctx, this.#current);
     }).catch((failed: unknown) => lost.failures.report("no other store could be opened", failed));
     return this.#current !== lost;
@@ -254,14 +301,16 @@ export class SessionLife {
 
   #start(addon: typeof Addon, live: Live, failures: Failures, ctx: ExtensionContext): Current {
     const tools = addon.tools();
+    const toolNames = new Set<string>();
     for (const notice of live.notices) {
       failures.notice(notice);
     }
     const started: Current = {
       ...live,
       tools,
+      toolNames,
       failures,
-      observer: createObserver(live.session, failures, new Set(tools.map((tool) => tool.name))),
+      observer: createObserver(live.session, failures, toolNames),
       usage: createUsageReporter(live.session, failures),
       trouble: { aside: live.aside },
       told: [],
@@ -276,16 +325,6 @@ export class SessionLife {
       }),
     };
     listen(started, ctx);
-    registerContextTools(
-      this.#pi,
-      tools,
-      () => this.#current?.session,
-      async (what, error) => {
-        await failures.report(what, error);
-        await this.leaveStore(ctx, error);
-      },
-    );
-    this.#toolNames = tools.map(({ name }) => name);
     return started;
   }
 

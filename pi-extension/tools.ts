@@ -5,8 +5,12 @@ import type { AgentToolResult, ExtensionAPI, Theme } from "@earendil-works/pi-co
 import { type Component, Container, Text, TruncatedText } from "@earendil-works/pi-tui";
 import type { TSchema } from "typebox";
 import { describe, isFailure, unavailable } from "../lib/failures.js";
+import { toolNames } from "../lib/tool-names.js";
 import { cameWith, oneLine, plainLines } from "../lib/words.js";
 import type { ContextTool, Session } from "./addon.ts";
+
+/** The names of our tools in the open session. */
+let ours: readonly string[] = toolNames;
 
 /** Characters of a name that a line shows. */
 const maxName = 80;
@@ -23,6 +27,7 @@ export function registerContextTools(
   session: () => Session | undefined,
   failed: (what: string, error: unknown) => Promise<void>,
 ): void {
+  ours = tools.map(({ name }) => name);
   for (const tool of tools) {
     const definition = {
       name: tool.name,
@@ -52,6 +57,13 @@ export function registerContextTools(
     };
     pi.registerTool(definition);
   }
+}
+
+/** Names of the tools that Pi has besides ours, which say what ours say whatever they are called. */
+export function foreignTools(pi: ExtensionAPI, tools: readonly ContextTool[]): string[] {
+  const descriptions = new Set(tools.map(({ description }) => description));
+  const others = pi.getAllTools().filter(({ description }) => !descriptions.has(description));
+  return others.map(({ name }) => name);
 }
 
 /** What a result of our tools keeps in Pi's session file for its line. */
@@ -125,7 +137,6 @@ function nameOf(args: unknown): string {
   return typeof name === "string" && name !== "" ? oneLine(name, maxName) : "…";
 }
 
-const ourTools = ["activate", "deactivate", "pin", "unpin"];
 const noteType = "palimpsest-note";
 
 /** Shows in the transcript, also when it is resumed, what the model was told of files: the first line of each note. */
@@ -146,7 +157,7 @@ export function registerRows(pi: ExtensionAPI): void {
       return withHelp(next());
     }
     // It draws a transcript before the session starts for which they are registered.
-    return ourTools.includes(tool) ? (next() ?? toolRow(tool)) : next();
+    return ours.includes(tool) ? (next() ?? toolRow(tool)) : next();
   });
 }
 

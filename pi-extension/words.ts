@@ -94,6 +94,10 @@ function shortReason(why: string): string {
 /** The notice about an event; undefined for those that a person need not know. */
 export function noticeOf(event: SessionEvent): string | undefined {
   switch (event.type) {
+    case "list_changes": {
+      const by = event.by === null ? "something" : `the extension of \`${name(event.by)}\``;
+      return `${by} changes the list of messages at most calls, now from message ${event.at + 1} on: little can be cached or saved`;
+    }
     case "message_volatile":
       return `message ${event.at + 1} changes on every call; it passes through, and caching ends before it`;
     case "files_polled":

@@ -46,3 +46,64 @@ for (const when of ["load", "session_start", "agent_start"] as const) {
     });
   }
 }
+
+/** An extension with a tool `activate`, which it registers when `when` says. */
+function foreignActivate(dir: string, when: "load" | "session_start"): string {
+  const path = join(dir, `activate-${when}.ts`);
+  const body = when === "load" ? "register();" : `pi.on("session_start", () => { register(); });`;
+  writeFileSync(
+    path,
+    `export default function (pi) {
+  function register() {
+    pi.registerTool({
+      name: "activate",
+      label: "activate",
+      description: "Turns a feature on.",
+      promptSnippet: "Turn a feature on",
+      parameters: { type: "object", properties: { name: { type: "string" } } },
+      execute: async () => ({ content: [{ type: "text", text: "the feature is on\\n" + "and so it stays\\n".repeat(400) }], details: undefined }),
+    });
+  }
+  ${body}
+}
+`,
+  );
+  return path;
+}
+
+const ours = ["activate", "deactivate", "pin", "unpin"].map((name) => `palimpsest_${name}`);
+
+for (const when of ["load", "session_start"] as const) {
+  for (const order of ["before", "after"] as const) {
+    test(`an activate registered at ${when} by one loaded ${order} ours stays its own`, async () => {
+      const script = [
+        { calls: [{ name: "activate", args: { name: "x" } }] },
+        { calls: [{ name: "palimpsest_activate", args: { name: "t1", lines: "1-2" } }] },
+        { text: "ok" },
+        { calls: [{ name: "palimpsest_activate", args: { name: "t99" } }] },
+        { text: "again" },
+      ];
+      const { model, sandbox } = await start(script);
+      const foreign = foreignActivate(sandbox.dir, when);
+      const loaded = order === "before" ? [foreign, extension] : [extension, foreign];
+      const finished = await runPi(sandbox, [...loaded.flatMap((path) => ["-e", path]), "-p", "go"]);
+      expect(finished).toMatchObject({ code: 0, stdout: "ok\n" });
+      const [first, , third] = model.requests;
+      const names = first.body.tools?.map((tool) => tool.function.name) ?? [];
+      expect(names).toEqual(expect.arrayContaining(["activate", ...ours]));
+      expect(names.filter((name) => ["deactivate", "pin", "unpin"].includes(name))).toEqual([]);
+      const prompt = JSON.stringify(first.body.messages[0]);
+      expect(prompt).toContain("use palimpsest_activate where");
+      expect(prompt).not.toContain("use activate where");
+      const answers = third.body.messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
+      expect(answers[0]).toContain("the feature is on");
+      expect(answers[1]).toMatch(/^\[t1\] activate · lines 1-2 of 401\nthe feature is on\n/);
+      // Without the other extension the names stay for the session.
+      const resumed = await runPi(sandbox, ["-e", extension, "--continue", "-p", "go on"]);
+      expect(resumed).toMatchObject({ code: 0, stdout: "again\n" });
+      const tools = model.requests[3].body.tools?.map((tool) => tool.function.name) ?? [];
+      expect(tools).toEqual(expect.arrayContaining(ours));
+      expect(tools).not.toContain("activate");
+    });
+  }
+}

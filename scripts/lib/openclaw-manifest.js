@@ -1,5 +1,7 @@
 // The manifest of the OpenClaw plugin, made of the table of settings in docs/settings.md.
 
+import { toolNames } from "../../lib/tool-names.js";
+
 /** Settings that most people never touch stand behind the others. */
 const common = new Set([
   "enabled",
@@ -43,7 +45,7 @@ export function manifest(docs) {
     kind: "context-engine",
     activation: { onStartup: true },
     contracts: {
-      tools: ["activate", "deactivate", "pin", "unpin"],
+      tools: toolNames,
       agentToolResultMiddleware: ["openclaw"],
     },
     configSchema: schema,

@@ -116,6 +116,7 @@ fn event(notice: &Notice) -> Value {
         Notice::Silent { place } => json!({ "type": "disk_silent", "path": place }),
         Notice::Answers { place } => json!({ "type": "disk_answers", "path": place }),
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
+        Notice::ListChanges { at, by } => json!({ "type": "list_changes", "at": at, "by": by }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }
 }

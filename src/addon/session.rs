@@ -303,6 +303,16 @@ impl Session {
         })
     }
 
+    /// Whether our tools have a prefix in the session; `taken`: names of the host's other tools.
+    #[napi(ts_args_type = "taken: string[]", ts_return_type = "Promise<boolean>")]
+    pub fn prefix_tools(&self, taken: Given<Vec<String>>) -> AsyncTask<Blocking<bool>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            let taken = taken.named("taken")?;
+            shared.with(move |session| session.prefix_tools(&taken))
+        })
+    }
+
     /// See `Session.leavePool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn leave_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {

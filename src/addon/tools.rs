@@ -30,8 +30,8 @@ pub struct ToolDefinition {
 
 /// Lists the tools. `index.d.ts` has another `tools`, which wraps this one.
 #[napi(catch_unwind)]
-pub fn tools() -> Vec<ToolDefinition> {
-    Tool::ALL.into_iter().map(definition).collect()
+pub fn tools(prefixed: bool) -> Vec<ToolDefinition> {
+    Tool::ALL.into_iter().map(|tool| definition(tool, prefixed)).collect()
 }
 
 #[napi]
@@ -59,17 +59,16 @@ impl Session {
     }
 }
 
-fn definition(tool: Tool) -> ToolDefinition {
+fn definition(tool: Tool, prefixed: bool) -> ToolDefinition {
     ToolDefinition {
-        name: tool.name().to_owned(),
+        name: tool.called(prefixed),
         description: tool.description().to_owned(),
         prompt_snippet: tool.prompt_snippet().map(str::to_owned),
-        prompt_guidelines: tool.prompt_guidelines().iter().copied().map(str::to_owned).collect(),
+        prompt_guidelines: tool.prompt_guidelines(prefixed),
         parameters: tool.parameters(),
     }
 }
 
 fn named(name: &str) -> Result<Tool> {
-    let found = Tool::ALL.into_iter().find(|tool| tool.name() == name);
-    found.ok_or_else(|| Error::argument("tool", format!("`{name}` is no tool")))
+    Tool::by_name(name).ok_or_else(|| Error::argument("tool", format!("`{name}` is no tool")))
 }

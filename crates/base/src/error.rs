@@ -424,7 +424,7 @@ impl Error {
                 "name a payload's field by its path (`args.command`), and quote names with special characters; the text to \
                  compare with goes to the right of the operator"
             }
-            Self::NoRoom { .. } => "give a line range or a pattern, or deactivate something first",
+            Self::NoRoom { .. } => "give a line range or a pattern, or let something go first",
             Self::ArchiveExpands { .. } => {
                 "if you trust it, decompress it (`zstd -d`, `gzip -d`) and take that"
             }

@@ -108,6 +108,7 @@ pub struct NewEpoch {
 }
 
 /// Why an epoch starts, and what leaves the window with it.
+#[derive(Clone)]
 struct Cause {
     reason: String,
     /// Cost to reserve on top of the rewrite; `None` if the epoch may exceed the bound.
@@ -130,13 +131,27 @@ pub fn decide(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Optio
 /// The decision without the quick check.
 fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Option<NewEpoch> {
     let mut standing = Standing::new(session, shown, terms);
+    let rewrite = rewritten(&standing, terms);
+    let leaves = |cause: &Cause| !cause.leaving.is_empty();
     let cause = pressed(&mut standing, terms)
-        .or_else(|| rewritten(&standing, terms))
+        .or_else(|| rewrite.clone().filter(leaves))
         .or_else(|| cold(&standing, terms))
         .or_else(|| paid(&standing, terms))
-        .or_else(|| soon(&standing, terms))?;
+        .or_else(|| soon(&standing, terms));
+    let new = cause.and_then(|cause| borne(session, &standing, cause, terms));
+    // What stands may refer to messages that the host took out or changed.
+    new.or_else(|| borne(session, &standing, rewrite?, terms))
+}
+
+/// The epoch with this cause, if the bill can afford it.
+fn borne(
+    session: &Session,
+    standing: &Standing<'_>,
+    cause: Cause,
+    terms: &EpochTerms<'_>,
+) -> Option<NewEpoch> {
     let reserve = cause.reserve;
-    let new = epoch(session, &standing, cause, &working_set::kept(session, terms));
+    let new = epoch(session, standing, cause, &working_set::kept(session, terms));
     // An epoch may also change text before the first item that leaves. The rewrite then starts
     // there and costs more, so the bound is checked again.
     let is_borne = reserve.is_none_or(|reserve| {
@@ -312,7 +327,8 @@ fn epoch(
     let steps = standing.foldable_with(&cause.leaving, &collapsing);
     let folds = fold::folds_of(session, &steps);
     let folded = session.with_folds(&folds);
-    let held: BTreeSet<u64> = session.chat().window().iter().take(cause.from).copied().collect();
+    let held = session.chat().passing().own_before(cause.from);
+    let held: BTreeSet<u64> = session.chat().own_window().iter().take(held).copied().collect();
     let stays = standing.staying(&collapsing);
     let treatments = renewal::treatments(&folded, &collapsing, &stays, (&held, kept));
     let hides = |at: u64| folded.folds().hide(at);

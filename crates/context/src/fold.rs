@@ -61,6 +61,9 @@ pub fn foldable_steps(session: &Session, shown: &[u64], terms: &FoldTerms<'_>) -
     let mut open: Option<Open<'_>> = None;
     let mut carries = false;
     for (index, ((at, message), tokens)) in session.window().zip(shown).enumerate() {
+        if session.chat().is_passing(at) {
+            continue;
+        }
         match &message.kind {
             MessageKind::User => {
                 open = None;
@@ -101,10 +104,12 @@ pub fn folds_of(session: &Session, steps: &[FoldStep]) -> Vec<Fold> {
         session.folds().all().map(|fold| (fold.first..=fold.last, false)).collect();
     ranges.extend(steps.iter().map(|step| (step.first..=step.last, true)));
     ranges.sort_by_key(|(range, _)| *range.start());
-    let window = session.chat().window();
+    let chat = session.chat();
+    let own_index = |at: u64| Some(chat.passing().own_before(chat.index_of(at)?));
     let are_next = |last: u64, first: u64| {
-        let place = session.chat().index_of(last);
-        place.is_some_and(|place| window.get(place + 1) == Some(&first)) && last + 1 == first
+        let place = own_index(last);
+        place.is_some_and(|place| chat.own_window().get(place + 1) == Some(&first))
+            && chat.follows(first, last)
     };
     let mut joined: Vec<(RangeInclusive<u64>, bool)> = Vec::new();
     for (range, is_new) in ranges {
@@ -240,6 +245,7 @@ mod tests {
             withheld: false,
             kept: false,
             ours: 0,
+            opening: None,
         });
     }
 

@@ -21,8 +21,6 @@ const DEEDS_CHARS: usize = 4_000;
 /// The beginning of each of our summaries.
 const OPENING: &str = "Earlier messages left this conversation's list, because it was too long. \
     All of them are kept word for word:";
-const WAYS: &str = "`activate` with one of these handles lists what was said; `activate` with turns, as `turns 1-2`, \
-    brings some of it back. Handles of files and outputs, such as f1 or t1, work as before.";
 
 /// Why a host compacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +121,16 @@ pub struct Leaves {
     pub summary: Option<String>,
     /// The model's last words, if the next message answers them.
     pub answer: Option<String>,
+    /// The name of our tool that shows it again.
+    pub activate: String,
+}
+
+/// What our tool does with these handles. `activate`: its name.
+fn ways(activate: &str) -> String {
+    format!(
+        "`{activate}` with one of these handles lists what was said; `{activate}` with turns, as `turns 1-2`, \
+         brings some of it back. Handles of files and outputs, such as f1 or t1, work as before."
+    )
 }
 
 /// What somebody said, and where it stands.
@@ -162,7 +170,8 @@ pub fn continuation(harness: &str, leaves: &Leaves, window: Option<u64>) -> Stri
 fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
     let most =
         window.map_or(usize::MAX, |window| usize::try_from(window / 2).unwrap_or(usize::MAX));
-    let mut parts = vec![format!("{opening}\n{}\n{WAYS}", leaves.segments.join("\n"))];
+    let ways = ways(&leaves.activate);
+    let mut parts = vec![format!("{opening}\n{}\n{ways}", leaves.segments.join("\n"))];
     if let Some(summary) = &leaves.summary {
         parts.push(format!("The summary of what came before them:\n{}", beginning(summary, most)));
     }
@@ -291,6 +300,7 @@ mod tests {
             summary: Some("before".into()),
             deeds: vec!["make ok".into()],
             answer: None,
+            activate: "activate".into(),
         };
         let text = summary(&leaves, Some(8_200));
         assert!(is_ours(&text));

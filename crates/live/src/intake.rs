@@ -30,17 +30,19 @@ use base::object::Hash;
 use context::evidence::Evidence;
 use context::host::{HostCall, HostMessage};
 use session::{
-    Event, HostEntry, HostMatch, MessageKind, ResultFact, Rewrite, Session, Treatment,
-    VOLATILE_CHANGES, match_host_list,
+    Event, HostEntry, HostMatch, Listed, MessageKind, Note, PassingMessage, ResultFact, Rewrite,
+    Session, Treatment, VOLATILE_CHANGES, match_host_list, opening, said,
 };
 
 /// Knowledge about the messages taken in that is not in the state: it can be derived from them.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
-    /// Calls of the newest assistant message that have no result yet.
+    /// Calls that have no result yet, oldest first.
     pending: Vec<PendingCall>,
     evidence: Evidence,
     lines: StandingLines,
+    /// Notes in messages that left the list: the newest message carries them again.
+    left_notes: Vec<Note>,
 }
 
 /// A call that waits for its result.
@@ -49,6 +51,10 @@ struct PendingCall {
     call: HostCall,
     /// What the model wrote alongside it.
     said: Arc<str>,
+    /// Position in the chat of the answer that makes it.
+    answer: u64,
+    /// Length of the chat when its object said that it had no result.
+    closed_at: Option<u64>,
 }
 
 impl Intake {
@@ -56,6 +62,12 @@ impl Intake {
     pub(super) fn restart(&mut self, journal: &Journal) -> Result<()> {
         *self = Self { pending: unanswered_calls(journal)?, ..Self::default() };
         Ok(())
+    }
+
+    /// Place among the pending calls of the one that a result belongs to.
+    fn pending_for(&self, result: &HostMessage) -> Option<usize> {
+        let id = result.key.calls.first().map_or("", String::as_str);
+        newest_of(id, self.pending.iter().map(|it| (it.answer, it.call.id.as_str())))
     }
 }
 
@@ -105,17 +117,24 @@ impl Ingest<'_> {
         list: &ListTail<'_>,
         notices: &mut Vec<Notice>,
     ) -> Result<HostMatch> {
-        let keys: Vec<_> = list.messages.iter().map(|message| message.key.clone()).collect();
-        let found = match_host_list(self.journal.state().chat(), list.skip, &keys);
-        let Some(how) = found.rewrite else { return Ok(found) };
-        notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
+        let listed: Vec<_> = list.messages.iter().map(listed).collect();
+        let found = match_host_list(self.journal.state().chat(), list.skip, &listed);
+        let Some(how) = found.rewrite.filter(|_| found.is_less) else { return Ok(found) };
+        if how != Rewrite::Passing {
+            notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
+        }
         let chat = self.journal.state().chat();
-        let before = chat.window().to_vec();
-        let mut window: Vec<u64> = before[..found.kept].to_vec();
+        let before = chat.own_window().to_vec();
+        let mut window: Vec<u64> = before[..chat.passing().own_before(found.kept)].to_vec();
         window.extend(found.rest.iter().filter_map(|entry| match entry {
             HostEntry::Known(at) => Some(*at),
-            HostEntry::New(_) => None,
+            HostEntry::New(_) | HostEntry::Passing(_) => None,
         }));
+        if how == Rewrite::Passing {
+            let left = before.iter().filter(|at| !window.contains(at));
+            let notes = left.flat_map(|at| self.journal.state().notes(*at));
+            self.intake.left_notes = notes.cloned().collect();
+        }
         if found.chat_len < chat.len() {
             self.journal.stage_shorter_chat(found.chat_len);
         }
@@ -134,6 +153,7 @@ impl Ingest<'_> {
         notices: &mut Vec<Notice>,
     ) -> Result<Taken> {
         let mut rest = Vec::with_capacity(found.rest.len());
+        let mut passing = found.passing.clone();
         for entry in &found.rest {
             match entry {
                 HostEntry::Known(at) => rest.push(*at),
@@ -142,23 +162,37 @@ impl Ingest<'_> {
                     let is_kept = list.skip + index >= list.kept_from;
                     self.take_message(&list.messages[*index], is_kept)?;
                 }
+                HostEntry::Passing(index) => {
+                    passing.push(passing_message(list.skip + index, &list.messages[*index]));
+                }
             }
         }
-        let window = self.journal.state().chat().window();
+        let chat = self.journal.state().chat();
+        let own_kept = found.kept - found.passing.len();
         if let Some(how) = found.rewrite
-            && window[found.kept..] != rest
+            && chat.own_window()[own_kept..] != rest
         {
-            let mut window = window[..found.kept].to_vec();
+            let mut window = chat.own_window()[..own_kept].to_vec();
             window.extend(rest);
-            let chat_len = self.journal.state().chat().len();
-            self.rewrite_window(how, chat_len, &window);
+            self.rewrite_window(how, chat.len(), &window);
+        }
+        if passing != self.journal.state().chat().passing().before(usize::MAX) {
+            self.journal.record(Event::Passing { messages: passing });
         }
         let edited = self.take_changed_texts(list, notices)?;
         let rewrite = found.rewrite.map(|how| (how, found.kept));
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
         let newest = newest_for_notes(self.journal.state(), found.chat_len, list.kept_from);
-        let repeats = rewrite.is_none() && found.rest.is_empty();
+        let is_new = |entry: &HostEntry| matches!(entry, HostEntry::New(_));
+        let repeats = !found.is_less && edited.is_none() && !found.rest.iter().any(is_new);
         self.record_needs(list, found.chat_len)?;
+        let carrier = newest.filter(|_| !self.intake.left_notes.is_empty());
+        if let Some(at) = carrier {
+            for note in std::mem::take(&mut self.intake.left_notes) {
+                let Note { text, about, tokens, shows } = note;
+                self.journal.record(Event::Noted { at, text, asked: false, about, tokens, shows });
+            }
+        }
         Ok(Taken { rewrite, known: found.chat_len, newest, repeats })
     }
 
@@ -208,8 +242,9 @@ impl Ingest<'_> {
         if matches!(role, "user" | "assistant") {
             self.close_unanswered()?;
         }
+        let at = self.journal.state().chat().len();
         if role == "assistant" {
-            self.intake.pending = pending_calls(message, message.calls.clone());
+            self.intake.pending.extend(pending_calls(message, at));
         }
         let kind = match (&ingested, role) {
             (Some(ingested), _) => MessageKind::Result(ingested.fact.clone()),
@@ -217,7 +252,6 @@ impl Ingest<'_> {
             (None, "assistant") => MessageKind::Assistant,
             _ => MessageKind::Other,
         };
-        let at = self.journal.state().chat().len();
         let text = if role == "toolResult" { message.text() } else { Cow::default() };
         let help = self.journal.state().coming_help().iter();
         let ours = help.filter(|(help, _)| text.contains(help.as_str())).map(|(_, tokens)| tokens);
@@ -230,6 +264,7 @@ impl Ingest<'_> {
             withheld: message.withheld.is_some(),
             kept: is_kept,
             ours,
+            opening: listed(message).opening,
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.journal.stage_message(at, message, from)?;
@@ -251,6 +286,21 @@ impl Ingest<'_> {
     }
 }
 
+/// A message as matching needs it.
+fn listed(message: &HostMessage) -> Listed {
+    let key = message.key.clone();
+    if !key.may_pass() || message.withheld.is_some() {
+        return Listed { key, said: message.digest().clone(), opening: None };
+    }
+    Listed { key, said: said(&message.raw), opening: opening(&message.text()) }
+}
+
+fn passing_message(index: usize, message: &HostMessage) -> PassingMessage {
+    let Listed { key, said, opening } = listed(message);
+    let (tokens, withheld) = (message.tokens(), message.withheld.is_some());
+    PassingMessage { index: index as u64, key, said, tokens, opening, withheld }
+}
+
 /// The newest message if it can carry a note: a tool result, or a user message, that the store
 /// holds.
 ///
@@ -269,36 +319,62 @@ pub(super) fn newest_for_notes(state: &Session, first_new: u64, kept_from: usize
     (may && can_stand && at >= first_new && is_stored).then_some(at)
 }
 
-/// Calls of the newest assistant message that are still unanswered; none once a person wrote after
-/// it.
+/// The calls of the window that have no result yet.
 fn unanswered_calls(journal: &Journal) -> Result<Vec<PendingCall>> {
-    let mut answered: Vec<&str> = Vec::new();
-    for (at, message) in journal.state().window().rev() {
+    let chat = journal.state().chat();
+    let mut open: Vec<(u64, usize, &str)> = Vec::new();
+    for (at, message) in journal.state().window() {
+        let calls = message.key.calls.iter().map(String::as_str);
         match &message.kind {
-            MessageKind::Result(_) => {
-                answered.extend(message.key.calls.first().map(String::as_str));
-            }
             MessageKind::Assistant => {
-                let message = journal.message(at)?;
-                let mut calls = message.calls.clone();
-                for id in answered {
-                    if let Some(place) = calls.iter().position(|call| call.id == id) {
-                        calls.remove(place);
-                    }
-                }
-                return Ok(pending_calls(&message, calls));
+                open.extend(calls.enumerate().map(|(place, id)| (at, place, id)));
             }
-            MessageKind::User => break,
-            MessageKind::Other => {}
+            MessageKind::Result(_) => {
+                let id = message.key.calls.first().map_or("", String::as_str);
+                let place = newest_of(id, open.iter().map(|(answer, _, id)| (*answer, *id)));
+                place.map(|place| open.remove(place));
+            }
+            MessageKind::User | MessageKind::Other => {}
         }
     }
-    Ok(Vec::new())
+    let mut pending = Vec::with_capacity(open.len());
+    for calls in open.chunk_by(|(one, ..), (other, ..)| one == other) {
+        let answer = calls[0].0;
+        let message = journal.message(answer)?;
+        let is_end = |at: &u64| chat.get(*at).is_some_and(|it| closes_calls(&it.kind));
+        let closed = (answer + 1..chat.len()).find(is_end);
+        let here = pending_calls(&message, answer).into_iter().enumerate();
+        let here = here.filter(|(place, _)| calls.iter().any(|(_, open, _)| open == place));
+        pending.extend(here.map(|(_, call)| PendingCall { closed_at: closed, ..call }));
+    }
+    Ok(pending)
 }
 
-/// Calls that wait for their results, with what the model wrote alongside them.
-fn pending_calls(message: &HostMessage, calls: Vec<HostCall>) -> Vec<PendingCall> {
+/// Whether a message behind calls shows that they had no result by then.
+fn closes_calls(kind: &MessageKind) -> bool {
+    matches!(kind, MessageKind::User | MessageKind::Assistant)
+}
+
+/// Place of the call that a result with this ID belongs to: the first one of the newest answer that
+/// has one. `calls`: those without a result, each with the position of its answer.
+fn newest_of<'a>(id: &str, calls: impl Iterator<Item = (u64, &'a str)>) -> Option<usize> {
+    let of_id = calls.enumerate().filter(|(_, (_, call))| *call == id);
+    of_id
+        .fold(None, |newest: Option<(usize, u64)>, (place, (answer, _))| match newest {
+            Some((_, at)) if at >= answer => newest,
+            _ => Some((place, answer)),
+        })
+        .map(|(place, _)| place)
+}
+
+/// The calls of an answer, with what the model wrote alongside them.
+fn pending_calls(message: &HostMessage, answer: u64) -> Vec<PendingCall> {
     let said: Arc<str> = message.said().join("\n").into();
-    calls.into_iter().map(|call| PendingCall { call, said: Arc::clone(&said) }).collect()
+    let pending = |call: &HostCall| {
+        let (call, said, closed_at) = (call.clone(), Arc::clone(&said), None);
+        PendingCall { call, said, answer, closed_at }
+    };
+    message.calls.iter().map(pending).collect()
 }
 
 /// Positions as runs, both ends included.

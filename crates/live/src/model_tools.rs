@@ -15,6 +15,7 @@ use base::error::{Error, Result};
 use context::content::text_block;
 use context::host::image_units;
 use context::tokens::{self, Counter};
+use session::{OWN_PREFIX, OWN_TOOLS};
 
 /// One of our tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,15 +37,28 @@ impl Tool {
     pub const ALL: [Self; 5] =
         [Self::Read, Self::Activate, Self::Deactivate, Self::Pin, Self::Unpin];
 
-    /// Name by which the model calls it.
+    /// Its name.
     pub fn name(self) -> &'static str {
+        let [activate, deactivate, pin, unpin] = OWN_TOOLS;
         match self {
             Self::Read => "read",
-            Self::Activate => "activate",
-            Self::Deactivate => "deactivate",
-            Self::Pin => "pin",
-            Self::Unpin => "unpin",
+            Self::Activate => activate,
+            Self::Deactivate => deactivate,
+            Self::Pin => pin,
+            Self::Unpin => unpin,
         }
+    }
+
+    /// Name by which the model calls it. `prefixed`: whether another extension has a tool of one of
+    /// our names.
+    pub fn called(self, prefixed: bool) -> String {
+        let prefix = if prefixed && self != Self::Read { OWN_PREFIX } else { "" };
+        format!("{prefix}{}", self.name())
+    }
+
+    /// The tool that a model calls by this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| name == tool.name() || name == tool.called(true))
     }
 
     /// Description for the model.
@@ -73,14 +87,15 @@ impl Tool {
         }
     }
 
-    /// Rules for the system prompt, one line each, that name the tool.
-    pub fn prompt_guidelines(self) -> &'static [&'static str] {
+    /// Rules for the system prompt, one line each, that name the tool as it is called.
+    pub fn prompt_guidelines(self, prefixed: bool) -> Vec<String> {
         match self {
-            Self::Activate => &[
-                "A line like `[t17] …` stands for content stored in full: work on from it, use activate where its exact text is \
+            Self::Activate => vec![format!(
+                "A line like `[t17] …` stands for content stored in full: work on from it, use {} where its exact text is \
                  needed, and never write such a line into a file.",
-            ],
-            Self::Read | Self::Deactivate | Self::Pin | Self::Unpin => &[],
+                self.called(prefixed)
+            )],
+            Self::Read | Self::Deactivate | Self::Pin | Self::Unpin => Vec::new(),
         }
     }
 
@@ -155,7 +170,7 @@ impl ToolAnswer {
 }
 
 /// The tools that a host has only because of us.
-const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpin];
+pub(crate) const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpin];
 
 /// Tokens of our part of a request's tool definitions and system prompt.
 ///
@@ -163,12 +178,16 @@ const OURS: [Tool; 4] = [Tool::Activate, Tool::Deactivate, Tool::Pin, Tool::Unpi
 /// `prompt`: its system prompt, which may name each tool with its [`Tool::prompt_snippet`] and hold
 /// its [`Tool::prompt_guidelines`].
 pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
-    let is_there = |tool: &&Tool| tools.iter().any(|known| known["name"] == tool.name());
-    let tokens = OURS.iter().filter(is_there).map(|tool| {
+    let has = |name: &str| tools.iter().any(|known| known["name"] == name);
+    let prefixed = OURS.iter().any(|tool| has(&tool.called(true)));
+    let tokens = OURS.iter().filter(|tool| has(&tool.called(prefixed))).map(|tool| {
         let definition = json!({
-            "name": tool.name(), "description": tool.description(), "parameters": tool.parameters(),
+            "name": tool.called(prefixed),
+            "description": tool.description(),
+            "parameters": tool.parameters(),
         });
-        let lines = prompt_lines(*tool).filter(|(text, _)| prompt.contains(text));
+        let lines =
+            prompt_lines(*tool, prefixed).filter(|(text, _)| prompt.contains(text.as_str()));
         let lines = lines.map(|(_, line)| tokens::count(&line));
         tokens::count(&definition.to_string()) + lines.sum::<u64>()
     });
@@ -176,10 +195,12 @@ pub fn overhead_tokens(tools: &[Value], prompt: &str) -> u64 {
 }
 
 /// What a system prompt says about a tool: each text, and the line that holds it.
-fn prompt_lines(tool: Tool) -> impl Iterator<Item = (&'static str, String)> {
-    let snippet =
-        tool.prompt_snippet().map(move |text| (text, format!("- {}: {text}\n", tool.name())));
-    let guidelines = tool.prompt_guidelines().iter().map(|text| (*text, format!("- {text}\n")));
+fn prompt_lines(tool: Tool, prefixed: bool) -> impl Iterator<Item = (String, String)> {
+    let snippet = tool
+        .prompt_snippet()
+        .map(|text| (text.to_owned(), format!("- {}: {text}\n", tool.called(prefixed))));
+    let guidelines = tool.prompt_guidelines(prefixed).into_iter();
+    let guidelines = guidelines.map(|text| (text.clone(), format!("- {text}\n")));
     snippet.into_iter().chain(guidelines)
 }
 
@@ -319,8 +340,11 @@ mod tests {
     fn all_that_the_model_is_told_stays_small() {
         let definitions: Vec<Value> =
             OURS.iter().map(|tool| json!({ "name": tool.name() })).collect();
-        let prompt: String =
-            OURS.into_iter().flat_map(prompt_lines).map(|(_, line)| line).collect();
+        let prompt: String = OURS
+            .into_iter()
+            .flat_map(|tool| prompt_lines(tool, false))
+            .map(|(_, line)| line)
+            .collect();
         let without = overhead_tokens(&definitions, "");
         let all = overhead_tokens(&definitions, &prompt);
         assert!(without < all && all <= 276, "{without}, {all} tokens");
@@ -330,8 +354,8 @@ mod tests {
     #[test]
     fn guidance_is_one_line_that_names_its_tool() {
         for tool in Tool::ALL {
-            for text in tool.prompt_guidelines() {
-                assert!(text.contains(tool.name()) && !text.contains('\n'), "{text}");
+            for text in tool.prompt_guidelines(true) {
+                assert!(text.contains(&tool.called(true)) && !text.contains('\n'), "{text}");
                 for word in ["omitted", "removed", "truncated", "not available"] {
                     assert!(!text.contains(word), "{text}: {word}");
                 }

@@ -110,6 +110,13 @@ pub enum Notice {
         /// Index in the list from which it differs.
         at: u64,
     },
+    /// Little of the host's list stays from call to call, so that nothing can be saved. Told once.
+    ListChanges {
+        /// Index in the list from which it differs.
+        at: u64,
+        /// What the extension calls the message there, if it does.
+        by: Option<String>,
+    },
     /// A message's text changes on every call; it passes through and is not stored again.
     Volatile {
         /// Index in the list.

@@ -8,6 +8,7 @@ mod bill;
 mod failed;
 mod held;
 mod layout;
+mod losses;
 mod notes;
 mod payload;
 
@@ -17,6 +18,7 @@ use std::collections::HashMap;
 pub(super) use self::bill::{Growth, changed_since_last, coming};
 use self::failed::FailedCalls;
 pub(super) use self::layout::{LayOut, NextRequest};
+use self::losses::Losses;
 use self::payload::Payloads;
 use super::journal::Journal;
 use super::recorded::recorded_slots;
@@ -42,6 +44,7 @@ pub(super) struct Request {
     volatile: HashMap<u64, HostMessage>,
     payloads: Payloads,
     failed: FailedCalls,
+    losses: Losses,
 }
 
 /// The host's list of one call: its first `skip` messages are those of the previous call, the rest
@@ -72,6 +75,7 @@ impl Request {
             volatile: HashMap::new(),
             payloads: Payloads::default(),
             failed: FailedCalls::default(),
+            losses: Losses::default(),
         }
     }
 

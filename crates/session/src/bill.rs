@@ -283,12 +283,12 @@ impl Bill {
 
     pub(super) fn rewritten(&mut self, how: Rewrite, chat_len: u64) {
         let stays = |compaction: &PlainCompaction| match how {
-            Rewrite::Branch => compaction.from < chat_len,
+            Rewrite::Branch | Rewrite::Passing => compaction.from < chat_len,
             Rewrite::Edited => true,
             Rewrite::Compaction | Rewrite::Rearranged => false,
         };
         self.compaction = self.compaction.filter(stays);
-        if how != Rewrite::Edited {
+        if !matches!(how, Rewrite::Edited | Rewrite::Passing) {
             for epoch in &mut self.epochs {
                 epoch.stands = false;
             }

@@ -1,7 +1,10 @@
 //! The chat along the host's current branch: its messages, turns and steps, and which messages are
 //! now in the host's list.
 
+use std::collections::BTreeSet;
+
 use super::message::{MessageKey, MessageKind, Shows};
+use super::passing::{Passing, PassingKinds, PassingMessage};
 use base::object::Hash;
 
 /// A message of the chat.
@@ -23,6 +26,8 @@ pub struct ChatMessage {
     pub changes: u32,
     /// Whether its text must not be stored. Such a message always goes out as the host gives it.
     pub withheld: bool,
+    /// How its text begins, see [`opening`](super::opening), if it could pass.
+    pub opening: Option<u64>,
 }
 
 /// A message whose text changed more often than this is assumed to change on every call.
@@ -36,12 +41,26 @@ impl ChatMessage {
     }
 }
 
+/// Positions from here on are those of passing messages.
+const PASSING: u64 = 1 << 62;
+
 /// The chat and the host's window on it.
+///
+/// The window holds positions of the chat. Passing messages, which the chat does not have, stand in
+/// it with positions of their own.
 #[derive(Debug, Clone, Default)]
 pub struct Chat {
     messages: Vec<ChatMessage>,
+    own: Vec<u64>,
+    passing: Passing,
+    /// `own` with the passing messages in their places.
     window: Vec<u64>,
     window_tokens: u64,
+    /// Lengths of the chat at the newest call with new messages and the one before.
+    called: [u64; 2],
+    kinds: PassingKinds,
+    /// Positions of messages that passed after they had joined the chat.
+    passed: BTreeSet<u64>,
 }
 
 impl Chat {
@@ -55,9 +74,43 @@ impl Chat {
         self.messages.is_empty()
     }
 
-    /// The message at a position of the chat.
+    /// The message at a position of the chat or of the window.
     pub fn get(&self, at: u64) -> Option<&ChatMessage> {
-        self.messages.get(usize::try_from(at).ok()?)
+        match at.checked_sub(PASSING) {
+            Some(place) => self.passing.get(usize::try_from(place).ok()?),
+            None => self.messages.get(usize::try_from(at).ok()?),
+        }
+    }
+
+    /// Whether a position of the window is that of a passing message.
+    pub fn is_passing(&self, at: u64) -> bool {
+        at >= PASSING
+    }
+
+    /// The passing messages.
+    pub fn passing(&self) -> &Passing {
+        &self.passing
+    }
+
+    /// Positions of the messages in the host's list that the chat has, in its order.
+    pub fn own_window(&self) -> &[u64] {
+        &self.own
+    }
+
+    /// Index in the window of the first of the passing messages at its end.
+    pub fn passing_tail(&self) -> Option<usize> {
+        let passing = self.window.iter().rev().take_while(|at| self.is_passing(**at)).count();
+        (passing > 0).then(|| self.window.len() - passing)
+    }
+
+    /// Whether a message follows another one with nothing between them but what passed.
+    pub fn follows(&self, at: u64, before: u64) -> bool {
+        before < at && (before + 1..at).all(|between| self.passed.contains(&between))
+    }
+
+    /// Position of the first message that came with the newest call.
+    pub fn fresh_from(&self) -> u64 {
+        self.called[1]
     }
 
     /// All messages, indexed by position.
@@ -72,12 +125,16 @@ impl Chat {
 
     /// Index in the window of the message at a position.
     pub fn index_of(&self, at: u64) -> Option<usize> {
-        // Positions rise along the window, unless the host rearranged its list.
-        let place = self.window.partition_point(|position| *position < at);
-        match self.window.get(place) {
-            Some(found) if *found == at => Some(place),
-            _ => self.window.iter().rposition(|position| *position == at),
+        if self.is_passing(at) {
+            return self.window.iter().position(|position| *position == at);
         }
+        // Positions rise along the window, unless the host rearranged its list.
+        let place = self.own.partition_point(|position| *position < at);
+        let place = match self.own.get(place) {
+            Some(found) if *found == at => place,
+            _ => self.own.iter().rposition(|position| *position == at)?,
+        };
+        Some(self.passing.shift(place))
     }
 
     /// Tokens of the host's list, as the host gave it.
@@ -106,6 +163,7 @@ impl Chat {
         kind: MessageKind,
         tokens: u64,
         withheld: bool,
+        opening: Option<u64>,
     ) -> u64 {
         let (mut turn, mut step) = self.messages.last().map_or((0, 0), |m| (m.turn, m.step));
         match kind {
@@ -115,8 +173,10 @@ impl Chat {
         }
         let at = self.len();
         let changes = 0;
-        let message = ChatMessage { key, digest, kind, tokens, turn, step, changes, withheld };
+        let message =
+            ChatMessage { key, digest, kind, tokens, turn, step, changes, withheld, opening };
         self.messages.push(message);
+        self.own.push(at);
         self.window.push(at);
         self.window_tokens += tokens;
         at
@@ -159,12 +219,58 @@ impl Chat {
     }
 
     /// Applies a rewritten host list: the first `chat_len` messages stay, and `window` holds the
-    /// positions of the list.
+    /// positions of the list. No passing messages are known of it yet.
     pub(super) fn rewrite(&mut self, chat_len: u64, window: Vec<u64>) {
         self.messages.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
-        self.window = window;
+        self.called = self.called.map(|len| len.min(chat_len));
+        self.passed.split_off(&chat_len);
+        for at in &window {
+            self.passed.remove(at);
+        }
+        self.own = window;
+        self.pass(&[]);
+    }
+
+    /// Puts these passing messages into the window, in place of those before; returns the first
+    /// index of the window that may have changed.
+    pub(super) fn pass(&mut self, messages: &[PassingMessage]) -> usize {
+        let (turn, step) = (self.turn(), self.step());
+        let before = std::mem::replace(&mut self.passing, Passing::new(messages, turn, step));
+        let first = self.passing.first_change(&before);
+        self.window.clone_from(&self.own);
+        for (place, index) in (PASSING..).zip(self.passing.indexes()) {
+            self.window.insert(index.min(self.window.len()), place);
+        }
         let messages = self.window.iter().filter_map(|at| self.get(*at));
         self.window_tokens = messages.map(|message| message.tokens).sum();
+        let passing: Vec<u64> =
+            self.window.iter().copied().filter(|at| self.is_passing(*at)).collect();
+        self.learn_passing(&passing);
+        first
+    }
+
+    /// A call was made with the window as it is.
+    pub(super) fn called(&mut self) {
+        if self.called[0] != self.len() {
+            self.called = [self.len(), self.called[0]];
+        }
+    }
+
+    /// What messages that passed had in common.
+    pub(super) fn passing_kinds(&self) -> &PassingKinds {
+        &self.kinds
+    }
+
+    /// Remembers what the messages at these positions of the window have in common: they passed.
+    pub(super) fn learn_passing(&mut self, passed: &[u64]) {
+        for at in passed {
+            let Some((index, message)) = self.index_of(*at).zip(self.get(*at)) else { continue };
+            let behind = self.window[index..].iter().filter_map(|at| self.get(*at));
+            let answers = behind.filter(|it| matches!(it.kind, MessageKind::Assistant)).count();
+            let message = message.clone();
+            self.kinds.learn(&message, answers);
+            self.passed.extend(Some(*at).filter(|at| !self.is_passing(*at)));
+        }
     }
 }
 
@@ -177,7 +283,7 @@ mod tests {
         let mut chat = Chat::default();
         for kind in roles {
             let key = MessageKey { role: "r".into(), timestamp: None, calls: Vec::new() };
-            chat.push(key, Hash::of(""), kind.clone(), 1, false);
+            chat.push(key, Hash::of(""), kind.clone(), 1, false, None);
         }
         chat
     }

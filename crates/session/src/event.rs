@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::excerpt::Piece;
 use super::lines::{LineMap, LineRange};
 use super::message::{Activation, Cut, MessageKey, MessageKind, Shows};
+use super::passing::PassingMessage;
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
@@ -22,6 +23,9 @@ pub enum Event {
         /// Whether it is confined from now on.
         confined: bool,
     },
+    /// Another extension has a tool of a name of ours: from now on ours have the prefix
+    /// [`OWN_PREFIX`](super::OWN_PREFIX).
+    ToolsPrefixed,
     /// A file became known, or got a new version.
     File(FileEvent),
     /// A file was moved: its handle, places in the sets and showings pass from the old object to
@@ -134,6 +138,15 @@ pub enum Event {
         /// The part of its tokens that is ours: the help for a failed `edit`.
         #[serde(default, skip_serializing_if = "is_zero")]
         ours: u64,
+        /// How its text begins, see [`opening`](super::opening), if it could be one that passes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opening: Option<u64>,
+    },
+    /// The messages of the host's list that come and go and are no part of the chat, in place of
+    /// those before. They hold until the list changes.
+    Passing {
+        /// The messages, in the order of the list.
+        messages: Vec<PassingMessage>,
     },
     /// A host that sends the results of a running turn itself was told how to show one, before its
     /// message came in.
@@ -473,6 +486,8 @@ pub enum Rewrite {
     Rearranged,
     /// The text of known messages changed.
     Edited,
+    /// Messages of another extension came or went.
+    Passing,
 }
 
 impl Rewrite {
@@ -483,6 +498,7 @@ impl Rewrite {
             Self::Compaction => "compaction",
             Self::Rearranged => "rearranged",
             Self::Edited => "edited",
+            Self::Passing => "passing",
         }
     }
 }

@@ -272,6 +272,7 @@ mod tests {
             withheld: false,
             kept: false,
             ours: 0,
+            opening: None,
         };
         let stored = r#"{"event":"treated","at":0,"treatment":{"as":"preview","head":2,"tail":3}}"#;
         let session = Session::replay(&[message, serde_json::from_str(stored).unwrap()]);

@@ -81,13 +81,16 @@ impl Folds {
     /// After the host rewrote its list: drops the folds whose messages are no longer adjacent in
     /// the window.
     pub(super) fn drop_broken(&mut self, chat: &Chat) {
-        let window = chat.window();
+        let window = chat.own_window();
         let places: HashMap<u64, usize> = window.iter().copied().zip(0..).collect();
         let is_whole = |fold: &Fold| {
             let Some(start) = places.get(&fold.first) else { return false };
-            let mut from = window[*start..].iter().copied();
-            let is_together = (fold.first..=fold.last).all(|at| from.next() == Some(at));
-            let next = from.next().and_then(|at| chat.get(at));
+            let Some(end) = places.get(&fold.last).filter(|end| *end >= start) else {
+                return false;
+            };
+            let is_together =
+                window[*start..=*end].windows(2).all(|two| chat.follows(two[1], two[0]));
+            let next = window.get(end + 1).and_then(|at| chat.get(*at));
             is_together && next.is_some_and(|next| matches!(next.kind, MessageKind::Assistant))
         };
         self.by_first.retain(|first, carried| match carrier(chat, *first) {

@@ -22,6 +22,7 @@ mod lines;
 mod links;
 mod matching;
 mod message;
+mod passing;
 mod places;
 mod prefixes;
 mod prompted;
@@ -50,11 +51,12 @@ pub use lines::{
     merge_ranges,
 };
 pub use links::Links;
-pub use matching::{HostEntry, HostMatch, match_host_list};
+pub use matching::{HostEntry, HostMatch, Listed, answer_of, match_host_list};
 pub use message::{
-    Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OutputClass, RequestKey, ResultFact,
-    Shows, is_own_tool,
+    Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OWN_PREFIX, OWN_TOOLS, OutputClass,
+    RequestKey, ResultFact, Shows, is_own_tool,
 };
+pub use passing::{Passing, PassingMessage, opening, said};
 pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};
 pub use prompted::{PromptedSession, Prompting};

@@ -1,10 +1,25 @@
 //! Compares the host's list of messages with the known chat: did it grow, branch, or get rewritten?
 
+mod passing;
+
 use std::collections::{HashMap, HashSet};
 
 use super::chat::Chat;
 use super::event::Rewrite;
 use super::message::MessageKey;
+use super::passing::PassingMessage;
+use base::object::Hash;
+
+/// A message of the host's list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Identity.
+    pub key: MessageKey,
+    /// See [`said`](super::said).
+    pub said: Hash,
+    /// See [`opening`](super::opening).
+    pub opening: Option<u64>,
+}
 
 /// One message of the host's list, matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +28,8 @@ pub enum HostEntry {
     Known(u64),
     /// A new message, by its index in the list.
     New(usize),
+    /// A message that passes, by its index in the list.
+    Passing(usize),
 }
 
 /// How a host's list continues the chat.
@@ -24,62 +41,90 @@ pub struct HostMatch {
     pub rest: Vec<HostEntry>,
     /// Set if the list does not simply continue the window.
     pub rewrite: Option<Rewrite>,
+    /// The passing messages among those kept.
+    pub passing: Vec<PassingMessage>,
+    /// Whether messages of the chat left the window.
+    pub is_less: bool,
     /// Number of messages at the front of the chat that stay.
     pub chat_len: u64,
 }
 
 /// Matches the host's list with the chat by message identity. No message is matched twice or lost.
 ///
-/// `skip`: number of messages at the front that are known to be unchanged; `keys` holds the keys of
-/// the rest.
+/// `skip`: number of messages at the front that are known to be unchanged; `list` holds the rest.
 ///
-/// The longest common prefix with the window is kept. If that is the whole window, the rest is new.
-/// Otherwise, if later entries are known messages or include a compaction summary, the host rewrote
-/// its list and the chat keeps everything. If not, the list is another branch, and the chat goes
-/// back to where the two diverge.
-pub fn match_host_list(chat: &Chat, skip: usize, keys: &[MessageKey]) -> HostMatch {
-    let window = chat.window();
-    let skip = skip.min(window.len());
-    let same = window[skip..]
-        .iter()
-        .zip(keys)
-        .take_while(|(at, key)| chat.get(**at).is_some_and(|message| message.key == **key))
-        .count();
-    let kept = skip + same;
-    let rest = &keys[same..];
-    if kept == window.len() {
-        let rest = (same..keys.len()).map(HostEntry::New).collect();
-        return HostMatch { kept, rest, rewrite: None, chat_len: chat.len() };
-    }
-    let known = find_known(chat, &window[..kept], rest);
-    let survives = known.iter().any(Option::is_some);
-    let summary_first = rest.iter().any(|key| key.role == "compactionSummary");
-    if survives || summary_first {
-        let entries = known
-            .into_iter()
-            .enumerate()
-            .map(|(index, at)| at.map_or(HostEntry::New(same + index), HostEntry::Known))
-            .collect();
-        let kind = if summary_first { Rewrite::Compaction } else { Rewrite::Rearranged };
-        return HostMatch { kept, rest: entries, rewrite: Some(kind), chat_len: chat.len() };
-    }
-    let chat_len = window[..kept].iter().max().map_or(0, |at| at + 1);
-    let entries = (same..keys.len()).map(HostEntry::New).collect();
-    HostMatch { kept, rest: entries, rewrite: Some(Rewrite::Branch), chat_len }
+/// If the list continues the window but for messages that come and go, those pass. Otherwise the
+/// longest common prefix with the window is kept. If later entries are then known messages or
+/// include a compaction summary, the host rewrote its list and the chat keeps everything. If not,
+/// the list is another branch, and the chat goes back to where the two diverge.
+pub fn match_host_list(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
+    let skip = skip.min(chat.window().len());
+    passing::continued(chat, skip, list).unwrap_or_else(|| rewritten(chat, skip, list))
 }
 
-/// Finds the message for each key, except those already `kept`. Hosts mostly keep the order, so
-/// messages after the previous match are tried first; a key that identifies a single message is
+/// The answer with the call that a result belongs to: the newest one that has a call of this ID
+/// without a result. `newest_first`: the messages before the result. Servers repeat IDs.
+pub fn answer_of<'a>(
+    id: &str,
+    newest_first: impl Iterator<Item = &'a MessageKey>,
+) -> Option<usize> {
+    let mut answered = 0;
+    for (back, key) in newest_first.enumerate() {
+        let calls = key.calls.iter().filter(|call| *call == id).count();
+        match key.role.as_str() {
+            "toolResult" => answered += calls,
+            "assistant" if calls > answered => return Some(back),
+            _ => answered -= calls.min(answered),
+        }
+    }
+    None
+}
+
+/// A list that does not continue the window.
+fn rewritten(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
+    let window = chat.window();
+    let same = window[skip..].iter().zip(list).take_while(|(at, listed)| {
+        chat.get(**at).is_some_and(|message| {
+            message.key == listed.key && (!chat.is_passing(**at) || message.digest == listed.said)
+        })
+    });
+    let same = same.count();
+    let kept = skip + same;
+    let rest = &list[same..];
+    let own = chat.own_window();
+    let known = find_known(chat, &own[..chat.passing().own_before(kept)], rest);
+    let survives = known.iter().any(Option::is_some);
+    let summary_first = rest.iter().any(|listed| listed.key.role == "compactionSummary");
+    let entries = known.into_iter().enumerate().map(|(index, at)| match at {
+        Some(at) => HostEntry::Known(at),
+        None if passing::passes_anywhere(chat, &rest[index]) => HostEntry::Passing(same + index),
+        None => HostEntry::New(same + index),
+    });
+    let rest = entries.collect();
+    let (how, chat_len) = match (survives, summary_first) {
+        (_, true) => (Rewrite::Compaction, chat.len()),
+        (true, false) => (Rewrite::Rearranged, chat.len()),
+        (false, false) => {
+            let kept = &own[..chat.passing().own_before(kept)];
+            (Rewrite::Branch, kept.iter().max().map_or(0, |at| at + 1))
+        }
+    };
+    let passing = chat.passing().before(kept);
+    HostMatch { kept, rest, passing, rewrite: Some(how), is_less: true, chat_len }
+}
+
+/// Finds the message for each of these, except those already `kept`. Hosts mostly keep the order,
+/// so messages after the previous match are tried first; a key that identifies a single message is
 /// accepted anywhere.
-fn find_known(chat: &Chat, kept: &[u64], keys: &[MessageKey]) -> Vec<Option<u64>> {
+fn find_known(chat: &Chat, kept: &[u64], list: &[Listed]) -> Vec<Option<u64>> {
     let mut places: HashMap<&MessageKey, Vec<u64>> = HashMap::new();
     for (at, message) in (0..).zip(chat.messages()) {
         places.entry(&message.key).or_default().push(at);
     }
     let mut used: HashSet<u64> = kept.iter().copied().collect();
     let mut next = kept.last().map_or(0, |at| at + 1);
-    keys.iter()
-        .map(|key| {
+    list.iter()
+        .map(|Listed { key, .. }| {
             let free = || places.get(key).into_iter().flatten().filter(|at| !used.contains(at));
             let is_distinct = key.timestamp.is_some() || !key.calls.is_empty();
             let later = free().find(|at| **at >= next);
@@ -97,21 +142,21 @@ mod tests {
 
     use super::*;
     use crate::MessageKind;
-    use base::object::Hash;
 
     fn key(name: &str) -> MessageKey {
         let role = if name == "S" { "compactionSummary" } else { "user" };
         MessageKey { role: role.into(), timestamp: None, calls: vec![name.into()] }
     }
 
-    fn keys(names: &str) -> Vec<MessageKey> {
-        names.chars().map(|c| key(&c.to_string())).collect()
+    fn keys(names: &str) -> Vec<Listed> {
+        let listed = |key| Listed { key, said: Hash::of(""), opening: None };
+        names.chars().map(|c| listed(key(&c.to_string()))).collect()
     }
 
     fn chat(names: &str) -> Chat {
         let mut chat = Chat::default();
-        for key in keys(names) {
-            chat.push(key, Hash::of(""), MessageKind::Other, 1, false);
+        for Listed { key, said, .. } in keys(names) {
+            chat.push(key, said, MessageKind::Other, 1, false, None);
         }
         chat
     }
@@ -171,6 +216,46 @@ mod tests {
         assert_eq!(found.rest[3], HostEntry::New(4));
     }
 
+    fn dated(role: &str, time: i64, opening: u64) -> Listed {
+        let calls = if role == "toolResult" { vec![time.to_string()] } else { Vec::new() };
+        let key = MessageKey { role: role.into(), timestamp: Some(time), calls };
+        Listed { key, said: Hash::of(time.to_string()), opening: Some(opening) }
+    }
+
+    fn take(chat: &mut Chat, listed: &Listed) {
+        let kind = match listed.key.role.as_str() {
+            "user" => MessageKind::User,
+            "assistant" => MessageKind::Assistant,
+            _ => MessageKind::Other,
+        };
+        let Listed { key, said, opening } = listed.clone();
+        chat.push(key, said, kind, 1, false, opening);
+    }
+
+    #[test]
+    fn a_message_that_is_gone_with_an_answer_behind_it_passed() {
+        let list = [
+            dated("user", 1, 1),
+            dated("assistant", 2, 0),
+            dated("toolResult", 3, 0),
+            dated("user", 4, 7),
+        ];
+        let mut chat = Chat::default();
+        for listed in &list {
+            take(&mut chat, listed);
+        }
+        chat.called();
+        let more = [dated("assistant", 5, 0), dated("toolResult", 6, 0), dated("user", 7, 7)];
+        let next: Vec<Listed> = list[..3].iter().chain(&more).cloned().collect();
+        let found = match_host_list(&chat, 0, &next);
+        assert_eq!((found.kept, found.rewrite), (3, Some(Rewrite::Passing)));
+        assert_eq!((found.is_less, found.chat_len), (true, 3));
+        // Another one in its place is what the person wrote anew.
+        let next: Vec<Listed> = list[..3].iter().chain(&more[2..]).cloned().collect();
+        let found = match_host_list(&chat, 0, &next);
+        assert_eq!((found.kept, found.rewrite), (3, Some(Rewrite::Branch)));
+    }
+
     proptest! {
         #![proptest_config(testing::cases::config(64, 1))]
 
@@ -185,9 +270,9 @@ mod tests {
                 match entry {
                     HostEntry::Known(at) => {
                         prop_assert!(seen.insert(*at), "doubled");
-                        prop_assert_eq!(&chat.get(*at).unwrap().key, &list[found.kept + index]);
+                        prop_assert_eq!(&chat.get(*at).unwrap().key, &list[found.kept + index].key);
                     }
-                    HostEntry::New(at) => prop_assert_eq!(*at, found.kept + index),
+                    HostEntry::New(at) | HostEntry::Passing(at) => prop_assert_eq!(*at, found.kept + index),
                 }
             }
         }

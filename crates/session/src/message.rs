@@ -24,6 +24,13 @@ pub struct MessageKey {
     pub calls: Vec<String>,
 }
 
+impl MessageKey {
+    /// Whether another extension of the host may have put the message into its list.
+    pub fn may_pass(&self) -> bool {
+        matches!(self.role.as_str(), "user" | "custom" | "system")
+    }
+}
+
 /// The kind of a message, as far as the session cares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -44,6 +51,7 @@ pub enum MessageKind {
 
 /// What the session knows about a tool result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ResultFact {
     /// Object of the call; `None` for our own tools, whose calls make none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +95,9 @@ pub struct ResultFact {
     /// The kind of its text.
     #[serde(default, skip_serializing_if = "OutputClass::is_other")]
     pub class: OutputClass,
+    /// Whether another extension's tool has a name of ours, see [`OWN_TOOLS`].
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub foreign: bool,
     /// What it shows.
     pub shows: Shows,
 }
@@ -222,7 +233,7 @@ impl From<String> for RequestKey {
 impl ResultFact {
     /// Whether one of our own tools made it, which the plain host does not have.
     pub fn is_own(&self) -> bool {
-        is_own_tool(&self.tool)
+        !self.foreign && is_own_tool(&self.tool)
     }
 
     /// The object whose lines it shows, if not its own call's.
@@ -276,15 +287,22 @@ impl ResultFact {
             images: 0,
             argument_tokens: 0,
             class: OutputClass::Other,
+            foreign: false,
             shows: Shows::Own,
         }
     }
 }
 
-/// Whether a tool is one of our own. Its calls make no object, and the plain host would not make
-/// them.
+/// The tools that a host has only because of us. Their calls make no object, and the plain host
+/// would not make them.
+pub const OWN_TOOLS: [&str; 4] = ["activate", "deactivate", "pin", "unpin"];
+
+/// What precedes their names in a session in which another extension has a tool of such a name.
+pub const OWN_PREFIX: &str = "palimpsest_";
+
+/// Whether a tool has the name of one of ours, with our prefix or without.
 pub fn is_own_tool(tool: &str) -> bool {
-    matches!(tool, "activate" | "deactivate" | "pin" | "unpin")
+    OWN_TOOLS.contains(&tool.strip_prefix(OWN_PREFIX).unwrap_or(tool))
 }
 
 /// The kind of a tool result's text. It affects how likely the text is needed again.

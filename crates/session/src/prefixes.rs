@@ -9,6 +9,7 @@ use super::call_bill::SUMMARY_TOKENS;
 use super::call_note::PlainCompaction;
 use super::chat::{Chat, ChatMessage};
 use super::message::MessageKind;
+use super::passing::said;
 use super::record::{SlotEdit, SlotRecord};
 
 /// A number for a value. It is the same in every run of one build and is never stored.
@@ -117,7 +118,8 @@ impl SlotMark {
                 let ranges: Vec<_> = ranges.iter().map(|range| (range.first, range.last)).collect();
                 Self::Other(number_of((active, version, ranges, time)))
             }
-            SlotRecord::Message { message, .. } => Self::Other(number_of(message)),
+            // Providers see no time stamps.
+            SlotRecord::Message { message, .. } => Self::Other(number_of(said(message))),
         }
     }
 
@@ -181,7 +183,7 @@ impl PlainList {
         for (index, at) in window.iter().enumerate().skip(first) {
             let Some(message) = chat.get(*at).filter(|_| self.sends(chat, index)) else { continue };
             let prefix = self.prefixes.last().copied().unwrap_or_default();
-            self.prefixes.push(extended(prefix, number(message, *at, call)));
+            self.prefixes.push(extended(prefix, number(chat, message, *at, call)));
         }
         (self.len, self.same) = (window.len(), window.len());
     }
@@ -220,9 +222,14 @@ impl PlainList {
     }
 }
 
-/// A number for a message. A message that changes on every call gets a new number in each.
-fn number(message: &ChatMessage, at: u64, call: u64) -> u64 {
-    if message.is_volatile() { number_of((at, call)) } else { number_of(&message.digest) }
+/// A number for a message. A message of the chat that changes on every call gets a new number in
+/// each.
+fn number(chat: &Chat, message: &ChatMessage, at: u64, call: u64) -> u64 {
+    if message.is_volatile() && !chat.is_passing(at) {
+        number_of((at, call))
+    } else {
+        number_of(&message.digest)
+    }
 }
 
 fn is_own_result(message: &ChatMessage) -> bool {

@@ -16,7 +16,7 @@ mod requests;
 mod segments;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 pub use self::asked::Asked;
 use self::continued::Continued;
@@ -86,6 +86,7 @@ const LATE_STEPS: u32 = 10;
 pub struct Session {
     opened: Option<Opened>,
     is_confined: bool,
+    has_prefixed_tools: bool,
     chat: Chat,
     index: SessionIndex,
     sets: Sets,
@@ -138,6 +139,7 @@ impl Session {
         match event {
             Event::Opened(opened) => self.open(opened),
             Event::Confined { confined } => self.is_confined = *confined,
+            Event::ToolsPrefixed => self.has_prefixed_tools = true,
             Event::File(file) => self.file(file),
             Event::Moved { from, to, same } => self.move_object(from, to, same.as_ref()),
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
@@ -163,17 +165,10 @@ impl Session {
             Event::Segment { object, version, first, last, compacted } => {
                 self.enter_segment(object, version, (*first, *last), *compacted);
             }
-            Event::Message { key, digest, kind, tokens, withheld, kept, ours } => {
-                let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
-                let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
-                self.kept.note(at, *kept);
-                self.notes.helped(at, *ours);
-                self.own_tokens += self.own_tokens_of(at);
-                self.pack(at);
-                self.request_answered(at);
-                self.glimpse(at);
-                self.use_effect(at);
-                self.enter_result(at);
+            Event::Message { .. } => self.enter_message(event),
+            Event::Passing { messages } => {
+                let first = self.chat.pass(messages);
+                self.request_passed(first);
             }
             Event::Continued { text } => self.continue_with(text),
             Event::Shown(shown) => self.kept.show(shown),
@@ -230,6 +225,7 @@ impl Session {
             }
             Event::Called(record) => {
                 self.calls = record.number;
+                self.chat.called();
                 self.effects.clear();
                 self.ended.clear();
                 self.notes.called();
@@ -249,6 +245,23 @@ impl Session {
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
+    }
+
+    fn enter_message(&mut self, event: &Event) {
+        let Event::Message { key, digest, kind, tokens, withheld, kept, ours, opening } = event
+        else {
+            return;
+        };
+        let (key, digest, kind) = (key.clone(), digest.clone(), kind.clone());
+        let at = self.chat.push(key, digest, kind, *tokens, *withheld, *opening);
+        self.kept.note(at, *kept);
+        self.notes.helped(at, *ours);
+        self.own_tokens += self.own_tokens_of(at);
+        self.pack(at);
+        self.request_answered(at);
+        self.glimpse(at);
+        self.use_effect(at);
+        self.enter_result(at);
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
@@ -397,6 +410,12 @@ impl Session {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
         let told = self.told_files();
         self.request_cut(how, chat_len, &window);
+        if how == Rewrite::Passing {
+            let stays: HashSet<u64> = window.iter().copied().collect();
+            let own = self.chat.own_window().iter().copied();
+            let passed: Vec<u64> = own.filter(|at| !stays.contains(at)).collect();
+            self.chat.learn_passing(&passed);
+        }
         if how == Rewrite::Branch {
             for at in chat_len..self.chat.len() {
                 if let Some(object) = self.result(at).and_then(|fact| fact.object.clone()) {

@@ -106,15 +106,8 @@ fn conditions() -> impl Strategy<Value = Conditions> {
 fn append(session: &mut Session, kind: MessageKind, calls: Vec<String>, tokens: u64) {
     let digest = Hash::of(session.chat().len().to_string());
     let key = MessageKey { role: String::new(), timestamp: None, calls };
-    session.apply(&Event::Message {
-        key,
-        digest,
-        kind,
-        tokens,
-        withheld: false,
-        kept: false,
-        ours: 0,
-    });
+    let (withheld, kept, ours, opening) = (false, false, 0, None);
+    session.apply(&Event::Message { key, digest, kind, tokens, withheld, kept, ours, opening });
 }
 
 fn append_step(session: &mut Session, results: &[(u64, u64, bool)]) {

@@ -72,6 +72,7 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
         images: 0,
         argument_tokens: 0,
         class: OutputClass::Other,
+        foreign: false,
         shows: Shows::Own,
     }
 }

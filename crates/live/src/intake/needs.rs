@@ -18,9 +18,10 @@ impl Ingest<'_> {
             return Ok(());
         }
         let evidence = &mut self.intake.evidence;
-        for index in evidence.len()..self.journal.state().chat().window().len() {
+        for place in evidence.len()..self.journal.state().chat().own_window().len() {
             let state = self.journal.state();
-            let at = state.chat().window()[index];
+            let at = state.chat().own_window()[place];
+            let Some(index) = state.chat().index_of(at) else { continue };
             let volatile = state.chat().get(at).is_some_and(ChatMessage::is_volatile);
             let outputs = match list.get(index) {
                 _ if volatile => evidence.pass(),

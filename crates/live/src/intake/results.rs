@@ -26,12 +26,8 @@ use source::ShownFile;
 impl Ingest<'_> {
     /// Takes in a tool result. `None` if it answers no known call: it passes through.
     pub(super) fn take_result(&mut self, message: &HostMessage) -> Result<Option<Ingested>> {
-        let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
-        let pending = &mut self.intake.pending;
-        let Some(place) = pending.iter().position(|pending| pending.call.id == id) else {
-            return Ok(None);
-        };
-        let pending = pending.remove(place);
+        let Some(place) = self.intake.pending_for(message) else { return Ok(None) };
+        let pending = self.intake.pending.remove(place);
         let at = self.journal.state().chat().len();
         self.examine(pending, message, at).map(Some)
     }
@@ -55,7 +51,7 @@ impl Ingest<'_> {
         if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
             return Ok(Ingested { fact, from: None, call: pending, version: None, shown: None });
         }
-        if is_own_tool(&call.tool) {
+        if self.journal.state().is_own_tool(&call.tool) {
             let (shows, from) = self.activated(call, message)?;
             if let Shows::Activated { object, .. } = &shows
                 && let Some(run) = self.journal.state().fact_of(object)
@@ -66,6 +62,7 @@ impl Ingest<'_> {
             fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
             return Ok(Ingested { fact, from, call: pending, version: None, shown: None });
         }
+        fact.foreign = is_own_tool(&call.tool);
         let (shows, slice) = self.shown(call, message)?;
         fact.shows = shows;
         fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
@@ -75,7 +72,7 @@ impl Ingest<'_> {
                 fact.cut.clone_from(cut);
                 (object.clone(), version.clone())
             }
-            None => self.put_toolcall(call, &mut fact, message, at)?,
+            None => self.put_toolcall(&pending, &mut fact, message, at)?,
         };
         let whole = || ContentFrom::whole(&object, &version);
         let from = slice.or_else(|| fact.is_output.then(whole));
@@ -289,13 +286,18 @@ impl Ingest<'_> {
         Ok(indexed.map(|(file, version)| (file, vec![version])))
     }
 
-    /// Unanswered calls get an object that says so: status `fail`, null content.
+    /// Unanswered calls get an object that says so: status `fail`, null content. A result that
+    /// comes later is its next version.
     pub(super) fn close_unanswered(&mut self) -> Result<()> {
-        for PendingCall { call, .. } in std::mem::take(&mut self.intake.pending) {
-            if !is_own_tool(&call.tool) {
-                self.put_unanswered(&call)?;
+        let at = self.journal.state().chat().len();
+        let mut pending = std::mem::take(&mut self.intake.pending);
+        for open in pending.iter_mut().filter(|pending| pending.closed_at.is_none()) {
+            open.closed_at = Some(at);
+            if !self.journal.state().is_own_tool(&open.call.tool) {
+                self.put_unanswered(&open.call, at)?;
             }
         }
+        self.intake.pending = pending;
         Ok(())
     }
 }

@@ -11,17 +11,18 @@ use context::content::{Images, with_text};
 use context::first_sight::{self, FirstOutput, Previews};
 use context::host::{HostCall, HostMessage};
 use context::log_layout::{Texts, excerpt_text};
-use session::{Event, ShownResult, Treatment, is_own_tool};
+use session::{Event, ShownResult, Treatment};
 
 impl Ingest<'_> {
     /// Stages the full text of a result that is not in the list yet, and returns the content that
     /// the host should show; `None`: unchanged.
     pub(crate) fn show(&mut self, message: &HostMessage) -> Result<Option<String>> {
         let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
-        let pending = self.intake.pending.iter().position(|pending| pending.call.id == id);
-        let Some(place) = pending else { return Ok(None) };
+        let Some(place) = self.intake.pending_for(message) else { return Ok(None) };
         let pending = self.intake.pending[place].clone();
-        if is_own_tool(&pending.call.tool) || message.withheld.is_some() {
+        let before = self.intake.pending[..place].iter();
+        let place = before.filter(|before| before.answer == pending.answer).count();
+        if self.journal.state().is_own_tool(&pending.call.tool) || message.withheld.is_some() {
             return Ok(None);
         }
         let at = self.journal.state().chat().len() + place as u64;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use uuid::{Builder, Uuid};
 
-use super::Ingest;
 use super::describe::{args_display, blank_fact, brief_of};
 use super::full_output::told_cut;
+use super::{Ingest, PendingCall};
 use crate::journal::{FULL_OUTPUT, image_name};
 use base::error::Result;
 use base::harness::{Call, ToolKind};
@@ -22,11 +22,12 @@ impl Ingest<'_> {
     /// host cut the output, the fact then says so. `at`: the position in the chat of its message.
     pub(super) fn put_toolcall(
         &mut self,
-        call: &HostCall,
+        pending: &PendingCall,
         fact: &mut ResultFact,
         message: &HostMessage,
         at: u64,
     ) -> Result<(ObjectId, Hash)> {
+        let PendingCall { call, closed_at, .. } = pending;
         let content = match &fact.shows {
             _ if message.withheld.is_some() => None,
             Shows::File { range, .. } => {
@@ -34,24 +35,29 @@ impl Ingest<'_> {
             }
             _ => Some(message.text().into_owned()),
         };
-        self.put(call, content, fact, (message, at))
+        let made = match closed_at {
+            Some(closed_at) => (*closed_at, None),
+            None => (at, message.key.timestamp),
+        };
+        self.put(call, content, fact, message, made)
     }
 
     /// Stages the toolcall of a call without a result: status `fail`, null content.
-    pub(super) fn put_unanswered(&mut self, call: &HostCall) -> Result<()> {
+    pub(super) fn put_unanswered(&mut self, call: &HostCall, at: u64) -> Result<()> {
         let mut fact = blank_fact(&call.tool, RequestKey::of(""));
         fact.ok = false;
         let message = HostMessage::parse("{}", self.options.counter);
-        let at = self.journal.state().chat().len();
-        self.put(call, None, &mut fact, (&message, at)).map(drop)
+        self.put(call, None, &mut fact, &message, (at, None)).map(drop)
     }
 
+    /// `made`: position in the chat, and time, by which the object is known.
     fn put(
         &mut self,
         call: &HostCall,
         content: Option<String>,
         fact: &mut ResultFact,
-        (message, at): (&HostMessage, u64),
+        message: &HostMessage,
+        (at, time): (u64, Option<i64>),
     ) -> Result<(ObjectId, Hash)> {
         let mut fields = Map::new();
         fields.insert("tool".into(), json!(call.tool));
@@ -87,7 +93,7 @@ impl Ingest<'_> {
             None => told_cut(&message.text()),
         };
         fact.cut = cut.filter(|_| fact.shows == Shows::Own);
-        let id = self.toolcall_id(call, message, &mut fields)?;
+        let id = self.toolcall_id(call, time, &mut fields)?;
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(&id, payload)?;
         self.journal.record(Event::Toolcall {
@@ -118,7 +124,7 @@ impl Ingest<'_> {
     fn toolcall_id(
         &self,
         call: &HostCall,
-        message: &HostMessage,
+        time: Option<i64>,
         fields: &mut Map<String, Value>,
     ) -> Result<ObjectId> {
         let id = ObjectId::new(&*call.id);
@@ -131,7 +137,7 @@ impl Ingest<'_> {
         let what = [&json!(call.id), &json!(call.tool), &call.args, &fields["position"], &chat];
         let mut number = 0_u64;
         loop {
-            let id = made_id(message.key.timestamp, &json!([what, number]));
+            let id = made_id(time, &json!([what, number]));
             let id = ObjectId::new(id.to_string());
             if self.is_free(&id, fields)? {
                 fields.insert("provider_call_id".into(), json!(call.id));

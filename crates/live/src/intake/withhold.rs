@@ -8,6 +8,8 @@
 
 mod members;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -22,7 +24,7 @@ use base::object::ObjectId;
 use context::host::{HostCall, HostMessage};
 use context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use redact::redact_text;
-use session::{MessageKind, WithheldReason, is_own_tool};
+use session::{WithheldReason, answer_of};
 use source::{NamesInCommand, shown_file};
 
 /// Maximum number of words of a command that are looked up on disk, for links and wildcards; of
@@ -30,6 +32,17 @@ use source::{NamesInCommand, shown_file};
 const MAX_LOOKED_UP: usize = 64;
 /// Length limit of an argument that may be a path.
 const MAX_PATH_BYTES: usize = 4_096;
+
+/// Maximum number of messages of the chat that are looked at to find where a list goes on: others
+/// may have left it.
+const MAX_GONE: usize = 16;
+
+/// The calls of answers, judged once each: by their place in the list, and by their position.
+#[derive(Default)]
+struct Answers {
+    by_place: HashMap<usize, Vec<JudgedCall>>,
+    by_position: HashMap<u64, Vec<JudgedCall>>,
+}
 
 /// The judgment of a call. A call is judged once, by what the model asked for; its results follow
 /// that, even when they arrive after the stored call has lost its text.
@@ -65,28 +78,26 @@ impl Withholding<'_> {
     /// A message that the chat holds unchanged was judged when it came: a resumed session judges
     /// only new ones.
     pub(crate) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
-        let mut calls: Option<Vec<JudgedCall>> = None;
+        let mut answers = Answers::default();
+        let mut next = self.journal.state().chat().passing().own_before(skip);
         for place in 0..messages.len() {
             let (before, rest) = messages.split_at_mut(place);
-            let (index, message) = (skip + place, &mut rest[0]);
-            let is_known = self.is_known(index, message);
+            let message = &mut rest[0];
+            let at = self.known_at(&mut next, message);
+            let is_known = at.is_some_and(|at| self.is_unchanged(at, message));
             let found = match message.key.role.as_str() {
-                "assistant" if is_known => {
-                    calls = None;
-                    None
-                }
+                "assistant" if is_known => None,
                 "assistant" => {
-                    let judged = calls.insert(self.judge(message)?);
-                    self.calls_without_text(message, judged)
+                    let judged = self.judge(message)?;
+                    let found = self.calls_without_text(message, &judged);
+                    answers.by_place.insert(place, judged);
+                    found
                 }
                 "toolResult" => {
-                    let reason = match self.known_reason(index, message)? {
+                    let reason = match self.known_reason(at)? {
                         None if is_known => None,
                         None => {
-                            let calls = match &mut calls {
-                                Some(calls) => calls,
-                                none => none.insert(self.calls_before(skip, before)?),
-                            };
+                            let calls = self.calls_of(message, skip, before, &mut answers)?;
                             self.result_reason(message, calls)?
                         }
                         reason => reason,
@@ -103,10 +114,20 @@ impl Withholding<'_> {
         Ok(())
     }
 
-    /// Whether the chat holds a message of the list unchanged, with its text; sets its tokens then.
-    fn is_known(&self, index: usize, message: &HostMessage) -> bool {
+    /// The position in the chat of a message of the list, if it is known. `next`: the place in the
+    /// window of the first message that may be it.
+    fn known_at(&self, next: &mut usize, message: &HostMessage) -> Option<u64> {
         let chat = self.journal.state().chat();
-        let known = chat.window().get(index).and_then(|at| chat.get(*at));
+        let own = chat.own_window().iter().enumerate().skip(*next).take(MAX_GONE);
+        let mut own = own.filter(|(_, at)| chat.get(**at).is_some_and(|it| it.key == message.key));
+        let (place, at) = own.next()?;
+        *next = place + 1;
+        Some(*at)
+    }
+
+    /// Whether the chat holds a message unchanged, with its text; sets its tokens then.
+    fn is_unchanged(&self, at: u64, message: &HostMessage) -> bool {
+        let known = self.journal.state().chat().get(at);
         let is_it = known.filter(|known| !known.withheld && known.digest == *message.digest());
         if let Some(known) = is_it {
             message.know_tokens(known.tokens);
@@ -161,20 +182,37 @@ impl Withholding<'_> {
         }
     }
 
-    /// The calls that a result answers: those of the newest answer `before` it in the list, or
-    /// among the first `skip` messages.
-    fn calls_before(&self, skip: usize, before: &[HostMessage]) -> Result<Vec<JudgedCall>> {
-        let is_answer = |message: &&HostMessage| message.key.role == "assistant";
-        if let Some(answer) = before.iter().rev().find(is_answer) {
-            return self.judge(answer);
-        }
+    /// The calls of the answer that a result belongs to, judged: the newest one with a call of its
+    /// ID that has no result yet, `before` it in the list or among the first `skip` messages.
+    fn calls_of<'a>(
+        &self,
+        result: &HostMessage,
+        skip: usize,
+        before: &[HostMessage],
+        answers: &'a mut Answers,
+    ) -> Result<&'a [JudgedCall]> {
+        let Some(id) = result.key.calls.first() else { return Ok(&[]) };
         let chat = self.journal.state().chat();
-        let before = &chat.window()[..skip.min(chat.window().len())];
-        let is_answer = |at: &&u64| {
-            matches!(chat.get(**at).map(|known| &known.kind), Some(MessageKind::Assistant))
+        let window = &chat.window()[..skip.min(chat.window().len())];
+        let listed = before.iter().rev().map(|message| &message.key);
+        let known = window.iter().rev().filter_map(|at| Some(&chat.get(*at)?.key));
+        let Some(back) = answer_of(id, listed.chain(known)) else { return Ok(&[]) };
+        let Some(place) = before.len().checked_sub(back + 1) else {
+            let at = window[window.len() + before.len() - back - 1];
+            return Ok(match answers.by_position.entry(at) {
+                Entry::Occupied(judged) => judged.into_mut(),
+                Entry::Vacant(place) => place.insert(self.judge_stored(at)?),
+            });
         };
-        let Some(at) = before.iter().rev().find(is_answer) else { return Ok(Vec::new()) };
-        let message = self.journal.message(*at)?;
+        Ok(match answers.by_place.entry(place) {
+            Entry::Occupied(judged) => judged.into_mut(),
+            Entry::Vacant(free) => free.insert(self.judge(&before[place])?),
+        })
+    }
+
+    /// Judges the calls of an answer that the chat has.
+    fn judge_stored(&self, at: u64) -> Result<Vec<JudgedCall>> {
+        let message = self.journal.message(at)?;
         let mut judged = self.judge(&message)?;
         // The text removed from a call may have been the name of the file.
         let reason = message.withheld.as_ref().map(|withheld| withheld.reason);
@@ -184,14 +222,9 @@ impl Withholding<'_> {
         Ok(judged)
     }
 
-    /// Why the text of a known result, at an index of the list, must not be stored again.
-    fn known_reason(&self, index: usize, message: &HostMessage) -> Result<Option<WithheldReason>> {
-        let Some(at) = self.journal.state().chat().window().get(index).copied() else {
-            return Ok(None);
-        };
-        let is_known =
-            self.journal.state().chat().get(at).is_some_and(|known| known.key == message.key);
-        let fact = self.journal.state().result(at).filter(|_| is_known);
+    /// Why the text of a known result must not be stored again.
+    fn known_reason(&self, at: Option<u64>) -> Result<Option<WithheldReason>> {
+        let fact = at.and_then(|at| self.journal.state().result(at));
         match fact.and_then(|fact| fact.object.as_ref()) {
             Some(object) if self.journal.is_forgotten(object)? => {
                 Ok(Some(WithheldReason::Forgotten))
@@ -244,6 +277,10 @@ impl Withholding<'_> {
         Ok(self.reason_in_output(message, &unknown))
     }
 
+    fn is_own(&self, call: &HostCall) -> bool {
+        self.journal.state().is_own_tool(&call.tool)
+    }
+
     /// Why a call's input or output must not be stored. Lists of paths show no text of files.
     fn call_reason(
         &self,
@@ -252,7 +289,7 @@ impl Withholding<'_> {
     ) -> Result<Option<WithheldReason>> {
         let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
         let kind = asked.kind();
-        if matches!(kind, ToolKind::List | ToolKind::Find) || is_own_tool(&call.tool) {
+        if matches!(kind, ToolKind::List | ToolKind::Find) || self.is_own(call) {
             return Ok(None);
         }
         let touches = asked.touches();
@@ -284,7 +321,7 @@ impl Withholding<'_> {
     /// The names in a call's command or program: unknown tools may run commands too.
     fn names_in_call(&self, call: &HostCall) -> Vec<NamesInCommand> {
         let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
-        if !disk.excludes_any() || is_own_tool(&call.tool) {
+        if !disk.excludes_any() || self.is_own(call) {
             return Vec::new();
         }
         let folder = disk.folder_of(asked);

@@ -35,6 +35,8 @@ pub(crate) struct LayOut<'a> {
     pub(crate) list: &'a ListTail<'a>,
     /// How the list stopped continuing the previous one, and the index from which it differs.
     pub(crate) rewrite: Option<(Rewrite, usize)>,
+    /// Number of messages of the chat that were known before and still are.
+    pub(crate) known: u64,
     /// Position of the newest message, if it can carry a note.
     pub(crate) newest: Option<u64>,
     /// Settings and counter.
@@ -74,14 +76,14 @@ impl LayOut<'_> {
             shown[*index] = tokens_of(slot);
         }
         let bill = self.journal.state().bill();
-        let known = bill.last().map_or(0, |last| last.host_messages);
-        let first_new = usize::try_from(known).unwrap_or(usize::MAX);
+        let first_new = self.first_new();
         let cold_from = self.cold_from(coming, &slots, first_new);
+        let passing = self.passing_tokens(&mut shown);
         let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
-            marks,
-            rewrite: self.rewrite,
+            marks: marks.map(|marks| marks.without(passing)),
+            rewrite: self.rewrite.filter(|(how, _)| *how != Rewrite::Passing),
             first_new,
             cold_from,
             prices: &coming.prices.prices,
@@ -101,8 +103,8 @@ impl LayOut<'_> {
             self.show_anew(changed, &mut slots, &mut shown)?;
             let carried = self.newest_notes();
             notices.extend(self.note_all());
-            let room =
-                marks.map_or(u64::MAX, |marks| marks.most.saturating_sub(shown.iter().sum()));
+            let taken = passing + shown.iter().sum::<u64>();
+            let room = marks.map_or(u64::MAX, |marks| marks.most.saturating_sub(taken));
             left_out = self.bring_back(marks.as_ref(), room, true)?;
             if self.newest_notes() > carried {
                 let newest = self.carrier(true);
@@ -112,8 +114,9 @@ impl LayOut<'_> {
         }
         notices.extend(self.tell_of_pins(left_out));
         if let Some(marks) = marks {
-            self.shorten_unanswered(&mut slots, &mut shown, marks.most)?;
-            notices.extend(exceeded(coming, marks, shown.iter().sum()));
+            let most = marks.without(passing).most;
+            self.shorten_unanswered(&mut slots, &mut shown, most)?;
+            notices.extend(exceeded(coming, marks, passing + shown.iter().sum::<u64>()));
         }
         Ok(NextRequest { edits: self.request.view.edits_to(slots, len), notices, cold_from })
     }
@@ -142,6 +145,25 @@ impl LayOut<'_> {
         let window = self.journal.state().window().skip(sent.len());
         let new: u64 = window.map(|(_, message)| message.tokens).sum();
         marks.most.saturating_sub(sent.iter().sum::<u64>() + new)
+    }
+
+    /// Takes the passing messages out of the sizes of the window's messages; returns their tokens.
+    /// No cache holds them and they never leave, so nothing depends on them but what has room.
+    fn passing_tokens(&self, shown: &mut [u64]) -> u64 {
+        let passing = self.journal.state().chat().passing().indexes();
+        passing.filter_map(|index| Some(std::mem::take(shown.get_mut(index)?))).sum()
+    }
+
+    /// Index in the window of the first message that the previous request did not have.
+    fn first_new(&self) -> usize {
+        let (state, is_passing) = (self.journal.state(), Some(Rewrite::Passing));
+        let chat = state.chat();
+        if !chat.passing().is_empty() || self.rewrite.map(|(how, _)| how) == is_passing {
+            let is_new = |at: &u64| *at >= self.known && !chat.is_passing(*at);
+            return chat.window().iter().position(is_new).unwrap_or(chat.window().len());
+        }
+        let known = state.bill().last().map_or(0, |last| last.host_messages);
+        usize::try_from(known).unwrap_or(usize::MAX)
     }
 
     /// Index in the window of the first message that no cache holds, given the request as it would

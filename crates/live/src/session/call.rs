@@ -144,6 +144,16 @@ impl LiveSession {
         list: &ListTail<'_>,
         notices: &mut Vec<Notice>,
     ) -> Result<Taken> {
+        let from = self.journal.state().chat().passing_tail().filter(|from| *from < list.skip);
+        let Some(from) = from else { return self.take_list_from(list, notices) };
+        // What passed in the last place stays if something follows it now.
+        let kept = (from..list.skip).map(|index| self.request.kept_message(&self.journal, index));
+        let mut messages = kept.collect::<Result<Vec<_>>>()?;
+        messages.extend_from_slice(list.messages);
+        self.take_list_from(&ListTail { skip: from, messages: &messages, ..*list }, notices)
+    }
+
+    fn take_list_from(&mut self, list: &ListTail<'_>, notices: &mut Vec<Notice>) -> Result<Taken> {
         let mut ingest = self.ingest();
         let found = ingest.match_list(list, notices)?;
         ingest.take(list, &found, notices)
@@ -180,16 +190,21 @@ impl LiveSession {
             notices.extend(change.notices);
         }
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
-        let newest = taken.newest;
-        let forgotten_pins = Vec::new();
+        let (known, newest, forgotten_pins) = (taken.known, taken.newest, Vec::new());
         let mut layout =
-            LayOut { journal, request, list, rewrite, newest, options, forgotten_pins };
+            LayOut { journal, request, list, rewrite, known, newest, options, forgotten_pins };
         let next = match self.options.settings.layout {
             Layout::Pools => layout.pools_edits(&coming)?,
             Layout::Log => layout.log_edits(call, &coming, &*self.chances)?,
         };
         let NextRequest { edits, notices: more, cold_from } = next;
         notices.extend(more);
+        notices.extend(self.request.note_loss(
+            self.journal.state(),
+            list,
+            rewrite,
+            (&coming, cold_from),
+        ));
         let state = self.journal.state();
         let resumed = self.request.resumed_slots(state, &edits);
         let recorded = self.request.apply(&edits, state.chat().window().len());

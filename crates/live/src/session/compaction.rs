@@ -103,8 +103,9 @@ impl LiveSession {
     ) -> Result<CompactionAnswer> {
         self.durably(|live| {
             live.take_unseen(list)?;
-            let window = live.journal.state().chat().window();
-            let gone = window[..kept_from.min(window.len())].to_vec();
+            let chat = live.journal.state().chat();
+            let gone = chat.passing().own_before(kept_from.min(chat.window().len()));
+            let gone = chat.own_window()[..gone].to_vec();
             let runs = live.ingest().runs_compacted(gone);
             if runs.is_empty() {
                 return Ok(CompactionAnswer::Host);
@@ -118,7 +119,8 @@ impl LiveSession {
 
     /// What a summary says about these runs of the chat.
     pub(super) fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
-        let mut leaves = Leaves::default();
+        let activate = self.journal.state().own_tool("activate");
+        let mut leaves = Leaves { activate, ..Leaves::default() };
         let mut words = Vec::new();
         for (first, last) in runs {
             let Segment { object, version, handle, turns } =

@@ -100,11 +100,12 @@ impl LiveSession {
         }
         self.restore_and_withhold(0, &mut messages)?;
         self.durably(|live| {
-            let (skip, known) = live.known_of_turn(&messages);
+            let (is_newest, known) = live.known_of_turn(&messages);
             // Known messages are as in the host's list, where others may have changed them.
             let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };
             // If other messages already follow the turn, the host's next list has it as it is.
-            if known < messages.len() && skip == live.journal.state().chat().window().len() {
+            if known < messages.len() && is_newest {
+                let skip = live.journal.state().chat().window().len();
                 live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
                 live.journal.record(Event::TurnCommitted { key: key.to_owned() });
                 live.commit_staged()?;
@@ -113,19 +114,18 @@ impl LiveSession {
         })
     }
 
-    /// Index in the window of the turn's first message that is not known, and the number of turn
-    /// messages before it.
-    fn known_of_turn(&self, messages: &[HostMessage]) -> (usize, usize) {
+    /// Whether no messages follow the turn's known ones, and how many of it are known.
+    fn known_of_turn(&self, messages: &[HostMessage]) -> (bool, usize) {
         let chat = self.journal.state().chat();
         let is = |at: u64, message: &HostMessage| {
             chat.get(at).is_some_and(|known| known.key == message.key)
         };
-        let window = chat.window();
+        let window = chat.own_window();
         let first = messages.first();
         let place = window.iter().rposition(|at| first.is_some_and(|first| is(*at, first)));
         let place = place.unwrap_or(window.len());
         let known = window[place..].iter().zip(messages);
         let known = known.take_while(|(at, message)| is(**at, message)).count();
-        (place + known, known)
+        (place + known == window.len(), known)
     }
 }

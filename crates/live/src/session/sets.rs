@@ -2,11 +2,40 @@
 //! method returns.
 
 use super::LiveSession;
+use crate::model_tools::OURS;
 use crate::tools::Tools;
-use base::error::Result;
+use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Reading};
+use session::Event;
 
 impl LiveSession {
+    /// Whether our tools have a prefix in this session: they get one for good if another extension
+    /// has a tool with one of their names.
+    ///
+    /// `taken`: names of the host's other tools.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the names with the prefix are taken as well; errors of the store.
+    pub fn prefix_tools(&mut self, taken: &[String]) -> Result<bool> {
+        let of_ours = |prefixed: bool| {
+            let mut ours = OURS.iter().map(|tool| tool.called(prefixed));
+            ours.find(|name| taken.contains(name))
+        };
+        self.durably(|live| {
+            if !live.journal.state().has_prefixed_tools() {
+                if of_ours(false).is_none() {
+                    return Ok(false);
+                }
+                live.journal.record(Event::ToolsPrefixed);
+                live.commit_staged()?;
+            }
+            match of_ours(true) {
+                Some(name) => Err(Error::argument("taken", format!("has `{name}`, too"))),
+                None => Ok(true),
+            }
+        })
+    }
+
     /// Removes an object from the metadata pool, which deactivates it: it is only indexed until it
     /// is activated or brought back. Takes effect at the next epoch.
     ///

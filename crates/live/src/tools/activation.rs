@@ -267,7 +267,8 @@ impl Tools<'_> {
         if !self.journal.state().sets().is_indexed_only(&object) {
             self.journal.record(Event::LeftPool { object });
         }
-        format!("done: {label} is in the session index only; activate brings it back")
+        let activate = self.journal.state().own_tool("activate");
+        format!("done: {label} is in the session index only; {activate} brings it back")
     }
 
     /// Brings objects back into the metadata pool; their content stays inactive.

@@ -14,7 +14,7 @@ use base::harness::{Call, ToolKind};
 use context::log_layout::Texts;
 use context::stand_ins::{core_of, may_hold_stand_in, stand_ins, unquoted};
 use context::view::Slot;
-use session::{Subject, Treatment, is_own_tool};
+use session::{ResultFact, Subject, Treatment};
 use source::names_in;
 
 /// Most files named in a command or in arguments that are searched for a line.
@@ -35,7 +35,11 @@ impl Guard<'_> {
     /// content, and the file does not hold that line. `None` for everything else.
     pub(crate) fn refuse_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let call = Call::new(tool, args);
-        let texts = if is_own_tool(tool) { Vec::new() } else { call.texts_for_files() };
+        let texts = if self.journal.state().is_own_tool(tool) {
+            Vec::new()
+        } else {
+            call.texts_for_files()
+        };
         let suspects = texts.into_iter().filter(|text| may_hold_stand_in(text)).map(unquoted);
         let suspects: Vec<String> = suspects.collect();
         if suspects.is_empty() {
@@ -105,7 +109,7 @@ impl Guard<'_> {
     fn answers(&self, lines: &mut BTreeSet<String>) -> Result<()> {
         let state = self.journal.state();
         for (at, message) in state.shown_window() {
-            if !state.result(at).is_some_and(|fact| is_own_tool(&fact.tool)) {
+            if !state.result(at).is_some_and(ResultFact::is_own) {
                 continue;
             }
             let brings = |call: &String| state.effects(call).next().is_some();
@@ -123,8 +127,9 @@ impl Guard<'_> {
     fn is_of_an_output(&self, line: &str) -> Result<bool> {
         let state = self.journal.state();
         for (at, _) in state.shown_window() {
-            let is_output = |tool: &str, ok| !is_own_tool(tool) && (ok || !is_edit(tool));
-            let fact = state.result(at).filter(|fact| is_output(&fact.tool, fact.ok));
+            let is_output =
+                |fact: &&ResultFact| !fact.is_own() && (fact.ok || !is_edit(&fact.tool));
+            let fact = state.result(at).filter(is_output);
             if fact.is_some() && self.journal.message(at)?.text().contains(line) {
                 return Ok(true);
             }

@@ -30,8 +30,9 @@ impl Tools<'_> {
     pub(super) fn list_steps(&self, name: &Name) -> Result<Option<String>> {
         let Some((kind, run)) = parse_run(&name.text) else { return Ok(None) };
         if kind != HandleKind::Toolcall {
+            let activate = self.journal.state().own_tool("activate");
             let problem =
-                format!("`{}` names several objects: activate them one by one", name.text);
+                format!("`{}` names several objects: {activate} them one by one", name.text);
             return Err(Error::argument("name", problem));
         }
         if name.version != VersionSelector::Latest {

@@ -21,7 +21,7 @@ use base::harness::Call;
 use base::harness::shell::path_words;
 use base::object::{ObjectId, Timestamp};
 use context::log_layout::Texts;
-use session::{Cause, MessageKind, Subject, is_own_tool};
+use session::{Cause, MessageKind, ResultFact, Subject};
 use source::FileReading;
 
 /// Number of files whose stamps are compared before one call.
@@ -138,10 +138,11 @@ impl Workspace {
 /// Whether a message indicates that files may have changed: any except an answer, or the result of
 /// a tool whose changes are recorded when it ends.
 fn may_change_files(journal: &Journal, at: u64) -> bool {
-    let is_known =
-        |tool: &str| is_own_tool(tool) || !Call::new(tool, &Value::Null).may_change_any_file();
+    let is_known = |fact: &ResultFact| {
+        fact.is_own() || !Call::new(&fact.tool, &Value::Null).may_change_any_file()
+    };
     match journal.state().chat().get(at).map(|message| &message.kind) {
-        Some(MessageKind::Result(fact)) => !is_known(&fact.tool),
+        Some(MessageKind::Result(fact)) => !is_known(fact),
         Some(MessageKind::User | MessageKind::Other) => true,
         Some(MessageKind::Assistant) | None => false,
     }

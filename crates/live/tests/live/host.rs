@@ -42,6 +42,8 @@ pub(crate) struct Host {
     pub(crate) name: String,
     /// Set by tests in which the host changes text on every call.
     pub(crate) rewrites: bool,
+    /// Set by tests in which results do not stand right behind their calls.
+    pub(crate) is_late: bool,
     /// Whether its tools may answer with images; counts when a session is opened.
     pub(crate) images: bool,
     /// Tokens of the model's window.
@@ -120,6 +122,7 @@ impl Host {
             told: Vec::new(),
             name,
             rewrites: false,
+            is_late: false,
             images: false,
             window: 200_000,
             model: "fake/fake-1".to_owned(),
@@ -384,7 +387,9 @@ impl Host {
         self.check_bill();
         self.requests.push((self.model.clone(), self.sent.clone()));
         self.check_replay();
-        check_pairs(&self.sent);
+        if !self.is_late {
+            check_pairs(&self.sent);
+        }
         if let Some(kept_from) = self.kept_from {
             let kept = &self.messages[kept_from..];
             assert!(self.sent.ends_with(kept), "what the host sends itself is as it is");
@@ -485,8 +490,15 @@ impl Host {
         if !bill.warm || self.settings.prices != Settings::default().prices {
             return;
         }
+        // Providers see no time stamps.
+        let is_same = |(a, b): &(&Value, &Value)| {
+            a == b
+                || ["role", "content"]
+                    .iter()
+                    .all(|key| a.get(key) == b.get(key) && a.get("content").is_some())
+        };
         let same = |(_, before): &(String, Vec<Value>)| {
-            before.iter().zip(&self.sent).take_while(|(a, b)| a == b).count()
+            before.iter().zip(&self.sent).take_while(is_same).count()
         };
         let of_model = self.requests.iter().filter(|(model, _)| *model == self.model);
         let same = of_model.map(same).max().unwrap_or(0);

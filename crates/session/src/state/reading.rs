@@ -10,7 +10,7 @@ use crate::folds::{self, Folds};
 use crate::index::{IndexEntry, SessionIndex, Subject};
 use crate::lines::LineRange;
 use crate::links::Links;
-use crate::message::{MessageKind, ResultFact, Shows};
+use crate::message::{MessageKind, OWN_PREFIX, ResultFact, Shows, is_own_tool};
 use crate::places::ChatPlace;
 use crate::sets::{Active, Sets};
 use crate::showings::Showing;
@@ -26,6 +26,21 @@ impl Session {
     /// Whether people other than the user take part, so that names mean only what the session met.
     pub fn is_confined(&self) -> bool {
         self.is_confined
+    }
+
+    /// Whether our tools have a prefix, because another extension has a tool of such a name.
+    pub fn has_prefixed_tools(&self) -> bool {
+        self.has_prefixed_tools
+    }
+
+    /// The name in this session of one of our tools.
+    pub fn own_tool(&self, tool: &str) -> String {
+        format!("{}{tool}", if self.has_prefixed_tools { OWN_PREFIX } else { "" })
+    }
+
+    /// Whether a tool is one of ours in this session.
+    pub fn is_own_tool(&self, tool: &str) -> bool {
+        is_own_tool(tool) && tool.starts_with(OWN_PREFIX) == self.has_prefixed_tools
     }
 
     /// The chat.
@@ -87,8 +102,8 @@ impl Session {
     /// Whether the plain host would not make the next call: since the previous one, the model used
     /// only our own tools.
     pub fn is_extra_call(&self) -> bool {
-        let mut results =
-            self.window().rev().map(|(at, _)| self.result(at)).take_while(Option::is_some);
+        let newest_first = self.chat.own_window().iter().rev();
+        let mut results = newest_first.map(|at| self.result(*at)).take_while(Option::is_some);
         let newest = results.next().flatten();
         newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
     }

@@ -52,9 +52,10 @@ impl Session {
         &self.requests
     }
 
-    /// Time stamp of the newest message that has one, in ms since 1970.
+    /// Time stamp of the newest message of the chat that has one, in ms since 1970.
     pub fn newest_time(&self) -> Option<i64> {
-        self.window().rev().find_map(|(_, message)| message.key.timestamp)
+        let own = self.chat.own_window().iter().rev();
+        own.filter_map(|at| self.chat.get(*at)).find_map(|message| message.key.timestamp)
     }
 
     /// Records a sent request. The ledger already has its prices.
@@ -98,9 +99,14 @@ impl Session {
         }
     }
 
+    /// Other messages pass, from this index of the host's list on.
+    pub(super) fn request_passed(&mut self, first: usize) {
+        self.requests.list.edited(first, !self.chat.passing().is_empty());
+    }
+
     /// The host's list is about to be replaced.
     pub(super) fn request_cut(&mut self, how: Rewrite, chat_len: u64, window: &[u64]) {
-        if how == Rewrite::Branch {
+        if matches!(how, Rewrite::Branch | Rewrite::Passing) {
             self.requests.slots.cut(chat_len);
         }
         let same = self.chat.window().iter().zip(window);

@@ -93,6 +93,7 @@ pub(super) fn marks_of(event: &Event, calls: u64, model: Option<&str>) -> Vec<Ma
         Event::Rewritten { how: Rewrite::Compaction, .. } => {
             vec![Mark { kind: MarkKind::Compaction, call, object: None, text: None }]
         }
+        Event::Rewritten { how: Rewrite::Passing, .. } => Vec::new(),
         Event::Rewritten { how, .. } => says(MarkKind::Branch, how.as_str()),
         Event::Noted { text, .. } => says(MarkKind::Note, text),
         Event::FailedOpen { calls } => {
