@@ -215,6 +215,11 @@ pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))
 }
 
+/// Whether a note ends with [`more_changes_line`]. Lines of a difference begin in another way.
+pub fn is_told_in_part(note: &str) -> bool {
+    note.lines().next_back().is_some_and(|line| line.starts_with("… "))
+}
+
 /// Heading of the lines that a failed `edit` may have meant:
 /// `[f3] src/main.rs · lines 35-49, nearest to oldText:`
 pub fn nearest_line(file: Handle, path: &str, range: LineRange, text: &str) -> String {

@@ -139,6 +139,7 @@ impl Session {
             Event::Orphaned { object, reason } => self.files.orphan(object, reason),
             Event::Resumed { object } => self.files.resume(object),
             Event::Told { object, version } => self.files.announce(object, version),
+            Event::ToldInPart { object, version } => self.files.tell_in_part(object, version),
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }

@@ -14,7 +14,7 @@ use base::error::{Error, Result};
 use base::object::ObjectId;
 use config::Layout;
 use context::log_layout::{Texts, headed_lines};
-use context::tokens;
+use context::{forms, tokens};
 use session::{Asked, Cause, Event, NotedText};
 
 impl Workspace {
@@ -81,6 +81,10 @@ impl Workspace {
                 && (told.version != now || told.path.is_some())
             {
                 let described = describe_change(journal, file, &told, &now, &mut budget)?;
+                if described.note.as_deref().is_some_and(forms::is_told_in_part) {
+                    let (object, version) = (file.clone(), now);
+                    journal.record(Event::ToldInPart { object, version });
+                }
                 change.note = described.note;
                 change.notices.extend(described.notices);
             }
