@@ -77,6 +77,13 @@ pub enum Event {
         /// Its tokens.
         tokens: u64,
     },
+    /// A note shows only a part of what changed with a version of a file.
+    ToldInPart {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+    },
     /// The links in a version of a file were followed. The files found precede this event as
     /// [`Event::File`].
     Linked {

@@ -45,6 +45,8 @@ struct Versions {
     announced_path: Option<String>,
     /// The newest version of which the model knows any text.
     seen: Option<Hash>,
+    /// Versions of which the model was shown only a part of what changed.
+    told_in_part: Vec<Hash>,
 }
 
 impl Versions {
@@ -78,6 +80,7 @@ impl Files {
             changed_at: step,
             announced_path: None,
             seen: None,
+            told_in_part: Vec::new(),
         });
         self.moved.remove(&event.object);
         let changed = known.all.last().is_some_and(|(version, _)| *version != event.version);
@@ -134,6 +137,7 @@ impl Files {
             let all = versions.all.iter_mut().map(|(version, _)| version);
             all.chain([&mut versions.announced])
                 .chain(&mut versions.seen)
+                .chain(&mut versions.told_in_part)
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
         }
@@ -241,6 +245,13 @@ impl Files {
         }
     }
 
+    /// Records that a note shows only a part of what changed with a version.
+    pub(super) fn tell_in_part(&mut self, file: &ObjectId, version: &Hash) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.told_in_part.push(version.clone());
+        }
+    }
+
     fn see(&mut self, file: &ObjectId, version: &Hash) {
         let Some(known) = self.by_id.get_mut(file) else { return };
         if known.seen.replace(version.clone()).is_none() {
@@ -284,6 +295,31 @@ impl Files {
         moves.fold(ranges.to_vec(), |ranges, moved| match moved {
             Some(map) => ranges.into_iter().filter_map(|range| map.map(range)).collect(),
             None => Vec::new(),
+        })
+    }
+
+    /// As [`Self::lines_now`], those lines of which the model has the present text: where it was
+    /// told of a change in part, only what did not change.
+    pub(super) fn lines_known(
+        &self,
+        object: &ObjectId,
+        version: &Hash,
+        ranges: &[LineRange],
+    ) -> Vec<LineRange> {
+        let versions = self.by_id.get(object).map_or(&[][..], |versions| &versions.all);
+        let Some(place) = versions.iter().rposition(|(known, _)| known == version) else {
+            return Vec::new();
+        };
+        let in_part = |version: &Hash| {
+            self.by_id.get(object).is_some_and(|known| known.told_in_part.contains(version))
+        };
+        versions[place + 1..].iter().fold(ranges.to_vec(), |ranges, (version, moved)| {
+            let Some(map) = moved else { return Vec::new() };
+            let ranges = ranges.into_iter();
+            if in_part(version) {
+                return ranges.flat_map(|range| map.unchanged(range)).collect();
+            }
+            ranges.filter_map(|range| map.map(range)).collect()
         })
     }
 }

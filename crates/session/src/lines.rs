@@ -309,6 +309,22 @@ impl LineMap {
     }
 }
 
+impl LineMap {
+    /// Where those lines of a range are in the new text that did not change.
+    pub fn unchanged(&self, range: LineRange) -> Vec<LineRange> {
+        let mut pieces = Vec::new();
+        let mut first = range.first;
+        for &(old_first, old_len, ..) in &self.0 {
+            let piece = LineRange { first, last: range.last.min(old_first.saturating_sub(1)) };
+            pieces.push(piece);
+            first = first.max(old_first + old_len);
+        }
+        pieces.push(LineRange { first, last: range.last });
+        let kept = pieces.into_iter().filter(|piece| !piece.is_empty());
+        kept.filter_map(|piece| self.map(piece)).collect()
+    }
+}
+
 fn block(old: usize, old_len: usize, new: usize, new_len: usize) -> (u64, u64, u64, u64) {
     (old as u64 + 1, old_len as u64, new as u64 + 1, new_len as u64)
 }
@@ -427,6 +443,14 @@ mod tests {
         assert_eq!(map.map(range(2, 3)), None);
         assert_eq!(map.map(range(1, 3)), Some(range(1, 1)));
         assert_eq!(map.map(range(4, 4)), Some(range(2, 2)));
+    }
+
+    #[test]
+    fn lines_that_did_not_change_are_told_from_those_between_them() {
+        let map = LineMap::between("a\nb\nc\nd", "a\nx\ny\nb\nC\nd");
+        assert_eq!(map.unchanged(range(1, 4)), [range(1, 1), range(4, 4), range(6, 6)]);
+        assert_eq!(map.unchanged(range(3, 3)), []);
+        assert_eq!(LineMap::between("a\nb", "a\nb").unchanged(range(1, 2)), [range(1, 2)]);
     }
 
     #[test]

@@ -153,6 +153,7 @@ impl Session {
                 self.files.told(object);
                 self.notes.help(text, *tokens);
             }
+            Event::ToldInPart { object, version } => self.files.tell_in_part(object, version),
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }

@@ -93,7 +93,11 @@ impl Workspace {
             let detail = (detail, &mut message.budget);
             let change = describe_change(journal, &file, &told, &now, detail)?;
             if message.note(journal, &file, &change) {
-                journal.record(Event::Told { object: file, version: now });
+                let is_in_part = told.version != now && !has_all_lines(change.note.as_deref());
+                journal.record(Event::Told { object: file.clone(), version: now.clone() });
+                if is_in_part {
+                    journal.record(Event::ToldInPart { object: file, version: now });
+                }
                 changes.push(change);
             } else {
                 message.budget.tokens = left;
@@ -154,7 +158,8 @@ impl Message {
             let Some(version) = known.map(|entry| entry.subject.version().clone()) else {
                 continue;
             };
-            journal.record(Event::Told { object, version });
+            journal.record(Event::Told { object: object.clone(), version: version.clone() });
+            journal.record(Event::ToldInPart { object, version });
         }
     }
 
@@ -174,6 +179,14 @@ impl Message {
         }
         holds
     }
+}
+
+/// Whether a note shows all that changed. Lines of a difference begin in another way than the line
+/// that counts the rest.
+fn has_all_lines(note: Option<&str>) -> bool {
+    let Some(lines) = note.map(|note| note.lines()) else { return true };
+    let mut difference = lines.skip(1).peekable();
+    difference.peek().is_some() && difference.last().is_some_and(|line| !line.starts_with("… "))
 }
 
 /// How much a note says of the next change of a file; `None` if none tells of it for now.

@@ -323,6 +323,22 @@ fn pinned_lines_move_with_their_file() {
 }
 
 #[test]
+fn of_a_pinned_file_that_changed_much_the_new_text_comes() {
+    let mut host = host(Layout::Log);
+    host.write_file("a.txt", &(lines("a", 10) + &lines("old", 60)));
+    host.read("a.txt", None, None);
+    host.send();
+    pin(&mut host, "a.txt", None);
+    host.write_file("a.txt", &(lines("a", 10) + &lines("new", 90)));
+    host.say("done");
+    host.user("look again");
+    host.send();
+    assert_eq!(count(&host, "new, line 90 of what it says"), 1);
+    assert_eq!(count(&host, "a, line 5 of what it says"), 1, "what did not change stands");
+    assert_eq!(host.live.pins().standing.len(), 1);
+}
+
+#[test]
 fn the_last_text_of_a_file_deleted_while_pinned_stands() {
     for part in [None, Some("10-20")] {
         let mut host = host(Layout::Log);

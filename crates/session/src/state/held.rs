@@ -144,7 +144,7 @@ impl Session {
             if shown == version {
                 return ranges.to_vec();
             }
-            if is_latest { self.lines_now(object, shown, ranges) } else { Vec::new() }
+            if is_latest { self.files.lines_known(object, shown, ranges) } else { Vec::new() }
         };
         let showings = self.showings(object);
         let mut lines: Vec<LineRange> =
