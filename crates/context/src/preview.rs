@@ -15,7 +15,7 @@ mod sums;
 use self::plan::{Plan, Room};
 pub use self::reports::{TestReport, reports};
 use super::lines_index::LineBlock;
-use base::harness::{ShellKind, ToolKind, host_lines};
+use base::harness::{ShellKind, ToldPart, ToolKind, host_lines, told_part};
 use session::{LINE_CHARS, LineRange, Piece, join_pieces};
 
 /// Approximate characters per token.
@@ -80,7 +80,12 @@ fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
     for block in output.standing {
         kept[indexes(block.lines)].fill(true);
     }
-    for at in host_lines(&lines) {
+    // The numbers of the whole say how many lines the middle has that the host left out.
+    let middle = match told_part(output.text) {
+        Some(ToldPart::Ends { line, .. }) => usize::try_from(line - 1).ok(),
+        _ => None,
+    };
+    for at in host_lines(&lines).into_iter().filter(|at| Some(*at) != middle) {
         kept[at] = true;
     }
     // What follows the last line end is no line, so that no line may count it.

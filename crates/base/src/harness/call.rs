@@ -16,6 +16,8 @@ pub struct Call<'a> {
     /// Whether another tool was asked to make the call, so that its arguments are among that
     /// tool's.
     is_inner: bool,
+    /// Whether each call that it makes itself is asked about before it runs.
+    is_asked_inside: bool,
 }
 
 impl<'a> Call<'a> {
@@ -33,7 +35,8 @@ impl<'a> Call<'a> {
             (Does::ByCommand, _) => Does::Edit,
             (does, _) => does,
         };
-        Self { does, args, is_inner: called.is_some() }
+        let is_asked_inside = tools::is_asked_inside(tool);
+        Self { does, args, is_inner: called.is_some(), is_asked_inside }
     }
 
     /// The kind of the call.
@@ -230,6 +233,7 @@ impl<'a> Call<'a> {
             {
                 Vec::new()
             }
+            Does::Other if self.is_asked_inside => Vec::new(),
             Does::Write
             | Does::Edit
             | Does::Patch

@@ -23,6 +23,7 @@ static PARTS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^</?persisted-output>$|^preview \(first ",
         r"^[\[(](results (are )?truncated|some lines truncated)",
         r"^[\[(.… ]*[0-9][0-9,.]* ?(middle )?(lines?|char(acter)?s?|bytes?|tokens?|[kmg]b)( of output)? (truncated|omitted|elided|hidden)[\]).… ]*$",
+        r"^[\[(.… ]*omitted [0-9,]+ of [0-9,]+ lines",
         r"…[0-9]+ (chars|tokens|lines|bytes) truncated…",
     ])
 });
@@ -49,8 +50,12 @@ static LAST_LINE: LazyLock<Regex> =
 static TOTAL: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?m)^Total output lines: ([0-9,]+)\n\n"));
 /// The mark for the missing middle of an output.
-static MIDDLE: LazyLock<Regex> =
-    LazyLock::new(|| pattern("…[0-9]+ (?:chars|tokens|lines|bytes) truncated…"));
+static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
+    let amount = "[0-9,]+ (?:chars|tokens|lines|bytes) truncated";
+    pattern(&format!(
+        r"…{amount}…|(?m:^[\[(.… ]*(?:{amount}|omitted [0-9,]+ of [0-9,]+ lines)[\]).… ]*$)"
+    ))
+});
 
 fn set(patterns: &[&str]) -> RegexSet {
     let ignoring_case = patterns.iter().map(|pattern| format!("(?i){pattern}"));
@@ -224,6 +229,8 @@ mod tests {
             "Warning: truncated output (original token count: 61000)",
             "... 3000 lines truncated ...",
             "[... 120 lines omitted ...]",
+            "[... omitted 4744 of 5000 lines ...]",
+            "… 3000 lines truncated …",
             "...51200 bytes truncated...",
             "ab…700 chars truncated…cd",
             "Output too large (48.3KB). Full output saved to: /home/me/x.txt",
@@ -294,6 +301,11 @@ mod tests {
             told_part(&ends),
             Some(ToldPart::Ends { of: 500, above: 3, line: 5, behind: 2 })
         );
+        for middle in ["… 3000 lines truncated …", "[... omitted 496 of 500 lines ...]"] {
+            let ends = format!("{head}a\nb\n{middle}\nd\ne");
+            let part = ToldPart::Ends { of: 500, above: 3, line: 6, behind: 2 };
+            assert_eq!(told_part(&ends), Some(part), "{middle}");
+        }
         assert_eq!(told_part(&format!("{head}a\nb")), None);
         assert_eq!(told_part(&lines(9)), None);
     }

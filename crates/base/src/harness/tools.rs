@@ -106,6 +106,12 @@ pub(super) fn called<'a>(tool: &str, args: &'a Value) -> Option<(&'a str, &'a Va
     if plain_name(tool) == "toolcall" { named() } else { None }
 }
 
+/// Whether the host asks about each call that a tool makes itself before it runs: Pi does, for its
+/// scripts.
+pub(super) fn is_asked_inside(tool: &str) -> bool {
+    plain_name(tool) == "codemode"
+}
+
 /// `functions.exec_command` as `execcommand`.
 fn plain_name(tool: &str) -> String {
     let name = tool.rsplit(['.', ':', '/']).next().unwrap_or(tool);

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::excerpt::{self, NamedLines};
 use crate::tokens;
-use base::harness::{ToldPart, told_part};
 use base::object::Handle;
 use session::Numbering;
 
@@ -32,7 +31,7 @@ const LINES: [&str; 18] = [
     "}",
 ];
 /// What hosts write above an output, and below it; `{lines}` stands for its number of lines.
-const AROUND: [(&str, &str); 8] = [
+const AROUND: [(&str, &str); 9] = [
     ("", ""),
     ("", "\n\n[Showing lines 5001-{end} of {end}. Full output: /tmp/pi-bash-1.log]"),
     (
@@ -42,6 +41,7 @@ const AROUND: [(&str, &str); 8] = [
     ("", "\n\nCommand timed out after 30 seconds"),
     ("Wall time: 1.2 seconds\nProcess exited with code 0\nOutput:\n", ""),
     ("Warning: truncated output (original token count: 9)\nTotal output lines: 9000\n\n", ""),
+    ("Wall time: 1.2 seconds\nOutput:\nhead\n… 3000 lines truncated …\n", ""),
     (
         "<persisted-output>\nOutput too large (48KB). Full output saved to: /x\n\n",
         "\n</persisted-output>",

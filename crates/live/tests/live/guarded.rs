@@ -87,6 +87,11 @@ fn what_puts_nothing_into_a_file_runs() {
         ("grep", json!({ "pattern": line })),
         ("task", json!({ "prompt": format!("Say what `{line}` means.") })),
         ("activate", json!({ "name": line })),
+        // Pi asks about each call of such a script.
+        (
+            "codemode",
+            json!({ "code": format!("await tools.write({{ content: {} }})", json!(line)) }),
+        ),
     ] {
         assert!(!is_refused(&host, tool, &args), "{tool} {args}");
     }

@@ -243,12 +243,9 @@ mod tests {
     use super::super::commands;
     use super::*;
 
-    /// The files that the last command of a line shows, and the first and last line of 100.
-    fn shown(line: &str) -> Option<(Vec<String>, Option<(u64, u64)>)> {
-        let command = commands(line).last().unwrap();
-        let shown = shown_files(&command)?;
-        let files = shown.files.iter().map(|word| word.text.clone()).collect();
-        Some((files, shown.pick.of((1, 100))))
+    /// The lines of 100 that the last command of a line picks.
+    fn picked(line: &str) -> Option<(u64, u64)> {
+        shown_files(&commands(line).last()?)?.pick.of((1, 100))
     }
 
     #[test]
@@ -297,11 +294,12 @@ mod tests {
             let files: Vec<&str> = found.files.iter().map(|word| &*word.text).collect();
             assert_eq!((files, found.pick.of((1, 100))), (vec!["a"], Some(lines)), "{line}");
         }
-        assert_eq!(shown("cat a b"), Some((vec!["a".into(), "b".into()], Some((1, 100)))));
-        assert_eq!(shown("x | Select-Object -Skip 5 -First 3").unwrap().1, Some((6, 8)));
-        assert_eq!(shown("sed -n 200,300p a").unwrap().1, None);
-        assert_eq!(shown("tail -n +101 a").unwrap().1, None);
-        assert_eq!(shown("head -n 0 a").unwrap().1, None);
+        let several = commands("cat a b").last().unwrap();
+        assert_eq!(shown_files(&several).unwrap().files.len(), 2);
+        assert_eq!(picked("x | Select-Object -Skip 5 -First 3"), Some((6, 8)));
+        for line in ["sed -n 200,300p a", "tail -n +101 a", "head -n 0 a"] {
+            assert_eq!(picked(line), None, "{line}");
+        }
     }
 
     #[test]
