@@ -157,18 +157,7 @@ impl Session {
             Event::Segment { object, version, first, last, compacted } => {
                 self.enter_segment(object, version, (*first, *last), *compacted);
             }
-            Event::Message { key, digest, kind, tokens, withheld, kept, ours } => {
-                let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
-                let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
-                self.kept.note(at, *kept);
-                self.notes.helped(at, *ours);
-                self.own_tokens += self.own_tokens_of(at);
-                self.pack(at);
-                self.request_answered(at);
-                self.glimpse(at);
-                self.use_effect(at);
-                self.enter_result(at);
-            }
+            Event::Message { .. } => self.append(event),
             Event::Continued { text } => self.continue_with(text),
             Event::Shown(shown) => self.kept.show(shown),
             Event::TurnCommitted { key } => self.kept.commit(key),
@@ -194,37 +183,12 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
-            Event::Noted { at, text, asked, about, tokens } => {
-                about.iter().for_each(|file| self.files.told(file));
-                let (text, about, tokens) = (text.clone(), about.clone(), *tokens);
-                self.notes.add(*at, Note { text, about, tokens });
-                self.asked.retain(|_| !asked);
-            }
+            Event::Noted { .. } => self.take_note(event),
             Event::MemoryChanged { text, file, call } => {
                 self.remember_change(text, file, call.as_ref());
             }
             Event::MemoryRendered => self.memory.rendered(&mut self.notes.by_place),
-            Event::Epoch {
-                number,
-                reason,
-                keep_notes,
-                notes_before,
-                treatments,
-                labels,
-                folds,
-            } => {
-                self.epoch = *number;
-                self.absence.epoch_began();
-                self.bill.epoch_started(*number, reason, self.calls + 1);
-                let told = self.told_files();
-                self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
-                self.fold(folds);
-                for (at, treatment) in treatments {
-                    self.treat(*at, treatment);
-                }
-                self.labels.extend(labels.iter().cloned());
-                self.note_left(told);
-            }
+            Event::Epoch { .. } => self.begin_epoch(event),
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
@@ -245,6 +209,51 @@ impl Session {
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
+    }
+
+    fn append(&mut self, event: &Event) {
+        let Event::Message { key, digest, kind, tokens, withheld, kept, ours } = event else {
+            return;
+        };
+        let (key, digest, tokens) = (key.clone(), digest.clone(), *tokens);
+        let at = self.chat.push(key, digest, kind.clone(), tokens, *withheld);
+        self.kept.note(at, *kept);
+        self.notes.helped(at, *ours);
+        self.own_tokens += self.own_tokens_of(at);
+        self.pack(at);
+        self.request_answered(at);
+        self.glimpse(at);
+        self.use_effect(at);
+        self.enter_result(at);
+    }
+
+    fn take_note(&mut self, event: &Event) {
+        let Event::Noted { at, text, asked, about, tokens } = event else { return };
+        for file in about {
+            self.files.told(file);
+        }
+        let (text, about, tokens) = (text.clone(), about.clone(), *tokens);
+        self.notes.add(*at, Note { text, about, tokens });
+        self.asked.retain(|_| !asked);
+    }
+
+    fn begin_epoch(&mut self, event: &Event) {
+        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, labels, folds } =
+            event
+        else {
+            return;
+        };
+        self.epoch = *number;
+        self.absence.epoch_began();
+        self.bill.epoch_started(*number, reason, self.calls + 1);
+        let told = self.told_files();
+        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
+        self.fold(folds);
+        for (at, treatment) in treatments {
+            self.treat(*at, treatment);
+        }
+        self.labels.extend(labels.iter().cloned());
+        self.note_left(told);
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
