@@ -58,12 +58,11 @@ impl Memory {
             return Ok(None);
         }
         let now = self.known_pages(&look);
-        let may_change = match &session {
-            Some(session) => session.is_cold(),
-            None => {
-                let is_stale = self.stale_pages(&look) != self.in_force.stale;
-                is_stale || !self.in_force.told.changes(&now).is_empty()
-            }
+        let may_change = if let Some(session) = &session {
+            session.is_cold()
+        } else {
+            let is_stale = self.stale_pages(&look) != self.in_force.stale;
+            is_stale || !self.in_force.told.changes(&now).is_empty()
         };
         if self.in_force.injection.is_none() || may_change {
             let paths = session.as_ref().map(|session| session.known_paths()).unwrap_or_default();

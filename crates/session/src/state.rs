@@ -185,15 +185,7 @@ impl Session {
             Event::Unpinned { object } => self.sets.unpin(object),
             Event::Needed { at, outputs } => self.need(*at, outputs),
             Event::Treated { at, treatment } => self.treat(*at, treatment),
-            Event::Noted { at, text, asked, about, tokens, shows } => {
-                if let Some(shown) = shows {
-                    self.files.show(&shown.object, &shown.version);
-                }
-                about.iter().for_each(|file| self.files.told(file));
-                let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
-                self.notes.add(*at, Note { text, about, tokens: *tokens, shows });
-                self.asked.retain(|_| !asked);
-            }
+            Event::Noted { .. } => self.take_note(event),
             Event::InForce { object, version, ranges, whole, at, tokens } => {
                 let why = Why::Instructions { since: *at };
                 self.hold((object, version, ranges), *whole, *tokens, why);
@@ -203,27 +195,7 @@ impl Session {
                 self.remember_change(text, file, call.as_ref());
             }
             Event::MemoryRendered => self.memory.rendered(&mut self.notes.by_place),
-            Event::Epoch {
-                number,
-                reason,
-                keep_notes,
-                notes_before,
-                treatments,
-                labels,
-                folds,
-            } => {
-                self.epoch = *number;
-                self.absence.epoch_began();
-                self.bill.epoch_started(*number, reason, self.calls + 1);
-                let told = self.told_files();
-                self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
-                self.fold(folds);
-                for (at, treatment) in treatments {
-                    self.treat(*at, treatment);
-                }
-                self.labels.extend(labels.iter().cloned());
-                self.note_left(told);
-            }
+            Event::Epoch { .. } => self.begin_epoch(event),
             Event::Called(record) => {
                 self.calls = record.number;
                 self.chat.called();
@@ -263,6 +235,36 @@ impl Session {
         self.glimpse(at);
         self.use_effect(at);
         self.enter_result(at);
+    }
+
+    fn take_note(&mut self, event: &Event) {
+        let Event::Noted { at, text, asked, about, tokens, shows } = event else { return };
+        if let Some(shown) = shows {
+            self.files.show(&shown.object, &shown.version);
+        }
+        about.iter().for_each(|file| self.files.told(file));
+        let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
+        self.notes.add(*at, Note { text, about, tokens: *tokens, shows });
+        self.asked.retain(|_| !asked);
+    }
+
+    fn begin_epoch(&mut self, event: &Event) {
+        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, labels, folds } =
+            event
+        else {
+            return;
+        };
+        self.epoch = *number;
+        self.absence.epoch_began();
+        self.bill.epoch_started(*number, reason, self.calls + 1);
+        let told = self.told_files();
+        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
+        self.fold(folds);
+        for (at, treatment) in treatments {
+            self.treat(*at, treatment);
+        }
+        self.labels.extend(labels.iter().cloned());
+        self.note_left(told);
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {

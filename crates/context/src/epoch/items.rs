@@ -427,14 +427,14 @@ fn without_notes(session: &Session, shown: &[u64]) -> Vec<u64> {
 /// The notes that tell nothing any more: of each message those that leave together.
 fn spent_notes(session: &Session) -> Vec<Candidate> {
     let newest = session.newest_said().map(|(at, _)| at);
-    let noted = session.noted().filter(|at| Some(*at) != newest && !session.is_hidden(*at));
-    let notes = noted.filter_map(|at| {
+    let places = session.noted().filter(|at| Some(*at) != newest && !session.is_hidden(*at));
+    let spent = places.filter_map(|at| {
         let gain = session.spent_note_tokens(at);
         let calls = (session.chat().step() + 1).saturating_sub(session.place(at).step);
         let index = session.chat().index_of(at).filter(|_| gain > 0)?;
         Some(Candidate { what: Leaving::Notes, index, gain, calls })
     });
-    notes.collect()
+    spent.collect()
 }
 
 /// Whether a reference line can replace a result: the object that it shows has a handle.

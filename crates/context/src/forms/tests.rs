@@ -65,11 +65,6 @@ fn line_forms_are_those_of_the_design() {
         long_line_cut(handle("t17"), 5, 3_100),
         changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), false, (4, 1)),
         changed_line(handle("f3"), "src/main.rs", Some(handle("t12")), true, (4, 1)),
-        all_changed_line(&[(handle("f3"), "a.rs".into()), (handle("f4"), "b.rs".into())], 3),
-        bytes_changed_line(handle("f3"), "a.png", Some(handle("t12")), 18_240),
-        bytes_gone_line(handle("f3"), "a.png"),
-        bytes_back_line(handle("f3"), "a.png", 1),
-        again_line((handle("f9"), "src/a.rs"), (handle("f3"), "src/b.rs")),
         more_changes_line(handle("f3"), 31),
         gone_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
         no_text_line(handle("f3"), "src/main.rs", Some(handle("t12"))),
@@ -119,11 +114,6 @@ fn line_forms_are_those_of_the_design() {
     … 3,100 characters between (t17:5) …
     [f3] src/main.rs changed on disk after t12 (+4 -1)
     [f3] src/main.rs changed on disk after t12, by another session (+4 -1)
-    [f3] a.rs, f4 b.rs and 3 more files changed on disk
-    [f3] a.png changed on disk after t12 (18,240 bytes)
-    [f3] a.png is no longer on disk.
-    [f3] a.png is on disk again (1 byte).
-    [f9] src/a.rs is on disk again, beside f3 src/b.rs.
     … 31 more changed lines in f3 …
     [f3] src/main.rs is no longer on disk; its text of t12 is kept as f3.
     [f3] src/main.rs changed on disk and holds no text now; its text of t12 is kept as f3.
@@ -149,6 +139,24 @@ fn line_forms_are_those_of_the_design() {
     line 7 · steps 3-5
     [t17] bash · lines 1-40 of 1,412
     "#);
+}
+
+#[test]
+fn lines_on_files_without_a_difference_are_those_of_the_design() {
+    let forms = [
+        all_changed_line(&[(handle("f3"), "a.rs".into()), (handle("f4"), "b.rs".into())], 3),
+        bytes_changed_line(handle("f3"), "a.png", Some(handle("t12")), 18_240),
+        bytes_gone_line(handle("f3"), "a.png"),
+        bytes_back_line(handle("f3"), "a.png", 1),
+        again_line((handle("f9"), "src/a.rs"), (handle("f3"), "src/b.rs")),
+    ];
+    insta::assert_snapshot!(forms.join("\n"), @"
+    [f3] a.rs, f4 b.rs and 3 more files changed on disk
+    [f3] a.png changed on disk after t12 (18,240 bytes)
+    [f3] a.png is no longer on disk.
+    [f3] a.png is on disk again (1 byte).
+    [f9] src/a.rs is on disk again, beside f3 src/b.rs.
+    ");
 }
 
 /// Every form that quotes something, with this in each of the places.

@@ -64,7 +64,8 @@ impl Tools<'_> {
         let room = Additions::of(self.journal.state());
         let mut budget = NoteBudget::of_one_call(room.texts());
         let (mut parts, mut notices) = (Vec::new(), Vec::new());
-        let is_new = |seen: &Hash| *seen != now || !is_known(self.journal, &file, &now);
+        let was_told = self.journal.state().was_told_since_seen(&file);
+        let is_new = |seen: &Hash| *seen != now || was_told || !is_known(self.journal, &file, &now);
         let mut told_of = None;
         if let Some(seen) = seen.filter(is_new) {
             told_of = Some(now.clone());

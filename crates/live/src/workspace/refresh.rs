@@ -9,6 +9,7 @@ use super::Workspace;
 use super::finding::Finding;
 use super::notes::{Announced, Detail, FileChange, NoteBudget, describe_change};
 use super::reach::{change_of_reach, record_reach};
+use super::telling::Found;
 use crate::journal::Journal;
 use base::error::{Error, Result};
 use base::object::ObjectId;
@@ -46,7 +47,8 @@ impl Workspace {
             changes.extend(found.into_iter().map(|(_, change)| change));
         } else if let Some(at) = note_at {
             let again = self.find_at_old_places(journal)?;
-            changes = self.tell(journal, at, (found, again, returned))?;
+            let found = Found { reach: found, again, returned };
+            changes = self.tell(journal, at, found)?;
             for (text, shows) in asked_texts(journal)? {
                 let (about, tokens, shows) = (Vec::new(), 0, Some(shows));
                 journal.record(Event::Noted { at, text, asked: true, about, tokens, shows });

@@ -31,6 +31,17 @@ const MOST_SHARED: usize = 16;
 /// A file of which something is to be told, and what the model knows of it.
 pub(super) type Due = (ObjectId, Announced);
 
+/// What was found besides changes of files that stand.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// What became of files that cannot be read.
+    pub(super) reach: Vec<(ObjectId, FileChange)>,
+    /// Files at the old places of moved ones, each with the one that moved.
+    pub(super) again: Vec<(ObjectId, ObjectId)>,
+    /// Files that do not stand and that the model takes for deleted.
+    pub(super) returned: Vec<Due>,
+}
+
 /// The notes of one message.
 struct Message {
     /// Its position in the chat.
@@ -45,38 +56,32 @@ struct Message {
 }
 
 impl Workspace {
-    /// Notes in the message at a position what the model must be told of files. `reach`: what
-    /// became of files that cannot be read; `again`: files at the old places of moved ones;
-    /// `returned`: files that do not stand and that the model takes for deleted.
+    /// Notes in the message at a position what the model must be told of files.
     pub(super) fn tell(
         &self,
         journal: &mut Journal,
         at: u64,
-        (reach, again, returned): (
-            Vec<(ObjectId, FileChange)>,
-            Vec<(ObjectId, ObjectId)>,
-            Vec<Due>,
-        ),
+        found: Found,
     ) -> Result<Vec<FileChange>> {
         let room = Additions::of(journal.state());
         let budget = NoteBudget::of_one_call(room.texts());
         let counter = self.options.counter;
         let mut message = Message { at, counter, room, budget, lines: 0, rest: Vec::new() };
         let mut changes = Vec::new();
-        for (file, mut change) in reach {
+        for (file, mut change) in found.reach {
             let says_more = journal.state().orphaned(&file).is_none() && is_due(journal, &file);
             change.note = change.note.filter(|_| !says_more && detail(journal, &file).is_some());
             message.note(journal, &file, &change);
             changes.push(change);
         }
-        for (file, moved) in again {
+        for (file, moved) in found.again {
             let note = again_note(journal, &file, &moved);
             let change = FileChange { note, notices: Vec::new() };
             message.note(journal, &moved, &change);
             changes.push(change);
         }
         let mut due = self.due(journal);
-        due.extend(returned);
+        due.extend(found.returned);
         due.retain(|(file, _)| detail(journal, file).is_some());
         let are_many = due.len() > MOST_WITH_LINES;
         for (file, told) in due {

@@ -514,7 +514,8 @@ fn a_handle_overwritten_by_a_move_leads_to_its_last_text() {
 
 #[test]
 fn what_stood_there_before_is_not_where_a_file_went() {
-    let stand_in: [(&str, fn(&Path, &Path)); 3] = [
+    type Make = fn(&Path, &Path);
+    let stand_in: [(&str, Make); 3] = [
         ("copy", |from, to| assert!(fs::copy(from, to).unwrap() > 0)),
         ("link", |from, to| fs::hard_link(from, to).unwrap()),
         ("twin", |from, to| {

@@ -14,7 +14,8 @@ use crate::host::Host;
 const WORST: f64 = 1.1;
 
 fn lines(name: &str, count: usize) -> String {
-    (0..count).map(|at| format!("line {at} of {name}, {}\n", at * 7_919 % 1_000)).collect()
+    let line = |at| format!("line {at} of {name}, {}\n", at * 7_919 % 1_000);
+    (0..count).map(line).collect::<Vec<_>>().concat()
 }
 
 /// The texts of notes in the request that tell of a change of a file.
@@ -139,10 +140,10 @@ fn many_files_that_change_at_once_share_a_line() {
         step(&mut host, at);
     }
     let shown = host.shown();
-    let named = |name: &String| {
+    let is_told = |name: &String| {
         shown.lines().any(|line| line.contains(&**name) && line.contains("changed on disk"))
     };
-    assert!(names.iter().all(named), "each is told of in the end: {shown}");
+    assert!(names.iter().all(is_told), "each is told of in the end: {shown}");
 }
 
 #[test]
@@ -337,7 +338,7 @@ fn play(game: &Adversary) -> Game {
                 std::fs::rename(from, to).unwrap();
             }
             Habit::Flickers if call % 2 == 0 => {
-                drop(std::fs::remove_file(play.host.path("f0.txt")))
+                drop(std::fs::remove_file(play.host.path("f0.txt")));
             }
             Habit::Flickers => write(&play.host, 0, "back"),
             Habit::Named => {

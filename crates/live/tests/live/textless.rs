@@ -12,7 +12,7 @@ use crate::host::Host;
 /// Some lines, of which one says this.
 fn text(said: &str) -> String {
     let line = |at: u32| format!("line {at}: {}\n", if at == 20 { said } else { "as ever" });
-    (1..60).map(line).collect()
+    (1..60).map(line).collect::<Vec<_>>().concat()
 }
 
 fn write(host: &Host, name: &str, bytes: impl AsRef<[u8]>) {
@@ -83,6 +83,8 @@ fn a_change_of_a_file_without_stored_text_is_told_in_one_line() {
         assert!(help.starts_with(&format!("[f1] {name} changed on disk after t1 (")), "{help}");
         assert!(!help.contains("line 20"), "no text of it: {help}");
         assert_eq!(told(&mut host), [""; 0], "{name}: the help told it");
+        let again = host.live.explain_failed_edit(&edit(name)).unwrap();
+        assert!(again.is_some_and(|help| help.contains("changed on disk")), "{name}");
         std::fs::remove_file(host.path(name)).unwrap();
         assert_eq!(told(&mut host), [format!("[f1] {name} is no longer on disk.")], "{name}");
     }

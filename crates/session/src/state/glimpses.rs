@@ -54,6 +54,12 @@ impl Session {
         })
     }
 
+    /// Whether a note tells of a change of a file without stored text since a result showed it.
+    pub fn was_told_since_seen(&self, file: &ObjectId) -> bool {
+        let shown = self.glimpses().rfind(|(_, shown)| *shown == file);
+        shown.zip(self.newest_note(file)).is_some_and(|((shown, _), noted)| shown < noted)
+    }
+
     /// Whether the model has text of a file in front of it, in a message or a note.
     pub fn stands(&self, file: &ObjectId) -> bool {
         self.showings(file).next().is_some()
