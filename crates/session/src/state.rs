@@ -203,25 +203,7 @@ impl Session {
                 self.remember_change(text, file, call.as_ref());
             }
             Event::MemoryRendered => self.memory.rendered(&mut self.notes),
-            Event::Epoch {
-                number,
-                reason,
-                keep_notes,
-                notes_before,
-                treatments,
-                labels,
-                folds,
-            } => {
-                self.epoch = *number;
-                self.absence.epoch_began();
-                self.bill.epoch_started(*number, reason, self.calls + 1);
-                self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
-                self.fold(folds);
-                for (at, treatment) in treatments {
-                    self.treat(*at, treatment);
-                }
-                self.labels.extend(labels.iter().cloned());
-            }
+            Event::Epoch { .. } => self.begin_epoch(event),
             Event::Called(record) => {
                 self.calls = record.number;
                 self.effects.clear();
@@ -242,6 +224,23 @@ impl Session {
             Event::FailedOpen { calls } => self.calls += calls.len() as u64,
             Event::Payload(_) => {}
         }
+    }
+
+    fn begin_epoch(&mut self, event: &Event) {
+        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, labels, folds } =
+            event
+        else {
+            return;
+        };
+        self.epoch = *number;
+        self.absence.epoch_began();
+        self.bill.epoch_started(*number, reason, self.calls + 1);
+        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
+        self.fold(folds);
+        for (at, treatment) in treatments {
+            self.treat(*at, treatment);
+        }
+        self.labels.extend(labels.iter().cloned());
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
