@@ -186,8 +186,8 @@ fn may_name(session: &Session, output: &FirstOutput<'_>) -> bool {
 fn above(session: &Session, at: u64, object: &ObjectId, version: &Hash) -> Vec<(u64, LineRange)> {
     let mut above: Vec<_> = session.standing_places(object, version).collect();
     for (place, _) in session.shown_window().take_while(|(place, _)| *place < at) {
-        let is_own = |fact: &&ResultFact| fact.object.as_ref() == Some(object);
-        if session.result(place).filter(is_own).is_some()
+        let is_own = |fact: &ResultFact| fact.object.as_ref() == Some(object);
+        if session.result(place).is_some_and(is_own)
             && let Some(own) = standing(session, place, session.treatment(place))
             && (&own.object, &own.version) == (object, version)
         {

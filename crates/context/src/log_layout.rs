@@ -292,12 +292,11 @@ fn render_activated_again(
             blocks.push(format!("… {} …", forms::count(part.range.first - gap, "line")));
         }
         next = Some(part.range.last + 1);
-        blocks.push(match part.stands_at {
-            None => lines_of(text, part.range),
-            Some(_) => {
-                let is_end = fact.ends_line && Some(part.range.last) == end;
-                place_line(session, object, part, is_end)?
-            }
+        blocks.push(if part.stands_at.is_none() {
+            lines_of(text, part.range)
+        } else {
+            let is_end = fact.ends_line && Some(part.range.last) == end;
+            place_line(session, object, part, is_end)?
         });
     }
     Ok(blocks.join("\n"))

@@ -3,7 +3,7 @@
 //! The sets stay unchanged: what is hidden for lack of room appears again once there is room. Must
 //! not touch the chat.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::fit::common_cap;
 use super::window::Marks;
@@ -34,7 +34,7 @@ pub fn shares(
     active: &[(&Active, u64)],
     spent: u64,
     marks: Marks,
-    in_force: &HashSet<&ObjectId>,
+    in_force: &BTreeSet<&ObjectId>,
 ) -> Vec<Share> {
     let unanswered: HashSet<&ObjectId> =
         session.unanswered().filter_map(|(at, _)| session.result(at)?.text_of()).collect();

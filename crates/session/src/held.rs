@@ -57,7 +57,7 @@ impl Held {
     }
 
     /// These lines with those that were held before.
-    pub(super) fn joined(self, before: Self) -> Self {
+    pub(super) fn joined(self, before: &Self) -> Self {
         let why = match (before.why, self.why) {
             (Why::Instructions { since }, Why::Instructions { .. }) => Why::Instructions { since },
             (_, why) => why,
@@ -74,7 +74,7 @@ impl Held {
             before.tokens + self.tokens
         };
         let extent = if before.extent == Extent::Whole { Extent::Whole } else { self.extent };
-        Self { ranges, tokens, extent, why, ..self }
+        Self { ranges, extent, tokens, why, ..self }
     }
 
     /// The file moved. `same`: the version of both objects that has the same text.

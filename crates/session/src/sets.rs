@@ -166,7 +166,7 @@ impl Sets {
         let same = |other: &Held| other.is_joined_by(&held);
         let before = self.held.iter().position(same).map(|place| self.held.remove(place));
         self.held.push(match before {
-            Some(before) => held.joined(before),
+            Some(before) => held.joined(&before),
             None => held,
         });
     }

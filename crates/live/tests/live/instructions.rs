@@ -18,8 +18,8 @@ fn rules(name: &str, count: usize) -> String {
 }
 
 fn run(host: &mut Host, number: usize) {
-    let output: String =
-        (0..60).map(|line| format!("step {number}, line {line} of the log\n")).collect();
+    let line = |line: u32| format!("step {number}, line {line} of the log\n");
+    let output = (0..60).map(line).collect::<Vec<_>>().concat();
     host.tool("bash", &json!({ "command": format!("run {number}") }), &output);
     host.send();
 }

@@ -30,7 +30,8 @@ fn host(layout: Layout) -> Host {
 
 /// Lines that occur nowhere else.
 fn lines(name: &str, count: usize) -> String {
-    (1..=count).map(|line| format!("{name}, line {line} of what it says\n")).collect()
+    let line = |line: usize| format!("{name}, line {line} of what it says\n");
+    (1..=count).map(line).collect::<Vec<_>>().concat()
 }
 
 fn run(host: &mut Host, name: &str, count: usize) {
@@ -105,7 +106,7 @@ fn on_every_way(layout: Layout, pins: impl Fn(&mut Host)) {
     host.user("after the restart");
     host.send();
     check(&host, "after a restart");
-    host.model = "other/model".to_owned();
+    "other/model".clone_into(&mut host.model);
     run(&mut host, "with the other model", 60);
     check(&host, "with another model");
     let len = host.messages.len();
