@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ContextTool, countTokens, type Session, tools } from "../index.js";
+import { toolNames } from "../lib/tool-names.js";
 import { asOtherUserWithoutReading, cloneIsPublic, missingOtherUser, temporaryFolder } from "./e2e/support.ts";
 import { rejection, runModule, session, step, user, wrong } from "./sessions.ts";
 
@@ -246,4 +247,22 @@ describe("read", () => {
       stderr: "",
     });
   });
+});
+
+test("where another extension has a tool of our name ours get another, for as long as the session lasts", async () => {
+  const s = await session();
+  const names = async (taken?: string[]) => (await s.tools(taken)).map(({ name }) => name);
+  expect(await names(["bash", "activated"])).toEqual(["activate", "deactivate", "pin", "unpin"]);
+  const prefixed = ["activate", "deactivate", "pin", "unpin"].map((name) => `palimpsest_${name}`);
+  expect(await names(["bash", "pin"])).toEqual(prefixed);
+  expect(await names()).toEqual(prefixed);
+  const [renamed] = await s.tools();
+  expect(renamed.promptGuidelines.join()).toContain("use palimpsest_activate where");
+  await expect(renamed.execute(s, "call-1", { name: "t1" })).rejects.toMatchObject({ code: "UNKNOWN_NAME" });
+  await expect(s.tools(["palimpsest_unpin"])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await expect(s.tools("bash" as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("the names that need no native side are those that it has", () => {
+  expect(tools().map(({ name }) => name)).toEqual(toolNames);
 });

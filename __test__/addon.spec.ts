@@ -155,6 +155,7 @@ describe("the exports", () => {
       "sharing",
       "showResult",
       "status",
+      "tools",
       "transformContext",
     ]);
     expect(methodsOf(addon.Tracking.prototype)).toEqual(["add", "close", "remove", "settle", "status"]);

@@ -61,6 +61,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         argument_tokens: 0,
         foreign: false,
         class: OutputClass::Other,
+        foreign: false,
         shows: Shows::Own,
     };
     let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3 (+12 -4)", "cargo test ok"];
