@@ -15,6 +15,7 @@ import {
   type IndexReport,
   type ItemsOptions,
   type Ledger,
+  type LedgerFaults,
   type ListOptions,
   loadSettings,
   type Maintenance,
@@ -236,12 +237,13 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   images?: boolean;
   confined?: boolean;
 }>();
-expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | null>();
+expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | LedgerFaults | null>();
 
 // Events are told apart by their type.
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "epoch_started"
   | "window_exceeded"
+  | "usage_ignored"
   | "file_changed"
   | "file_moved"
   | "file_orphaned"

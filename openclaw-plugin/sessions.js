@@ -9,6 +9,7 @@ import { inStateFolder, piAgentDir } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
+import { usageIgnored } from "../lib/usage.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
@@ -283,6 +284,8 @@ export class Sessions {
         this.#failures.notice(
           `a request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`,
         );
+      } else if (event.type === "usage_ignored") {
+        this.#failures.notice(usageIgnored[event.why]);
       } else if (event.type === "disk_silent" || event.type === "tracking_failed") {
         this.#failures.notice(
           event.type === "disk_silent" ? `\`${name(event.path)}\` does not answer` : `tracking: ${event.problem}`,

@@ -110,6 +110,7 @@ fn event(notice: &Notice) -> Value {
         Notice::Silent { place } => json!({ "type": "disk_silent", "path": place }),
         Notice::Answers { place } => json!({ "type": "disk_answers", "path": place }),
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
+        Notice::UsageIgnored { why } => json!({ "type": "usage_ignored", "why": why }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }
 }

@@ -5,6 +5,7 @@
 
 mod compacted;
 mod describe;
+mod failed_edits;
 mod first_sight;
 mod full_output;
 mod needs;
@@ -228,6 +229,7 @@ impl Ingest<'_> {
         self.journal.stage_message(at, message, from)?;
         if let Some(ingested) = ingested.filter(|_| message.withheld.is_none()) {
             let Ingested { fact, call, shown, .. } = &ingested;
+            self.note_failed_edit(at, &call.call, message);
             match shown {
                 Some(treatment) => self.treat_as_shown(at, treatment)?,
                 None if is_kept => self.treat_as_shown(at, &Treatment::Given)?,

@@ -92,6 +92,12 @@ pub enum Notice {
         /// Index in the list from which it differs.
         at: u64,
     },
+    /// The provider's reports of usage are no measure of the requests: figures and decisions rest on
+    /// our own count.
+    UsageIgnored {
+        /// `none`, `constant`, `implausible`, `uncached`.
+        why: &'static str,
+    },
     /// A message's text changes on every call; it passes through and is not stored again.
     Volatile {
         /// Index in the list.

@@ -14,6 +14,7 @@ mod chat;
 mod dollars;
 mod event;
 mod excerpt;
+mod faults;
 mod files;
 mod folds;
 mod index;
@@ -29,16 +30,21 @@ mod report;
 mod sets;
 mod showings;
 mod state;
+mod usage;
 
 pub use absence::Amount;
-pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
+pub use bill::{Account, Bill, EpochBill, HostSums, LastCall, ReportedSums, Warming};
 pub use caches::{CacheKey, Caches, CallTime, Prefix};
 pub use call_bill::{BillTerms, CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, plain_tokens};
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
-pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, ShownResult, Treatment};
+pub use event::{
+    Cause, Event, FileEvent, Fold, HostCall, HostCalls, Opened, Part, Rewrite, ShownResult,
+    Treatment,
+};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
+pub use faults::{FaultKind, FaultSum, Faults};
 pub use folds::Folds;
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ranges};
@@ -57,7 +63,8 @@ pub use record::{
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
-pub use state::{Asked, Effect, MemoryChange, Requests, Sent, Session};
+pub use state::{Asked, Effect, LeftSums, MemoryChange, Requests, Sent, Session};
+pub use usage::UsageProblem;
 
 /// For serde: skips counts of 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

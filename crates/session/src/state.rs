@@ -4,10 +4,14 @@
 //! `requests` what caches hold.
 
 mod asked;
+mod branches;
 mod continued;
+mod host_calls;
 mod kept;
 mod memory;
+mod missed;
 mod moved;
+mod plain;
 mod reading;
 mod requests;
 mod segments;
@@ -16,16 +20,20 @@ mod window;
 use std::collections::BTreeMap;
 
 pub use self::asked::Asked;
+use self::branches::Branches;
+pub use self::branches::LeftSums;
 use self::continued::Continued;
 use self::kept::Kept;
 pub use self::memory::MemoryChange;
 use self::memory::MemoryChanges;
+use self::plain::PlainCompactions;
 pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
 use super::chat::Chat;
 use super::event::{Cause, Event, FileEvent, Fold, Opened, Rewrite, Treatment};
 use super::excerpt;
+use super::faults::FaultKind;
 use super::files::Files;
 use super::folds::{Folds, can_carry};
 use super::index::{SessionIndex, Subject};
@@ -109,6 +117,8 @@ pub struct Session {
     sent: Option<Sent>,
     bill: Bill,
     requests: Requests,
+    branches: Branches,
+    plain_compactions: PlainCompactions,
 }
 
 impl Session {
@@ -149,6 +159,7 @@ impl Session {
                 self.kept.note(at, *kept);
                 self.own_tokens += self.own_tokens_of(at);
                 self.pack(at);
+                self.branch_grew(at);
                 self.request_answered(at);
                 self.use_effect(at);
                 self.enter_result(at);
@@ -160,22 +171,17 @@ impl Session {
                 self.edit_message(*at, digest, kind, *tokens, *withheld);
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
-            Event::Activated { object, version, view, pin, call, ranges, tokens, .. } => {
-                self.coming_tokens += tokens;
-                self.count_return(|fact| fact.text_of() == Some(object));
-                self.sets.activate(object, view.clone(), self.chat.turn());
-                if *pin {
-                    self.sets.pin(object);
-                }
-                let effect = Effect::Activated(object.clone(), version.clone(), ranges.clone());
-                self.effects.push((call.clone(), effect));
-                self.asked.extend(Asked::of(event));
-            }
+            Event::Activated { .. } => self.activated(event),
             Event::Deactivated { object } => self.sets.deactivate(object),
             Event::LeftPool { object } => self.sets.leave_pool(object),
             Event::EnteredPool { object } => self.sets.enter_pool(object),
             Event::Unpinned { object } => self.sets.unpin(object),
-            Event::Needed { at, outputs } => self.need(*at, outputs),
+            Event::Needed { at, outputs, words } => self.need(*at, outputs, *words),
+            Event::Missed { kind, at, tokens } => {
+                if at.is_none_or(|at| self.is_new(at)) {
+                    self.absence.missed(*kind, *tokens);
+                }
+            }
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { at, text, asked } => {
                 self.notes.entry(*at).or_default().push(text.clone());
@@ -204,25 +210,48 @@ impl Session {
                 }
                 self.labels.extend(labels.iter().cloned());
             }
-            Event::Called(record) => {
-                self.calls = record.number;
-                self.effects.clear();
-                self.memory.called();
-                self.coming_tokens = 0;
-                self.absence.called();
-                self.bill.called(record, self.chat.window().len() as u64);
-                self.request_sent(record);
-                self.sent = Some(Sent::of(record));
-            }
+            Event::Called(record) => self.called(record),
             Event::Reported(reported) => {
                 self.bill.reported_usage(reported);
                 if reported.kind == ReportKind::CacheWarm && reported.time.is_some() {
                     self.requests.touched(reported.time);
                 }
             }
-            Event::FailedOpen { calls } => self.calls += calls.len() as u64,
+            Event::FailedOpen { calls } => self.note_failed(calls),
+            Event::HostCalls(calls) => self.enter_host_calls(calls),
             Event::Payload(_) => {}
         }
+    }
+
+    fn activated(&mut self, event: &Event) {
+        let Event::Activated { object, version, view, pin, call, ranges, tokens, .. } = event
+        else {
+            return;
+        };
+        self.coming_tokens += tokens;
+        if !call.is_empty() && self.had_left(object, ranges) {
+            self.absence.missed(FaultKind::Asked, *tokens);
+        }
+        self.count_return(|fact| fact.text_of() == Some(object));
+        self.sets.activate(object, view.clone(), self.chat.turn());
+        if *pin {
+            self.sets.pin(object);
+        }
+        let effect = Effect::Activated(object.clone(), version.clone(), ranges.clone());
+        self.effects.push((call.clone(), effect));
+        self.asked.extend(Asked::of(event));
+    }
+
+    fn called(&mut self, record: &CallRecord) {
+        self.calls = record.number;
+        self.effects.clear();
+        self.memory.called();
+        self.coming_tokens = 0;
+        self.plain_called(record);
+        self.absence.called();
+        self.branch_called();
+        self.request_sent(record);
+        self.sent = Some(Sent::of(record));
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
@@ -320,6 +349,7 @@ impl Session {
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
         self.note_asked_again(&fact);
+        self.note_missed(at, &fact);
         if let Some(object) = fact.object.as_ref().filter(|_| fact.is_output) {
             self.sets.activate(object, ActiveView::Whole, self.chat.turn());
         }
@@ -348,7 +378,9 @@ impl Session {
         self.index.leave_segments(self.chat.len());
         self.drop_uncompacted(&window);
         self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
-        self.bill.rewritten(how, chat_len);
+        self.bill.rewritten(how);
+        self.plain_compactions.list_changed(how);
+        self.branch_changed(how);
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);
         self.notes.retain(|at, _| *at < chat_len);
@@ -376,13 +408,16 @@ impl Session {
         self.show(at);
     }
 
-    fn need(&mut self, at: u64, outputs: &[(u64, u32)]) {
+    fn need(&mut self, at: u64, outputs: &[(u64, u32)], words: u32) {
         let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
         let now = step_of(at);
         let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
         self.late_needs += late.count() as u64;
         for (output, _) in outputs {
             self.absence.needed(*output);
+        }
+        if words > 0 && self.is_new(at) {
+            self.absence.missed(FaultKind::Quoted, 0);
         }
     }
 

@@ -7,12 +7,15 @@ use regex::Regex;
 use super::Tools;
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, Hash, Name, ObjectId, VersionSelector, quote};
-use config::Layout;
+use config::{Layout, Settings};
 use context::forms;
 use context::host::image_units;
 use context::log_layout::{Texts, counted_of, headed_lines};
 use context::tokens::{self, Counter};
-use session::{ActiveView, Cut, Event, LineRange, Shows, Subject, merge_ranges, parse_ranges};
+use session::{
+    ActiveView, Cut, Effect, Event, FaultKind, LineRange, Shows, Subject, merge_ranges,
+    parse_ranges,
+};
 
 /// Lines shown before and after each line that matches a pattern.
 const PATTERN_CONTEXT: u64 = 2;
@@ -87,6 +90,9 @@ impl Tools<'_> {
             (room, _) => room?,
         }
         let view = if whole { ActiveView::Whole } else { ActiveView::Lines(ranges.clone()) };
+        if !call.is_empty() && self.left_pools(&subject.object) {
+            self.journal.record(Event::Missed { kind: FaultKind::Asked, at: None, tokens });
+        }
         self.journal.record(Event::Activated {
             object: subject.object,
             version: subject.version,
@@ -101,6 +107,33 @@ impl Tools<'_> {
             return Ok(format!("done: {}, {}", heading, forms::count(tokens, "token")));
         }
         Ok(shown)
+    }
+
+    /// Whether an object's content stood in the layout `pools` and does not any more. In `log` the
+    /// state itself tells.
+    fn left_pools(&self, object: &ObjectId) -> bool {
+        let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
+        let state = self.journal.state();
+        let stood = state.fact_of(object).is_some() || state.seen(object).is_some();
+        let active = state.active_by_window(active_per_turn, active_turns);
+        layout == Layout::Pools && stood && active.iter().all(|active| active.id != *object)
+    }
+
+    /// Records that the model asked for what had left, if it did and was refused. `answer`: what it
+    /// got instead of an error.
+    pub(crate) fn note_refusal(&mut self, call: &str, wanted: &Wanted, answer: Option<&String>) {
+        let is_answered = |effect: &Effect| matches!(effect, Effect::Activated(..));
+        if call.is_empty() || self.journal.state().effects(call).any(is_answered) {
+            return;
+        }
+        let named = Name::parse(&wanted.name).and_then(|name| self.find(&name));
+        let Ok(object) = named else { return };
+        let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
+        let whole = LineRange { first: 1, last: u64::MAX };
+        if self.journal.state().had_left(&object, &[whole]) || self.left_pools(&object) {
+            let tokens = answer.map_or(0, |answer| tokens::count(answer));
+            self.journal.record(Event::Missed { kind: FaultKind::Asked, at: None, tokens });
+        }
     }
 
     /// Number of images shown with the whole text of an object.

@@ -21,6 +21,8 @@ mod economics;
 mod elsewhere;
 mod excerpts;
 mod failing;
+mod faults;
+mod figures;
 mod folded;
 mod forged;
 mod found;
