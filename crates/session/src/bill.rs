@@ -14,6 +14,7 @@ use super::call_note::{PlainCompaction, PriceNote};
 use super::dollars::{self, Dollars};
 use super::event::Rewrite;
 use super::faults::Faults;
+use super::host_call::{HostSides, HostSums};
 use super::record::CallRecord;
 use super::report::{ReportKind, Reported};
 use super::usage::{Usage, UsageProblem};
@@ -79,47 +80,6 @@ pub struct Warming {
     pub ours: f64,
     /// What they would have cost the plain host, whose requests are larger.
     pub plain: f64,
-}
-
-/// Calls that went out with the host's own messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HostSums {
-    /// Number of calls.
-    pub calls: u64,
-    /// How many of them failed open; the others were made while we were off.
-    pub failed: u64,
-    /// Tokens sent.
-    pub sent: u64,
-    /// Cost, which is part of our bill.
-    pub cost: f64,
-    /// What the plain host's requests would have cost; part of its bill.
-    pub plain_cost: f64,
-    /// `cost` in US dollars, as far as prices are known.
-    pub dollars: f64,
-}
-
-impl HostSums {
-    /// What came since an earlier state of the sums.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            calls: self.calls - before.calls,
-            failed: self.failed - before.failed,
-            sent: self.sent - before.sent,
-            cost: self.cost - before.cost,
-            plain_cost: self.plain_cost - before.plain_cost,
-            dollars: self.dollars - before.dollars,
-        }
-    }
-}
-
-/// Both sides of a call that went out with the host's own messages.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HostSides {
-    pub(super) ours: Side,
-    pub(super) plain: Side,
-    pub(super) failed: bool,
 }
 
 /// An epoch in the ledger.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::call_note::PriceNote;
 use super::excerpt::Piece;
 use super::faults::FaultKind;
+use super::host_call::HostCalls;
 use super::lines::{LineMap, LineRange};
 use super::message::{Cut, MessageKey, MessageKind, Shows};
 use super::record::{CallRecord, FailedCall, PayloadRecord};
@@ -206,8 +206,8 @@ pub enum Event {
         /// Position of each output, with the number of its lines repeated by the answer.
         outputs: Vec<(u64, u32)>,
         /// Number of lines that it or a person had written, and that stood nowhere any more.
-        #[serde(default, skip_serializing_if = "is_none")]
-        words: u32,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        words: u64,
     },
     /// The model needed what had left the window, and neither an answer nor a result shows it: it
     /// was refused, or an edit failed.
@@ -284,46 +284,6 @@ pub enum Event {
     HostCalls(HostCalls),
     /// The provider's request for a call, as the host showed it right before sending it.
     Payload(PayloadRecord),
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
-/// Calls that went out with the host's own messages, and what is assumed of them: what is known of
-/// the next call. Tokens are in our own count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HostCalls {
-    /// The calls, in order.
-    pub calls: Vec<HostCall>,
-    /// Provider and model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// `content_hash` of the version of `system_prompt:{session}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<Hash>,
-    /// Prices, if not those of the newest call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prices: Option<PriceNote>,
-    /// Tokens of system prompt and tools, ours included.
-    pub fixed: u64,
-    /// The part of `fixed` that is ours.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub overhead: u64,
-    /// The provider's token count divided by ours, if that is not 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub factor: Option<f64>,
-}
-
-/// A call that went out with the host's own messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostCall {
-    /// Number of messages at the front of the window that it sent.
-    pub messages: u64,
-    /// Whether it failed open, so that our tools and guidance went out with it.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub failed: bool,
 }
 
 /// A tool result that the host sends itself, and how it shows it.

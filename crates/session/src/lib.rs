@@ -17,6 +17,7 @@ mod excerpt;
 mod faults;
 mod files;
 mod folds;
+mod host_call;
 mod index;
 mod lines;
 mod links;
@@ -33,19 +34,17 @@ mod state;
 mod usage;
 
 pub use absence::Amount;
-pub use bill::{Account, Bill, EpochBill, HostSums, LastCall, ReportedSums, Warming};
+pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
 pub use caches::{CacheKey, Caches, CallTime, Prefix};
 pub use call_bill::{BillTerms, CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, plain_tokens};
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
-pub use event::{
-    Cause, Event, FileEvent, Fold, HostCall, HostCalls, Opened, Part, Rewrite, ShownResult,
-    Treatment,
-};
+pub use event::{Cause, Event, FileEvent, Fold, Opened, Part, Rewrite, ShownResult, Treatment};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use faults::{FaultKind, FaultSum, Faults};
 pub use folds::Folds;
+pub use host_call::{HostCall, HostCalls, HostSums};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{LineMap, LineRange, counted, cut_ranges, merge_ranges, parse_ranges};
 pub use links::Links;

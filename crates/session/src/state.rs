@@ -408,7 +408,7 @@ impl Session {
         self.show(at);
     }
 
-    fn need(&mut self, at: u64, outputs: &[(u64, u32)], words: u32) {
+    fn need(&mut self, at: u64, outputs: &[(u64, u32)], words: u64) {
         let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
         let now = step_of(at);
         let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);

@@ -32,8 +32,7 @@ impl Ingest<'_> {
             let is_gone = |(said, output): &&(u64, Option<u64>)| {
                 state.is_absent(*said) && output.is_none_or(|output| state.is_absent(output))
             };
-            let words = words.iter().filter(is_gone).count();
-            let words = u32::try_from(words).unwrap_or(u32::MAX);
+            let words = words.iter().filter(is_gone).count() as u64;
             if at >= known && (!outputs.is_empty() || words > 0) {
                 self.journal.record(Event::Needed { at, outputs, words });
             }

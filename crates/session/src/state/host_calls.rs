@@ -5,10 +5,9 @@
 use std::collections::VecDeque;
 
 use super::Session;
-use crate::bill::HostSides;
 use crate::caches::{CacheKey, CallTime};
 use crate::call_bill::{BillTerms, Front, plain_tokens};
-use crate::event::{HostCall, HostCalls};
+use crate::host_call::{HostCall, HostCalls, HostSides};
 use crate::message::MessageKind;
 use crate::prefixes::SentSlots;
 use crate::record::{FailedCall, SlotRecord};
