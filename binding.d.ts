@@ -56,6 +56,46 @@ export interface LedgerEpoch {
   savedDollars: number | null;
 }
 
+/** How a need of what had left the window shows; a replay finds quotations alone. */
+export type FaultKind = "asked" | "reread" | "repeated" | "failedEdit" | "quoted";
+
+/**
+ * Needs of what had left the window: the model asked for it with `activate` (whether it got it or not), read it again, ran the same
+ * command again, its edit of such lines failed, or it wrote such lines without asking (quoted). `cost`: the calls made for them alone,
+ * else the tokens that came again; these are in the bill as requests. `charged`: the part of `cost` that is in no request: quotations
+ * are charged as if the model had asked.
+ */
+export interface LedgerFaults {
+  count: number;
+  cost: number;
+  charged: number;
+  kinds: Record<FaultKind, { count: number; cost: number }>;
+}
+
+/**
+ * Calls that went out with the host's own messages: `failed` of them because something failed, the others while Palimpsest was off. They
+ * are in both bills.
+ */
+export interface LedgerHostCalls {
+  calls: number;
+  failed: number;
+  /** Tokens. */
+  sent: number;
+  cost: number;
+  plainCost: number;
+  /** `cost` in US dollars, as far as prices are known. */
+  dollars: number;
+}
+
+/** Calls on branches of the conversation that were left since; they are in the bills. `dollars`: `cost` in US dollars, as far as known. */
+export interface LedgerLeft {
+  calls: number;
+  cost: number;
+  plainCost: number;
+  dollars: number;
+  plainDollars: number;
+}
+
 /** A call. `warm`: whether a cache was alive, of a request with the same model, system prompt and tools. `warming`: what kept its own alive. */
 export interface LedgerCall {
   number: number;
@@ -67,21 +107,28 @@ export interface LedgerCall {
   ours: LedgerSums;
   /** The share of `ours` that our tools and guidance cost. */
   overhead: number;
+  /** Where `extra` is set, `sent` is how large the request would be; the others are 0, and nothing of it is in the sums. */
   plain: LedgerSums;
+  /** Whether the plain host would not have made the call: the model had used only our own tools. */
+  extra: boolean;
   reported: LedgerReported | null;
   warming: LedgerWarming;
-  faults: { count: number; cost: number };
+  faults: LedgerFaults;
+  /** Calls before it that went out with the host's own messages. */
+  hostCalls: LedgerHostCalls;
 }
 
 /**
  * What a session's calls cost beside the plain host: input only, in multiples of the price of one uncached input token. `bill` and
- * `plainBill` are the sums of requests, warming and faults.
+ * `plainBill` are the sums of requests, warming and, in `bill`, `faults.charged`.
  */
 export interface Ledger {
-  /** Number of calls in the bill. */
+  /** Number of calls in the bill: `perCall` and `hostCalls`. */
   calls: number;
-  /** Number of calls that went out with the host's own messages. They are in no sum. */
+  /** Number of calls that failed open: they went out with the host's own messages. */
   failedCalls: number;
+  hostCalls: LedgerHostCalls;
+  left: LedgerLeft;
   /** Number of the epoch, from 0. */
   epoch: number;
   /** Prices of the newest call. `name` is a preset, `own` for a table in the settings, or `model` for prices from the host. */
@@ -95,11 +142,18 @@ export interface Ledger {
   /** How often the plain host would have compacted. */
   plainCompactions: number;
   warming: LedgerWarming;
-  faults: { count: number; cost: number };
+  faults: LedgerFaults;
   reported: LedgerReported;
   /** Null if no call's price is known. */
   dollars: LedgerDollars | null;
   epochs: LedgerEpoch[];
+  /**
+   * What was saved besides `saved` of the epochs: by outputs shown in part from the start, and lines for text that stood already; plus
+   * the plain host's compactions, minus overhead, warming and quotations. All together are `plainBill - bill`.
+   */
+  savedOtherwise: number;
+  /** The same in US dollars, as far as prices are known. */
+  savedOtherwiseDollars: number | null;
   perCall: LedgerCall[];
 }
 
@@ -1320,11 +1374,10 @@ export interface CallSize {
   factor: number
   /** Tokens of the request, as `ours.sent` of `LedgerCall`. */
   sent: number
-  /**
-   * Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. Null where it
-   * would not have made the call, because that answers a tool of ours.
-   */
-  plain: number | null
+  /** Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. */
+  plain: number
+  /** Whether the plain host would not have made the call, because that answers a tool of ours. */
+  extra: boolean
   /**
    * Position in the chat of the first message that the plain host would still have had as it was: a summary would have stood for those
    * before it. Null where it would not have compacted.
@@ -2448,7 +2501,7 @@ export interface RecordedCall {
   epochReason: string | null
   /** Tokens of the messages as sent. */
   sentTokens: number | null
-  /** Tokens of the messages as the host would have sent them. */
+  /** Tokens of the host's own list, our tools' calls and their results included. What the plain host would have sent is in `size`. */
   plainTokens: number | null
   /** Tokens of the model's window. */
   contextWindow: number | null
@@ -2708,20 +2761,29 @@ export interface SessionStatus {
   epoch: number
   /** Tokens of the messages last sent. */
   windowTokens: number
-  /** Tokens of the same messages as the host would have sent them. */
+  /** Tokens of the host's own list, our tools' calls and their results included. */
   plainTokens: number
   /** Share of `plainTokens` that was not sent, 0 to 1. */
   savedShare: number
   /** Tokens of the whole request last sent, by the ledger: system prompt, tools and messages, in the provider's count. */
   requestTokens: number
-  /** Tokens of the same request as the host would have sent it. */
+  /**
+   * Tokens of the request that the plain host would have, as the ledger has it: without our tools, and after the compactions that it
+   * would have made.
+   */
   plainRequestTokens: number
+  /** Tokens of a request with the host's own list, without our tools and guidance: what it would send if Palimpsest were turned off. */
+  hostRequestTokens: number
+  /** What that costs in US dollars if no cache holds any of it; null if no price is known. */
+  hostRequestDollars: number | null
   /** Our bill for input so far in US dollars, each call at the prices of its own model; null if no price is known. */
   billDollars: number | null
   /** What the plain host's would have been, for the same calls. */
   plainBillDollars: number | null
   /** Our bill by what the plain host's would have been; null before the first call. */
   billRatio: number | null
+  /** Needs of what had left the window, as in the ledger. */
+  faults: LedgerFaults
   /** Objects whose content stands in the window. */
   activeObjects: number
   /** Objects met. */
@@ -3005,7 +3067,7 @@ export interface TimelineCall {
   contextWindow: number | null
   /** Tokens of the messages as sent. */
   sentTokens: number | null
-  /** Tokens of the messages as the host would have sent them. */
+  /** Tokens of the host's own list, our tools' calls and their results included. */
   plainTokens: number | null
   /** Tokens of the request by kind of content. */
   kinds: TokensByKind | null

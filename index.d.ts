@@ -478,5 +478,11 @@ export type SessionEvent =
   | { type: "list_changes"; at: number; by: string | null }
   /** The host's list does not continue the one before, from the message at index `at` on. */
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
+  /**
+   * The provider's reports of usage are no measure of the requests: it reports nothing (`none`), the same for requests of different sizes
+   * (`constant`), what no count of them can be (`implausible`), or never anything from its cache (`uncached`). Said once in a session.
+   * Figures and decisions rest on our own count.
+   */
+  | { type: "usage_ignored"; why: "none" | "constant" | "implausible" | "uncached" }
   /** The message at index `at` changes at every call: it passes through, and provider caches end before it. */
   | { type: "message_volatile"; at: number };

@@ -219,6 +219,7 @@ describe("the exports", () => {
   });
 
   test("give a status of numbers", async () => {
+    const none = { count: 0, cost: 0 };
     const s = await session();
     await s.transformContext([user("hello")]);
     expect(s.status()).toEqual({
@@ -229,6 +230,14 @@ describe("the exports", () => {
       savedShare: 0,
       requestTokens: 2,
       plainRequestTokens: 2,
+      hostRequestTokens: 2,
+      hostRequestDollars: null,
+      faults: {
+        count: 0,
+        cost: 0,
+        charged: 0,
+        kinds: { asked: none, reread: none, repeated: none, failedEdit: none, quoted: none },
+      },
       billDollars: null,
       plainBillDollars: null,
       billRatio: 1,

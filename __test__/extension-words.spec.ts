@@ -1,14 +1,24 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { SharingStatus } from "../index.js";
+import type { LedgerFaults, SharingStatus } from "../index.js";
 import { nameItems } from "../lib/objects.js";
+import { plainRequestText } from "../lib/plain-request.js";
 import { contextReport, settingsText } from "../lib/report.js";
 import { sharingLines, sharingMark, watchSharing } from "../lib/sharing.js";
 import { age, cameWith, dollars, shortCount } from "../lib/words.js";
 import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
 import { welcome } from "../pi-extension/welcome.ts";
-import { checkingLine, offLine, statusLine } from "../pi-extension/words.ts";
+import { checkingLine, noticeOf, offLine, statusLine } from "../pi-extension/words.ts";
+
+const none = { count: 0, cost: 0 };
+const noFaults: LedgerFaults = {
+  ...none,
+  charged: 0,
+  kinds: { asked: none, reread: none, repeated: none, failedEdit: none, quoted: none },
+};
+const noHostCalls = { calls: 0, failed: 0, sent: 0, cost: 0, plainCost: 0, dollars: 0 };
+const noneLeft = { calls: 0, cost: 0, plainCost: 0, dollars: 0, plainDollars: 0 };
 
 const status: SessionStatus = {
   calls: 42,
@@ -21,6 +31,9 @@ const status: SessionStatus = {
   billDollars: 1.08,
   plainBillDollars: 1.35,
   billRatio: 0.8,
+  hostRequestTokens: 63_400,
+  hostRequestDollars: 0.24,
+  faults: noFaults,
   activeObjects: 12,
   indexedObjects: 20,
   pinnedObjects: 1,
@@ -143,7 +156,16 @@ describe("the report of /context", () => {
     plain: sums(2_000_000, 1_900_000, 480_000),
     plainCompactions: 1,
     warming: { requests: 2, cost: 10_000, plainCost: 20_000 },
-    faults: { count: 2, cost: 3_000 },
+    hostCalls: { calls: 3, failed: 1, sent: 90_000, cost: 20_000, plainCost: 20_000, dollars: 0.06 },
+    left: { calls: 2, cost: 5_000, plainCost: 9_000, dollars: 0.015, plainDollars: 0.027 },
+    faults: {
+      count: 4,
+      cost: 3_000,
+      charged: 0,
+      kinds: { ...noFaults.kinds, asked: { count: 3, cost: 2_000 }, failedEdit: { count: 1, cost: 1_000 } },
+    },
+    savedOtherwise: 247_600,
+    savedOtherwiseDollars: -0.032,
     reported: {
       calls: 42,
       input: 90_000,
@@ -201,14 +223,17 @@ describe("the report of /context", () => {
         "          the provider reports $1.10 for the input of 42 calls, estimated before at $1.04",
         "          not in it: 2 calls to models that are free or whose price is not known",
         "          by the prices of each call's own model; those of the newest: from Pi's model data",
-        "          not in it: 1 call that went out with Pi's own messages",
+        "          in it: $0.060 for 3 calls with Pi's own messages, 1 call of them because something failed",
+        "          in it: $0.015 for 2 calls on branches that were left; plain Pi $0.027",
         "tokens    900k sent in 42 calls, 90 % from the cache; plain Pi 2.00M, 95 % from the cache",
         "          the provider reports 900k for 42 calls",
         "          plain Pi would have compacted once",
-        "missing   the model needed what had left 2 times and asked for it again, which cost about $0.009",
+        "missing   the model needed what had left 4 times: it asked for it 3 times, failed once to edit it",
+        "          in the bill for that: about $0.009",
         "epochs    content left the window 2 times:",
         "          1, at call 30: freed 9.0k tokens; saved $0.31 so far (the cache is cold: 9000 tokens need not be written again)",
         "          2, at call 41: freed 31k tokens; its rewrite has yet to earn back $0.008 (window pressure: 90000 tokens, 30000 of them can go)",
+        "          besides them $0.032 more: outputs shown in part from the start and compactions of plain Pi, less what is ours in the bill",
       ].join("\n"),
     );
   });
@@ -216,7 +241,11 @@ describe("the report of /context", () => {
   test("counts in tokens if no price is known, and says so", () => {
     const epochs = ledger.epochs.map((epoch) => ({ ...epoch, savedDollars: null }));
     const prices = { name: "openai", prices: { read: 0.1, write: 1 } };
-    const text = contextReport(unpriced, { ...ledger, dollars: null, prices, epochs }, window);
+    const text = contextReport(
+      unpriced,
+      { ...ledger, dollars: null, prices, epochs, savedOtherwiseDollars: null },
+      window,
+    );
     expect(text).toContain(
       "cost      no price in dollars is known; as much as 250k new input tokens, plain Pi 500k, so 50 % saved\n",
     );
@@ -226,7 +255,12 @@ describe("the report of /context", () => {
 
   test("says what a fresh session has", () => {
     expect(contextReport(status, { ...ledger, calls: 0 }, window)).toBe("Palimpsest is on. No call to the model yet.");
-    const fresh = contextReport(status, { ...ledger, faults: { count: 0, cost: 0 }, epochs: [] }, window);
+    const without = { faults: noFaults, hostCalls: noHostCalls, left: noneLeft, failedCalls: 0, epochs: [] };
+    const fresh = contextReport(status, { ...ledger, ...without }, window);
+    expect(fresh).not.toMatch(/in it: .*(own messages|branches)/);
+    expect(contextReport(status, { ...ledger, ...without, failedCalls: 1 }, window)).toContain(
+      "          not in it yet: 1 call that went out with Pi's own messages\n",
+    );
     expect(fresh).toContain("missing   nothing: the model never had to ask for what had left\nepochs    none: ");
   });
 
@@ -418,5 +452,33 @@ describe("what is shared", () => {
       await vi.advanceTimersByTimeAsync(60_000);
       expect(seen).toEqual({ marks: [], notices: [], looks: 1 });
     });
+  });
+});
+
+test("a provider whose reports count for nothing is named, and what counts instead", () => {
+  for (const why of ["none", "constant", "implausible", "uncached"] as const) {
+    expect(noticeOf({ type: "usage_ignored", why })).toMatch(
+      /provider reports.*; (sizes and costs are by our own count|costs assume)/,
+    );
+  }
+});
+
+describe("before Pi's own messages go out", () => {
+  const long = { host: "Pi", tokens: 209_000, dollars: 0.78, contextWindow: 200_000, before: 34_000 };
+
+  test("a person reads how large the request is, what it costs, and that Pi may compact", () => {
+    expect(plainRequestText(long)).toBe(
+      "The next request has about 209k tokens instead of 34k, 105 % of the 200k that the model takes. The first call costs about $0.78, since no cache holds it. Pi may compact before it.",
+    );
+    expect(plainRequestText({ host: "Pi", tokens: 64_000, contextWindow: 200_000 })).toBe(
+      "The next request has about 64k tokens, 32 % of the 200k that the model takes.",
+    );
+    expect(plainRequestText({ ...long, dollars: null, contextWindow: 0 })).toBe(
+      "The next request has about 209k tokens instead of 34k.",
+    );
+  });
+
+  test("nothing is said of a small request", () => {
+    expect(plainRequestText({ ...long, tokens: 19_000 })).toBeUndefined();
   });
 });

@@ -15,6 +15,7 @@ import {
   type IndexReport,
   type ItemsOptions,
   type Ledger,
+  type LedgerFaults,
   type ListOptions,
   loadSettings,
   type Maintenance,
@@ -239,7 +240,7 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   images?: boolean;
   confined?: boolean;
 }>();
-expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | null>();
+expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | LedgerFaults | null>();
 
 // Events are told apart by their type.
 expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
@@ -247,6 +248,7 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "window_exceeded"
   | "pin_left_out"
   | "pin_ended"
+  | "usage_ignored"
   | "file_changed"
   | "file_moved"
   | "file_orphaned"

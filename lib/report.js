@@ -1,5 +1,6 @@
 // What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; the settings,
 // with who set them, and what is shared. Every figure has its unit. Decides nothing.
+import { faultDeeds } from "./faults.js";
 import { sharingLines } from "./sharing.js";
 import { name } from "./terminal.js";
 import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.js";
@@ -38,7 +39,7 @@ export function contextReport(status, ledger, window) {
     ...costLines(ledger, window.host),
     ...tokenLines(ledger, window.host),
     ...missingLines(ledger),
-    ...epochLines(ledger),
+    ...epochLines(ledger, window.host),
   ].join("\n");
 }
 
@@ -75,10 +76,34 @@ function partsLine(parts) {
 /** Where prices are known in dollars; else in multiples of the price of an input token. @param {Ledger} ledger @param {string} host */
 function costLines(ledger, host) {
   const lines = ledger.dollars === null ? unpricedLines(ledger, host) : pricedLines(ledger, ledger.dollars, host);
-  if (ledger.failedCalls > 0) {
-    lines.push(`not in it: ${counted(ledger.failedCalls, "call")} that went out with ${host}'s own messages`);
+  return section("cost", [...lines, ...apartLines(ledger, host)]);
+}
+
+/** What is in the bill besides calls of the present branch with our messages. @param {Ledger} ledger @param {string} host */
+function apartLines({ dollars: sums, hostCalls, failedCalls, left }, host) {
+  /** @param {number} inDollars @param {number} cost */
+  const amount = (inDollars, cost) => (sums === null ? asMuch(cost) : dollars(inDollars));
+  const lines = [];
+  if (hostCalls.calls > 0) {
+    const failed =
+      hostCalls.failed > 0 ? `, ${counted(hostCalls.failed, "call")} of them because something failed` : "";
+    const cost = amount(hostCalls.dollars, hostCalls.cost);
+    lines.push(`in it: ${cost} for ${counted(hostCalls.calls, "call")} with ${host}'s own messages${failed}`);
   }
-  return section("cost", lines);
+  if (failedCalls > hostCalls.failed) {
+    const waiting = counted(failedCalls - hostCalls.failed, "call");
+    lines.push(`not in it yet: ${waiting} that went out with ${host}'s own messages`);
+  }
+  if (left.calls > 0) {
+    const [cost, plain] = [amount(left.dollars, left.cost), amount(left.plainDollars, left.plainCost)];
+    lines.push(`in it: ${cost} for ${counted(left.calls, "call")} on branches that were left; plain ${host} ${plain}`);
+  }
+  return lines;
+}
+
+/** @param {number} cost */
+function asMuch(cost) {
+  return `as much as ${counted(Math.round(cost), "new input token")}`;
 }
 
 /** @param {Ledger} ledger @param {NonNullable<Ledger["dollars"]>} sums @param {string} host */
@@ -106,8 +131,6 @@ function pricedLines(ledger, sums, host) {
 
 /** @param {Ledger} ledger @param {string} host */
 function unpricedLines({ bill, plainBill, overhead, warming, prices }, host) {
-  /** @param {number} cost */
-  const asMuch = (cost) => `as much as ${counted(Math.round(cost), "new input token")}`;
   const lines = [
     `no price in dollars is known; ${asMuch(bill)}, plain ${host} ${shortCount(Math.round(plainBill))}${difference(bill, plainBill)}`,
     `in it: ${asMuch(overhead)} for our tools and guidance`,
@@ -162,24 +185,33 @@ function missingLines({ faults, dollars: sums }) {
   if (faults.count === 0) {
     return section("missing", ["nothing: the model never had to ask for what had left"]);
   }
-  const cost =
-    sums === null
-      ? `as much as ${counted(Math.round(faults.cost), "new input token")}`
-      : `about ${dollars(sums.faults)}`;
-  return section("missing", [
-    `the model needed what had left ${times(faults.count)} and asked for it again, which cost ${cost}`,
-  ]);
+  const cost = sums === null ? asMuch(faults.cost) : `about ${dollars(sums.faults)}`;
+  const what = `the model needed what had left ${times(faults.count)}: it ${faultDeeds(faults)}`;
+  return section("missing", [what, `in the bill for that: ${cost}`]);
 }
 
-/** @param {Ledger} ledger */
-function epochLines({ epochs }) {
+/** @param {Ledger} ledger @param {string} host */
+function epochLines({ epochs, savedOtherwise, savedOtherwiseDollars }, host) {
+  const other = otherLine(savedOtherwise, savedOtherwiseDollars, host);
   if (epochs.length === 0) {
-    return section("epochs", ["none: so far every request continued the one before"]);
+    return section("epochs", ["none: so far every request continued the one before", other]);
   }
   const shown = epochs.slice(-listedEpochs);
   const earlier = epochs.length - shown.length;
   const first = `content left the window ${times(epochs.length)}${earlier > 0 ? `; the newest ${shown.length}:` : ":"}`;
-  return section("epochs", [first, ...shown.map(epochLine)]);
+  return section("epochs", [first, ...shown.map(epochLine), other]);
+}
+
+/**
+ * What was saved, or paid, besides what the epochs saved.
+ * @param {number} saved
+ * @param {number | null} savedDollars
+ * @param {string} host
+ */
+function otherLine(saved, savedDollars, host) {
+  const amount = savedDollars === null ? asMuch(Math.abs(saved)) : dollars(Math.abs(savedDollars));
+  const how = `${amount} ${(savedDollars ?? saved) < 0 ? "more" : "saved"}`;
+  return `besides them ${how}: outputs shown in part from the start and compactions of plain ${host}, less what is ours in the bill`;
 }
 
 /** @param {LedgerEpoch} epoch */
@@ -189,10 +221,7 @@ function epochLine({ number, call, reason, freed, saved, savedDollars }) {
 
 /** An epoch costs the rewrite first, and earns it back with every call after it. @param {number} saved @param {number | null} savedDollars */
 function savedSoFar(saved, savedDollars) {
-  const amount =
-    savedDollars === null
-      ? `as much as ${counted(Math.round(Math.abs(saved)), "new input token")}`
-      : dollars(Math.abs(savedDollars));
+  const amount = savedDollars === null ? asMuch(Math.abs(saved)) : dollars(Math.abs(savedDollars));
   return (savedDollars ?? saved) < 0 ? `its rewrite has yet to earn back ${amount}` : `saved ${amount} so far`;
 }
 

@@ -10,6 +10,7 @@ import { inStateFolder, piAgentDir } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
+import { usageIgnored } from "../lib/usage.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 
@@ -286,6 +287,8 @@ export class Sessions {
         );
       } else if (event.type === "pin_left_out" || event.type === "pin_ended") {
         this.#failures.notice(pinWords(event));
+      } else if (event.type === "usage_ignored") {
+        this.#failures.notice(usageIgnored[event.why]);
       } else if (event.type === "disk_silent" || event.type === "tracking_failed") {
         this.#failures.notice(
           event.type === "disk_silent" ? `\`${name(event.path)}\` does not answer` : `tracking: ${event.problem}`,

@@ -50,6 +50,9 @@ const statusKey = "palimpsest";
 /** The notice of the first session; most have none. */
 export const loadWelcome = once(() => import("./welcome.ts"));
 
+/** Only where we are off. */
+const loadPlainRequest = once(() => import("./plain-request.ts"));
+
 const loadInspector = once(() => import("./inspector.ts"));
 
 /** Whether the user was told what `--no-context` cost. */
@@ -259,14 +262,16 @@ export class SessionLife {
     await this.#close();
     this.#keyAttempted = sessionKey(ctx);
     this.#off = undefined;
+    const failures = createFailures(this.#log, ctx);
     if (isSwitchedOff(ctx)) {
       this.#showOff(ctx, switchedOff);
+      await sayWhatGoesOut(failures, ctx);
       return;
     }
-    const failures = createFailures(this.#log, ctx);
     if (this.#isByFlag && this.#pi.getFlag(flagName) === true) {
       this.#showOff(ctx, offByFlag);
       sayWhatIsLost(failures);
+      await sayWhatGoesOut(failures, ctx);
       return;
     }
     await this.#openWith(failures, ctx);
@@ -295,6 +300,7 @@ export class SessionLife {
         return;
       }
       await failures.report("off for this session, Pi works as without it", error);
+      await sayWhatGoesOut(failures, ctx);
       await live?.close().catch((closing: unknown) => failures.report("could not close the store", closing));
     }
   }
@@ -414,6 +420,18 @@ function sayWhatIsLost(failures: Failures): void {
     failures.notice(
       `Pi took \`${cut(lost, 60)}\` for the value of \`--${flagName}\`, not for a prompt: put \`--${flagName}\` last`,
     );
+  }
+}
+
+/** Says how large the next request of a session is in which we are off, where that is much. */
+async function sayWhatGoesOut(failures: Failures, ctx: ExtensionContext): Promise<void> {
+  try {
+    const text = (await loadPlainRequest()).plainRequest(ctx);
+    if (text !== undefined) {
+      failures.notice(`off in this session. ${text}`);
+    }
+  } catch (error) {
+    await failures.log("the size of the next request is not known", error);
   }
 }
 

@@ -1,6 +1,7 @@
 // What a person reads of us in one line: the status line and notices. Decides nothing.
 import { pinWords } from "../lib/objects.js";
 import { line, name } from "../lib/terminal.js";
+import { usageIgnored } from "../lib/usage.js";
 import { cut, percent, shortCount } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
 
@@ -111,6 +112,8 @@ export function noticeOf(event: SessionEvent): string | undefined {
       return pinWords(event);
     case "tracking_failed":
       return `tracking: ${line(event.problem)}; files are looked at before each call all the same`;
+    case "usage_ignored":
+      return usageIgnored[event.why];
     case "disk_silent":
       return `\`${name(event.path)}\` does not answer; what is known of its files stands, and they are looked at again later`;
     case "disk_answers":

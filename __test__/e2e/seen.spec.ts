@@ -115,6 +115,8 @@ test("/context off gives plain Pi, and /context on undoes that", async () => {
   await resumed.prompt("and now?");
   expect(statusLines(resumed).at(-1)).toBe("palimpsest on");
   expect(sent()).toEqual({ tools: [...plainTools, ...contextToolNames], whole: false });
+  // Both calls without us are in the account.
+  expect(await said(resumed, "/context")).toMatch(/in it: as much as .* for 2 calls with Pi's own messages$/m);
   expect(await said(resumed, "/context of")).toMatch(
     /^`\/context of` is not known\. After `\/context` there are:\noverview /,
   );
@@ -124,6 +126,34 @@ test("/context off gives plain Pi, and /context on undoes that", async () => {
   await fresh.prompt("hi");
   expect(statusLines(fresh).at(-1)).toBe("palimpsest on");
   await fresh.close();
+});
+
+test("a person reads how large a plain request will be", async () => {
+  const files = Object.fromEntries([0, 1, 2, 3].map((n) => [`f${n}.txt`, lines(`file ${n}`, 1_200)]));
+  const { model, sandbox } = await start(
+    ({ n }) => (n < 4 ? { calls: [{ name: "read", args: { path: `f${n}.txt` } }] } : { text: "Read." }),
+    { files, palimpsest: {} },
+  );
+  const models = [{ id: "dear", contextWindow: 50_000, maxTokens: 8_000, cost: rates }];
+  useModel(sandbox, { baseUrl: model.baseUrl, api: "openai-completions", apiKey: "none", models });
+  const size = /The next request has about \d+k tokens.*, \d+ % of the 50k that the model takes\./;
+  const price = /The first call costs about \$0\.\d+, since no cache holds it\./;
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("Read them.");
+  const requests = model.requests.length;
+  const off = await said(pi, "/context off");
+  expect(off).toMatch(size);
+  expect(off).toMatch(price);
+  expect(off).toContain("Pi may compact before it.");
+  expect(model.requests).toHaveLength(requests);
+  expect(await said(pi, "/context on")).toContain("on again");
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+
+  const without = await runPi(sandbox, ["-e", extension, "--continue", "-p", "And?", "--no-context"]);
+  expect(without.stderr).toMatch(size);
+  expect(without.stderr).toMatch(price);
+  const fresh = await runPi(sandbox, ["-e", extension, "-p", "Hi.", "--no-context"]);
+  expect(fresh).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("the status line names a setting that turns it off", async () => {

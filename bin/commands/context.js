@@ -75,11 +75,16 @@ function head(call) {
     ...(call.retryOf !== null && { "retry of": `call ${call.retryOf}` }),
     ...(call.failedOpen !== null && { "failed open": `the host's own messages went out: ${call.failedOpen}` }),
     ...(call.time !== null && { time: call.time, model: call.model ?? "-", layout: `${call.layout}, epoch ${epoch}` }),
-    ...(call.sentTokens !== null && { tokens: `${call.sentTokens} sent, ${call.plainTokens} plain` }),
+    ...(call.size !== null && { tokens: sizes(call.size) }),
     hash: `${call.hash ?? "none"}${call.verified ? ", checked" : ", not checked"}`,
     ...(call.payload !== null && { request: request(call.payload) }),
   };
   return `${pairs(lines)}\n`;
+}
+
+/** Whole requests, as the ledger has them. @param {import("../../index.js").CallSize} size */
+function sizes({ sent, plain, extra }) {
+  return `${sent} sent, ${plain} plain${extra ? ", which makes no such call" : ""}`;
 }
 
 /** @param {import("../../index.js").RecordedPayload} payload */

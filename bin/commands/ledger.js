@@ -1,5 +1,6 @@
 // `palimpsest ledger`: what a session's calls cost, beside plain Pi; each epoch, and each call.
 import { plural } from "../../lib/describe.js";
+import { faultCounts } from "../../lib/faults.js";
 import { write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { pairs, writeTable } from "../lib/table.js";
@@ -15,8 +16,8 @@ export const ledger = {
   options: { calls: { type: "boolean", text: "list every call instead of sums" } },
   notes: [
     "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`.",
-    "Costs are of input only, in multiples of the price of one uncached input token; `dollars` has each call at the prices of its own model, where they are known. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls.",
-    "With --calls, the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as reported (including cache warming), tokens and cost of plain Pi, cost of our overhead, faults.",
+    "Costs are of input only, in multiples of the price of one uncached input token; `dollars` has each call at the prices of its own model, where they are known. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls. `faults` are needs of what had left the window; what they cost is in the bill. `host` are calls that failed or were made while Palimpsest was off, with the host's own messages. `left` are calls on branches of the conversation that were left since.",
+    "With --calls, the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as reported (including cache warming), tokens and cost of plain Pi (0 where it would not make the call), cost of our overhead, faults.",
   ],
   json: "Ledger",
   examples: ["palimpsest ledger latest", "palimpsest ledger 0198c2f1 --calls"],
@@ -36,10 +37,14 @@ async function writeSums({ epochs, ...ledger }) {
   const { ours, plain, overhead, warming, faults, reported, prices, dollars } = ledger;
   const ratio = ledger.plainBill > 0 ? (ledger.bill / ledger.plainBill).toFixed(3) : "-";
   const input = reported.input + reported.cacheRead + reported.cacheWrite;
-  const failed = ledger.failedCalls > 0 ? `, and ${ledger.failedCalls} with the host's own messages` : "";
+  const { hostCalls, left } = ledger;
+  const hosts = hostCalls.calls > 0 ? `, ${hostCalls.calls} of them with the host's own messages` : "";
+  const waiting = ledger.failedCalls - hostCalls.failed;
+  const failed = waiting > 0 ? `, and ${waiting} failed` : "";
+  const kinds = faults.count > 0 ? ` (${faultCounts(faults)})` : "";
   await write(
     pairs({
-      calls: `${ledger.calls}${failed}`,
+      calls: `${ledger.calls}${hosts}${failed}`,
       prices: prices === null ? "-" : `${prices.name}: write ${prices.prices.write}, read ${prices.prices.read}`,
       bill: `${whole(ledger.bill)}, plain ${whole(ledger.plainBill)}, ratio ${ratio}`,
       ...(dollars !== null && { dollars: inDollars(dollars, ledger.calls) }),
@@ -47,7 +52,12 @@ async function writeSums({ epochs, ...ledger }) {
       plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
       overhead: whole(overhead),
       warming: `${plural(warming.requests, "request")}, cost ${whole(warming.cost)}; plain cost ${whole(warming.plainCost)}`,
-      faults: `${faults.count}, cost ${whole(faults.cost)}`,
+      faults: `${faults.count}${kinds}, cost ${whole(faults.cost)}`,
+      ...(hostCalls.calls > 0 && { host: `cost ${whole(hostCalls.cost)}, plain ${whole(hostCalls.plainCost)}` }),
+      ...(left.calls > 0 && {
+        left: `${plural(left.calls, "call")} on other branches, cost ${whole(left.cost)}, plain ${whole(left.plainCost)}`,
+      }),
+      saved: `${whole(ledger.plainBill - ledger.bill)}, ${whole(ledger.savedOtherwise)} of it not by epochs`,
       reported: `${plural(reported.calls, "call")}, ${whole(input)} tokens, ${whole(reported.cacheRead)} cached; cost ${whole(reported.cost)}, estimated ${whole(reported.estimatedCost)}`,
     }),
   );

@@ -117,6 +117,7 @@ fn event(notice: &Notice) -> Value {
         Notice::Answers { place } => json!({ "type": "disk_answers", "path": place }),
         Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
         Notice::ListChanges { at, by } => json!({ "type": "list_changes", "at": at, "by": by }),
+        Notice::UsageIgnored { why } => json!({ "type": "usage_ignored", "why": why }),
         Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }
 }

@@ -30,7 +30,7 @@ pub struct RecordedCall {
     pub epoch_reason: Option<String>,
     /// Tokens of the messages as sent.
     pub sent_tokens: Option<i64>,
-    /// Tokens of the messages as the host would have sent them.
+    /// Tokens of the host's own list, our tools' calls and their results included. What the plain host would have sent is in `size`.
     pub plain_tokens: Option<i64>,
     /// Tokens of the model's window.
     pub context_window: Option<i64>,
@@ -62,9 +62,10 @@ pub struct CallSize {
     pub factor: f64,
     /// Tokens of the request, as `ours.sent` of `LedgerCall`.
     pub sent: i64,
-    /// Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. Null where it
-    /// would not have made the call, because that answers a tool of ours.
-    pub plain: Option<i64>,
+    /// Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made.
+    pub plain: i64,
+    /// Whether the plain host would not have made the call, because that answers a tool of ours.
+    pub extra: bool,
     /// Position in the chat of the first message that the plain host would still have had as it was: a summary would have stood for those
     /// before it. Null where it would not have compacted.
     pub plain_from: Option<i64>,
@@ -166,7 +167,8 @@ fn call_size(size: RecordedSize) -> CallSize {
     CallSize {
         factor: size.factor,
         sent: count(size.sent),
-        plain: size.plain.map(count),
+        plain: count(size.plain),
+        extra: size.extra,
         plain_from: size.plain_from.map(count),
     }
 }

@@ -95,20 +95,28 @@ pub struct SessionStatus {
     pub epoch: u32,
     /// Tokens of the messages last sent.
     pub window_tokens: i64,
-    /// Tokens of the same messages as the host would have sent them.
+    /// Tokens of the host's own list, our tools' calls and their results included.
     pub plain_tokens: i64,
     /// Share of `plainTokens` that was not sent, 0 to 1.
     pub saved_share: f64,
     /// Tokens of the whole request last sent, by the ledger: system prompt, tools and messages, in the provider's count.
     pub request_tokens: i64,
-    /// Tokens of the same request as the host would have sent it.
+    /// Tokens of the request that the plain host would have, as the ledger has it: without our tools, and after the compactions that it
+    /// would have made.
     pub plain_request_tokens: i64,
+    /// Tokens of a request with the host's own list, without our tools and guidance: what it would send if Palimpsest were turned off.
+    pub host_request_tokens: i64,
+    /// What that costs in US dollars if no cache holds any of it; null if no price is known.
+    pub host_request_dollars: Option<f64>,
     /// Our bill for input so far in US dollars, each call at the prices of its own model; null if no price is known.
     pub bill_dollars: Option<f64>,
     /// What the plain host's would have been, for the same calls.
     pub plain_bill_dollars: Option<f64>,
     /// Our bill by what the plain host's would have been; null before the first call.
     pub bill_ratio: Option<f64>,
+    /// Needs of what had left the window, as in the ledger.
+    #[napi(ts_type = "LedgerFaults")]
+    pub faults: Value,
     /// Objects whose content stands in the window.
     pub active_objects: i64,
     /// Objects met.
@@ -365,9 +373,12 @@ impl Session {
             saved_share,
             request_tokens: number(status.request_tokens),
             plain_request_tokens: number(status.plain_request_tokens),
+            host_request_tokens: number(status.host_request_tokens),
+            host_request_dollars: status.host_request_dollars,
             bill_dollars: status.bill_dollars,
             plain_bill_dollars: status.plain_bill_dollars,
             bill_ratio: status.bill_ratio,
+            faults: serde_json::to_value(status.faults).unwrap_or_default(),
             active_objects: number(status.active_objects),
             indexed_objects: number(status.indexed_objects),
             pinned_objects: number(status.pinned_objects),

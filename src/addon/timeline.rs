@@ -42,7 +42,7 @@ pub struct TimelineCall {
     pub context_window: Option<i64>,
     /// Tokens of the messages as sent.
     pub sent_tokens: Option<i64>,
-    /// Tokens of the messages as the host would have sent them.
+    /// Tokens of the host's own list, our tools' calls and their results included.
     pub plain_tokens: Option<i64>,
     /// Tokens of the request by kind of content.
     pub kinds: Option<TokensByKind>,

@@ -59,7 +59,6 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         kept_tokens: None,
         images: 0,
         argument_tokens: 0,
-        foreign: false,
         class: OutputClass::Other,
         foreign: false,
         shows: Shows::Own,

@@ -23,8 +23,19 @@ pub struct Evidence {
 struct Seen {
     /// Position of the newest output with the line.
     output: Option<u64>,
-    /// Whether a person or the model wrote the line.
-    said: bool,
+    /// Position of the newest message of a person or the model with the line.
+    said: Option<u64>,
+}
+
+/// What an answer of the model needed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The outputs whose lines it repeats although nobody had written them before: their positions
+    /// in order, each with the number of such lines.
+    pub outputs: Vec<(u64, u32)>,
+    /// For each line that somebody had written before: where that was last, and the newest output
+    /// with the line.
+    pub words: Vec<(u64, Option<u64>)>,
 }
 
 impl Evidence {
@@ -39,18 +50,16 @@ impl Evidence {
     }
 
     /// Skips the next message of the window, which has no needs.
-    pub fn pass(&mut self) -> Vec<(u64, u32)> {
+    pub fn pass(&mut self) -> Needs {
         self.taken += 1;
-        Vec::new()
+        Needs::default()
     }
 
-    /// Handles the next message of the window. For a model's answer, returns the outputs whose
-    /// lines it repeats although nobody had written them before: their positions in order, each
-    /// with the number of such lines.
-    pub fn take(&mut self, at: u64, message: &HostMessage) -> Vec<(u64, u32)> {
+    /// Handles the next message of the window; returns the needs of a model's answer.
+    pub fn take(&mut self, at: u64, message: &HostMessage) -> Needs {
         self.taken += 1;
         if message.withheld.is_some() {
-            return Vec::new();
+            return Needs::default();
         }
         let is_output = message.key.role == "toolResult";
         let mut lines = HashSet::new();
@@ -58,22 +67,25 @@ impl Evidence {
             lines.extend(text.split('\n').filter_map(key));
         }
         let mut needed: HashMap<u64, u32> = HashMap::new();
+        let mut words = Vec::new();
         for line in lines {
             let seen = self.lines.entry(line).or_default();
             if is_output {
                 seen.output = Some(at);
                 continue;
             }
-            if let (false, Some(output)) = (seen.said, seen.output)
-                && message.key.role == "assistant"
-            {
-                *needed.entry(output).or_default() += 1;
+            match (seen.said, seen.output) {
+                _ if message.key.role != "assistant" => {}
+                (Some(said), output) => words.push((said, output)),
+                (None, Some(output)) => *needed.entry(output).or_default() += 1,
+                (None, None) => {}
             }
-            seen.said = true;
+            seen.said = Some(at);
         }
-        let mut needed: Vec<_> = needed.into_iter().collect();
-        needed.sort_unstable();
-        needed
+        let mut outputs: Vec<_> = needed.into_iter().collect();
+        outputs.sort_unstable();
+        words.sort_unstable();
+        Needs { outputs, words }
     }
 }
 
@@ -119,7 +131,7 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.take(0, &output(&format!("    {LINE}\n")));
         evidence.take(1, &output("nothing of it"));
-        assert_eq!(evidence.take(2, &edit(&format!("{LINE}\nshort"))), [(0, 1)]);
+        assert_eq!(evidence.take(2, &edit(&format!("{LINE}\nshort"))).outputs, [(0, 1)]);
         assert_eq!(evidence.len(), 3);
     }
 
@@ -128,7 +140,8 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.take(0, &output(LINE));
         evidence.take(1, &message(&json!({"role": "user", "content": LINE})));
-        assert_eq!(evidence.take(2, &edit(LINE)), []);
+        let needs = Needs { outputs: Vec::new(), words: vec![(1, Some(0))] };
+        assert_eq!(evidence.take(2, &edit(LINE)), needs);
     }
 
     #[test]
@@ -136,8 +149,9 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.take(0, &output(LINE));
         evidence.take(1, &output(LINE));
-        assert_eq!(evidence.take(2, &edit(LINE)), [(1, 1)]);
-        assert_eq!(evidence.take(3, &edit(LINE)), [], "the model said it itself");
+        assert_eq!(evidence.take(2, &edit(LINE)).outputs, [(1, 1)]);
+        let own = evidence.take(3, &edit(LINE));
+        assert_eq!((own.outputs, own.words), (vec![], vec![(2, Some(1))]), "the model said it");
     }
 
     #[test]
@@ -147,6 +161,6 @@ mod tests {
         let thought = json!({"role": "assistant", "content": [
             {"type": "thinking", "thinking": format!("I see\n{LINE}\nreturn;")}
         ]});
-        assert_eq!(evidence.take(1, &message(&thought)), [(0, 1)]);
+        assert_eq!(evidence.take(1, &message(&thought)).outputs, [(0, 1)]);
     }
 }

@@ -9,8 +9,8 @@ use super::window::Marks;
 use base::object::Hash;
 use config::{Prices, Settings, scaled};
 use session::{
-    BillTerms, CacheKey, CallNote, CallTime, Front, MessageKind, PlainCompaction, Prefix,
-    PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit, plain_tokens,
+    BillTerms, CacheKey, CallNote, CallTime, Front, HostCall, HostCalls, MessageKind,
+    PlainCompaction, Prefix, PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit, plain_tokens,
 };
 
 /// Pi compacts when fewer than this many tokens of the window would be free.
@@ -41,7 +41,9 @@ pub struct Coming {
     pub now: CallTime,
     /// Whether a cache is alive for this model, system prompt and tools.
     pub warm: bool,
-    /// Whether the previous request's cache is alive.
+    /// Whether one of the plain host's would be.
+    pub plain_warm: bool,
+    /// Whether the previous request's cache is alive, and no other request went out since.
     pub follows: bool,
     /// The provider's token count divided by ours.
     pub factor: f64,
@@ -143,7 +145,7 @@ struct PlainCall {
 /// What the plain host's request shares with its previous one, what a cache would hold, and the
 /// compaction made for this call.
 fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> PlainCall {
-    let compaction = session.bill().compaction();
+    let compaction = session.plain_compaction();
     let messages = plain_tokens(plain_window(session), compaction);
     let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
     let total = scaled(coming.plain_fixed() + messages, coming.factor);
@@ -159,7 +161,7 @@ fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> Pla
         let standing = stands.map(|(_, message)| message.tokens).sum::<u64>();
         standing + compaction.map_or(0, |_| SUMMARY_TOKENS)
     });
-    let is_simple = !coming.warm || (coming.follows && shared.is_none());
+    let is_simple = !coming.plain_warm || (coming.follows && shared.is_none());
     let cached = (!is_simple && !session.is_extra_call())
         .then(|| plain_cached(session, coming, compaction))
         .filter(|cached| *cached != by_previous(session, coming, shared));
@@ -195,7 +197,6 @@ pub fn note(
     let before = bill.last().map(|last| &last.bill);
     let PlainCall { front: plain, compacted } = plain_call(session, coming, changed);
     let is_new = bill.prices() != Some(&coming.prices);
-    let factor = coming.factor;
     let Sending { shape, cached, kept } = *sending;
     CallNote {
         prices: is_new.then(|| coming.prices.clone()),
@@ -203,7 +204,8 @@ pub fn note(
         overhead: Some(coming.overhead)
             .filter(|overhead| before.map(|bill| bill.overhead) != Some(*overhead)),
         cold: !coming.warm,
-        factor: Some(factor).filter(|factor| factor.to_bits() != 1.0_f64.to_bits()),
+        plain_cold: Some(!coming.plain_warm).filter(|cold| *cold == coming.warm),
+        factor: recorded_factor(coming.factor),
         shared: (!shape.grown).then_some(shape.shared),
         plain_shared: plain.shared,
         cached: Some(cached).filter(|cached| coming.warm && *cached != coming.reusable(&shape)),
@@ -214,9 +216,27 @@ pub fn note(
         extra: session.is_extra_call(),
         own: session.own_tokens(),
         added: session.added_tokens(),
-        faults: session.faults().things,
+        faults: session.quoted().things,
         fault_cost: faults_cost(session),
     }
+}
+
+/// What the account needs to know of calls that went out with the host's own messages.
+pub fn host_calls(session: &Session, coming: &Coming, calls: Vec<HostCall>) -> HostCalls {
+    HostCalls {
+        calls,
+        model: coming.model.clone(),
+        prompt: coming.prompt.clone(),
+        prices: Some(&coming.prices).filter(|it| session.bill().prices() != Some(*it)).cloned(),
+        fixed: coming.fixed,
+        overhead: coming.overhead,
+        factor: recorded_factor(coming.factor),
+    }
+}
+
+/// A factor as records hold it: nothing if it is 1.
+fn recorded_factor(factor: f64) -> Option<f64> {
+    Some(factor).filter(|factor| factor.to_bits() != 1.0_f64.to_bits())
 }
 
 /// Tokens of the plain host's uncompacted list.
@@ -224,10 +244,10 @@ fn plain_window(session: &Session) -> u64 {
     session.chat().window_tokens().saturating_sub(session.own_tokens())
 }
 
-/// Cost of the faults since the previous call: the request sent once more, and the content shown
-/// again.
+/// What is charged for quotations since the previous call: the request sent once more, and the
+/// content shown again.
 fn faults_cost(session: &Session) -> f64 {
-    let (faults, bill) = (session.faults(), session.bill());
+    let (faults, bill) = (session.quoted(), session.bill());
     let (Some(last), Some(prices)) = (bill.last(), bill.prices()) else { return 0.0 };
     if faults.things == 0 {
         return 0.0;

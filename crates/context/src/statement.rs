@@ -4,23 +4,28 @@
 use serde::Serialize;
 
 use session::{
-    Account, Bill, CallBill, CallRecord, Dollars, EpochBill, Event, PriceNote, ReportKind,
-    Reported, ReportedSums, Session, Warming,
+    Account, Bill, CallBill, CallRecord, Dollars, EpochBill, Event, Faults, HostSums, LeftSums,
+    PriceNote, ReportKind, Reported, ReportedSums, Session, Warming,
 };
 
 /// The ledger of a session. Costs are in uncached input tokens; tokens are in the provider's count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Statement {
-    /// Number of billed calls.
+    /// Number of calls in the bill.
     pub calls: u64,
-    /// Number of calls that went out with the host's own messages. They are in no sum.
+    /// Number of calls that failed open: they went out with the host's own messages.
     pub failed_calls: u64,
+    /// Calls in the bill that went out with the host's own messages: they failed open, or were made
+    /// while Palimpsest was off.
+    pub host_calls: HostSums,
+    /// Calls in the bill that were made on branches which the person left since.
+    pub left: LeftSums,
     /// Number of the epoch, from 0.
     pub epoch: u32,
     /// Prices of the newest call.
     pub prices: Option<PriceNote>,
-    /// Our bill: requests, warming and faults.
+    /// Our bill: requests, warming and what is charged for quotations.
     pub bill: f64,
     /// What the plain host's bill would have been.
     pub plain_bill: f64,
@@ -42,6 +47,12 @@ pub struct Statement {
     pub dollars: Option<Dollars>,
     /// The epochs that started.
     pub epochs: Vec<EpochLine>,
+    /// What was saved besides what the epochs saved: by outputs shown in part from the start, and
+    /// lines for text that stood already; plus the plain host's compactions, minus our overhead,
+    /// warming and faults.
+    pub saved_otherwise: f64,
+    /// The same in US dollars, as far as prices are known.
+    pub saved_otherwise_dollars: Option<f64>,
     /// Every call, in order.
     pub per_call: Vec<CallLine>,
 }
@@ -64,8 +75,23 @@ pub struct WarmingSums {
 pub struct StatementFaults {
     /// Number of faults.
     pub count: u64,
-    /// Their cost.
+    /// What they cost, as part of the bill.
     pub cost: f64,
+    /// The part of `cost` that is charged for quotations and is in no request.
+    pub charged: f64,
+    /// By kind.
+    pub kinds: Faults,
+}
+
+impl StatementFaults {
+    /// All faults of a session.
+    pub fn so_far(session: &Session) -> Self {
+        Self::of(session.all_faults(), session.bill().charged())
+    }
+
+    fn of(kinds: Faults, charged: f64) -> Self {
+        Self { count: kinds.count(), cost: kinds.cost(), charged, kinds }
+    }
 }
 
 /// An epoch.
@@ -106,14 +132,19 @@ pub struct CallLine {
     pub ours: Account,
     /// The part of it caused by our tools and guidance.
     pub overhead: f64,
-    /// The plain host's request.
+    /// The plain host's request. Where it would not have made the call, `sent` is how large its
+    /// request would be, nothing of it is in any sum, and the others are 0.
     pub plain: Account,
+    /// Whether the plain host would not have made the call: the model had used only our own tools.
+    pub extra: bool,
     /// What the provider reported.
     pub reported: Option<ReportedSums>,
     /// Requests that kept its cache alive afterwards.
     pub warming: WarmingSums,
     /// Faults noticed before it.
     pub faults: StatementFaults,
+    /// Calls before it that went out with the host's own messages.
+    pub host_calls: HostSums,
 }
 
 /// Makes the statement of a session's events.
@@ -121,13 +152,20 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
     let mut session = Session::default();
     let mut calls: Vec<CallLine> = Vec::new();
     let mut failed_calls = 0;
+    let mut hosts = HostSums::default();
     for event in events {
         let before = session.bill().reported().cost;
         let warming = session.bill().warming();
         session.apply(event);
         let bill = session.bill();
         match event {
-            Event::Called(record) => calls.extend(line(record, bill)),
+            Event::Called(record) => {
+                if let Some(mut line) = line(record, bill) {
+                    line.host_calls = bill.hosts().since(&hosts);
+                    hosts = bill.hosts();
+                    calls.push(line);
+                }
+            }
             Event::FailedOpen { calls } => failed_calls += calls.len() as u64,
             Event::Reported(reported) if reported.kind == ReportKind::CacheWarm => {
                 let Some(line) = calls.last_mut() else { continue };
@@ -146,10 +184,13 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         }
     }
     let bill = session.bill();
-    let (count, cost) = bill.faults();
+    let (epochs, epochs_dollars) = bill.saved_by_epochs();
+    let dollars = bill.dollars();
     Statement {
         calls: bill.calls(),
         failed_calls,
+        host_calls: bill.hosts(),
+        left: session.left_sums(),
         epoch: session.epoch(),
         prices: bill.prices().cloned(),
         bill: bill.ours(),
@@ -159,9 +200,12 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         plain: bill.plain_account(),
         plain_compactions: bill.compactions(),
         warming: bill.warming().into(),
-        faults: StatementFaults { count, cost },
+        faults: StatementFaults::so_far(&session),
         reported: bill.reported(),
-        dollars: bill.dollars(),
+        saved_otherwise: bill.plain() - bill.ours() - epochs,
+        saved_otherwise_dollars: dollars
+            .map(|dollars| dollars.plain_bill - dollars.bill - epochs_dollars),
+        dollars,
         epochs: bill.epochs().iter().map(EpochLine::from).collect(),
         per_call: calls,
     }
@@ -170,7 +214,8 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
 /// The line of the call just applied; `None` if its record has no bill.
 fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
     let note = record.bill.as_ref()?;
-    let CallBill { warm, ours, plain, overhead_cost, .. } = &bill.last()?.bill;
+    let last = bill.last()?;
+    let CallBill { warm, ours, plain, extra, overhead_cost, .. } = &last.bill;
     Some(CallLine {
         number: record.number,
         model: record.model.clone(),
@@ -180,9 +225,11 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
         ours: (*ours).into(),
         overhead: *overhead_cost,
         plain: (*plain).into(),
+        extra: *extra,
         reported: None,
         warming: WarmingSums::default(),
-        faults: StatementFaults { count: note.faults, cost: note.fault_cost },
+        faults: StatementFaults::of(last.faults, note.fault_cost),
+        host_calls: HostSums::default(),
     })
 }
 

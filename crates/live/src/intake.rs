@@ -5,6 +5,7 @@
 
 mod compacted;
 mod describe;
+mod failed_edits;
 mod first_sight;
 mod full_output;
 mod instructions;
@@ -274,6 +275,7 @@ impl Ingest<'_> {
         if let Some(ingested) = ingested.filter(|_| message.withheld.is_none()) {
             let Ingested { fact, call, shown, version, .. } = &ingested;
             self.take_instructions(at, &call.call.args, version.as_ref(), message.text_tokens());
+            self.note_failed_edit(at, &call.call, message);
             match shown {
                 Some(treatment) => self.treat_as_shown(at, treatment)?,
                 None if is_kept => self.treat_as_shown(at, &Treatment::Given)?,

@@ -279,6 +279,13 @@ impl Journal {
         self.stored.session.is_some()
     }
 
+    /// Whether the session was closed by the process that wrote it last.
+    pub(super) fn was_closed(&self) -> Result<bool> {
+        let latest = self.store.get(&self.ids.session, AsOf::Latest)?;
+        let is_paused = |state: &Value| state == Activity::Paused.as_str();
+        Ok(latest.is_some_and(|version| version.fields.get("state").is_some_and(is_paused)))
+    }
+
     /// The reports of providers that wait to be stored.
     pub(super) fn staged_reports(&self) -> Vec<Event> {
         let is_report = |event: &&Event| matches!(event, Event::Reported(_));

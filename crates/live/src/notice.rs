@@ -117,6 +117,12 @@ pub enum Notice {
         /// What the extension calls the message there, if it does.
         by: Option<String>,
     },
+    /// The provider's reports of usage are no measure of the requests: figures and decisions rest on
+    /// our own count.
+    UsageIgnored {
+        /// `none`, `constant`, `implausible`, `uncached`.
+        why: &'static str,
+    },
     /// A message's text changes on every call; it passes through and is not stored again.
     Volatile {
         /// Index in the list.

@@ -39,7 +39,9 @@ use context::host_compaction::Cancelled;
 use context::log_layout::Texts;
 use context::patch::{self, Patch};
 use context::statement::{self, Statement};
-use session::{Activation, Effect, Event, LineRange, Prompting, Reported, Session};
+use session::{
+    Activation, Effect, Event, LineRange, Prompting, ReportKind, Reported, Session, UsageProblem,
+};
 use source::TrackerOptions;
 use store::Store;
 
@@ -52,6 +54,9 @@ impl fmt::Debug for AtClose {
         f.debug_tuple("AtClose").field(&self.0.is_some()).finish()
     }
 }
+
+/// Empty reports of usage after which the user is told.
+const EMPTY_REPORTS: u64 = 5;
 
 /// A session at work.
 #[derive(Debug)]
@@ -68,6 +73,14 @@ pub struct LiveSession {
     silent: Vec<PathBuf>,
     /// Compactions that the host was told not to make.
     cancelled: Cancelled,
+    /// Whether no call was made since it was opened: before, others may have been made without us.
+    is_opened_anew: bool,
+    /// Whether it had been closed when it was opened.
+    was_closed: bool,
+    /// Reports in a row that said nothing of a call.
+    empty_reports: u64,
+    /// Whether the user was told that reports count for nothing.
+    is_usage_told: bool,
     /// Called when the session is closed.
     at_close: AtClose,
     /// Asked before each call.
@@ -102,6 +115,10 @@ impl LiveSession {
             waiting: Vec::new(),
             silent: Vec::new(),
             cancelled: Cancelled::default(),
+            is_opened_anew: true,
+            was_closed: false,
+            empty_reports: 0,
+            is_usage_told: false,
             at_close: AtClose::default(),
             prompting: None,
             options,
@@ -111,6 +128,7 @@ impl LiveSession {
             live.journal.begin(&live.workspace.disk().canonical_cwd())?;
             live.reload()?;
         }
+        live.was_closed = live.journal.was_closed()?;
         live.workspace.plan_check(&live.journal)?;
         Ok(live)
     }
@@ -198,6 +216,7 @@ impl LiveSession {
     pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
         self.durably(|live| {
             let answer = live.tools().activate(call, wanted, pin);
+            live.tools().note_refusal(call, wanted, answer.as_ref().ok());
             // A refusal may have recorded what a look at the file found.
             live.commit_staged()?;
             answer
@@ -288,10 +307,29 @@ impl LiveSession {
         let reported = Reported { call: Some(call).filter(|call| *call > 0), ..reported };
         let bill = self.journal.state().bill();
         let is_known = reported.id.as_deref().is_some_and(|id| bill.knows_report(id));
-        if reported.total() > 0 && !is_known {
+        if reported.total() == 0 {
+            let is_call = reported.kind == ReportKind::Call && reported.call.is_some();
+            self.empty_reports += u64::from(is_call);
+        } else if !is_known {
+            self.empty_reports = 0;
             self.journal.record(Event::Reported(reported));
         }
+        self.tell_of_usage();
         Ok(())
+    }
+
+    /// Tells the user once that the provider's reports count for nothing, if so.
+    fn tell_of_usage(&mut self) {
+        let why = match self.journal.state().bill().usage_problem() {
+            _ if self.is_usage_told => return,
+            _ if self.empty_reports >= EMPTY_REPORTS => "none",
+            Some(UsageProblem::Constant) => "constant",
+            Some(UsageProblem::Implausible) => "implausible",
+            Some(UsageProblem::Uncached) => "uncached",
+            None => return,
+        };
+        self.is_usage_told = true;
+        self.waiting.push(Notice::UsageIgnored { why });
     }
 
     /// The ledger as of now, including what waits to be stored.

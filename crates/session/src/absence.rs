@@ -1,10 +1,12 @@
 //! Outputs and steps that the window holds only as a line or in part, and which of them the model
 //! needed all the same. Plain data and its fold. Must not decide anything.
 //!
-//! A **fault** is a need for absent content. It counts once per message and epoch, because content
-//! that was brought back stands in the window from then on.
+//! A **fault** is a need for absent content. A quotation counts once per message and epoch, because
+//! content that was brought back stands in the window from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::faults::{FaultKind, Faults};
 
 /// A number of messages and their tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,13 +24,32 @@ pub(super) struct Absence {
     absent: BTreeMap<u64, u64>,
     /// Positions of the messages that caused a fault in this epoch.
     missed: BTreeSet<u64>,
-    faults: Amount,
+    quoted: Amount,
+    faults: Faults,
+    /// Results since the newest call, and those of them that are faults or of our own tools.
+    results: (u64, u64),
 }
 
 impl Absence {
+    /// What the model quoted since the previous call, for which it is charged.
+    pub(super) fn quoted(&self) -> Amount {
+        self.quoted
+    }
+
     /// The faults since the previous call.
-    pub(super) fn faults(&self) -> Amount {
+    pub(super) fn faults(&self) -> Faults {
         self.faults
+    }
+
+    /// Whether the next call is made for faults alone.
+    pub(super) fn is_for_faults(&self) -> bool {
+        let (all, faulty) = self.results;
+        self.faults.count() > self.faults.quoted.count && all == faulty
+    }
+
+    /// Whether the window does not hold the message at this position in full.
+    pub(super) fn is_absent(&self, at: u64) -> bool {
+        self.absent.contains_key(&at)
     }
 
     /// Positions of the messages that the window does not hold in full.
@@ -50,8 +71,25 @@ impl Absence {
         if let Some(tokens) = self.absent.get(&at)
             && self.missed.insert(at)
         {
-            self.faults.things += 1;
-            self.faults.tokens += tokens;
+            self.quoted.things += 1;
+            self.quoted.tokens += tokens;
+            self.faults.quoted.count += 1;
+        }
+    }
+
+    /// Records a result. `is_own`: whether one of our own tools made it.
+    pub(super) fn result(&mut self, is_own: bool) {
+        self.results.0 += 1;
+        self.results.1 += u64::from(is_own);
+    }
+
+    /// Records a fault. `tokens`: of its answer.
+    pub(super) fn missed(&mut self, kind: FaultKind, tokens: u64) {
+        let sum = self.faults.of(kind);
+        sum.count += 1;
+        sum.tokens += tokens;
+        if matches!(kind, FaultKind::Reread | FaultKind::Repeated | FaultKind::FailedEdit) {
+            self.results.1 += 1;
         }
     }
 
@@ -62,7 +100,9 @@ impl Absence {
 
     /// Resets the faults after a call; its record holds them.
     pub(super) fn called(&mut self) {
-        self.faults = Amount::default();
+        self.quoted = Amount::default();
+        self.faults = Faults::default();
+        self.results = (0, 0);
     }
 
     /// Forgets which messages are absent, because the host rewrote its list.
@@ -83,15 +123,31 @@ mod tests {
         absence.needed(3);
         absence.needed(3);
         absence.needed(9);
-        assert_eq!(absence.faults(), Amount { things: 1, tokens: 500 });
+        assert_eq!(absence.quoted(), Amount { things: 1, tokens: 500 });
         absence.called();
-        assert_eq!(absence.faults(), Amount::default());
+        assert_eq!(absence.quoted(), Amount::default());
         absence.needed(3);
-        assert_eq!(absence.faults(), Amount::default(), "it was brought back");
+        assert_eq!(absence.quoted(), Amount::default(), "it was brought back");
         absence.epoch_began();
         absence.needed(3);
         absence.update(4, None);
         absence.needed(4);
-        assert_eq!(absence.faults(), Amount { things: 1, tokens: 500 }, "what stands is no fault");
+        assert_eq!(absence.quoted(), Amount { things: 1, tokens: 500 }, "what stands is no fault");
+        assert_eq!(absence.faults().count(), 1);
+    }
+
+    #[test]
+    fn a_call_is_made_for_faults_where_every_result_is_one() {
+        let mut absence = Absence::default();
+        assert!(!absence.is_for_faults());
+        absence.result(true);
+        absence.missed(FaultKind::Asked, 10);
+        assert!(absence.is_for_faults());
+        absence.result(false);
+        assert!(!absence.is_for_faults(), "another output came too");
+        absence.missed(FaultKind::Reread, 20);
+        assert!(absence.is_for_faults());
+        absence.called();
+        assert!(!absence.is_for_faults());
     }
 }

@@ -5,7 +5,7 @@
 //! of cost is the price of one uncached input token of the call's model. Sums run from the
 //! session's first call; a fork continues its parent's sums. Must not decide anything.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -13,15 +13,13 @@ use super::call_bill::{CallBill, Side};
 use super::call_note::{PlainCompaction, PriceNote};
 use super::dollars::{self, Dollars};
 use super::event::Rewrite;
+use super::faults::Faults;
+use super::host_call::{HostSides, HostSums};
 use super::record::CallRecord;
 use super::report::{ReportKind, Reported};
+use super::usage::{Usage, UsageProblem};
 use base::object::Hash;
-
-/// Number of newest reports used to estimate how the provider counts tokens.
-const RECENT_REPORTS: usize = 5;
-/// Plausible ratios of the provider's count to ours. A report outside this range cannot be about
-/// the whole input.
-const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
+use config::Prices;
 
 /// Sums of one side: ours or the plain host's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -126,8 +124,23 @@ pub struct LastCall {
     pub prompt: Option<Hash>,
     /// Length of the host's list.
     pub host_messages: u64,
+    /// Faults noticed before it.
+    pub faults: Faults,
     /// Its bill.
     pub bill: CallBill,
+}
+
+/// What the state knows of a call that was recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Around {
+    /// Length of the host's list.
+    pub(super) host_messages: u64,
+    /// The plain host's compaction in effect before it.
+    pub(super) compaction: Option<PlainCompaction>,
+    /// Faults since the call before, quotations with their cost.
+    pub(super) faults: Faults,
+    /// Whether it was made for faults alone.
+    pub(super) is_for_faults: bool,
 }
 
 /// The ledger of a session.
@@ -139,8 +152,11 @@ pub struct Bill {
     overhead: f64,
     added: f64,
     warming: Warming,
-    faults: (u64, f64),
+    faults: Faults,
+    /// Quotations, and what is charged for them.
+    charged: (u64, f64),
     extra_calls: u64,
+    hosts: HostSums,
     reported: ReportedSums,
     dollars: Dollars,
     epochs: Vec<EpochBill>,
@@ -149,19 +165,25 @@ pub struct Bill {
     compaction: Option<PlainCompaction>,
     compactions: u64,
     known_reports: BTreeSet<String>,
-    /// Counted and reported tokens of the newest calls with a report, by model.
-    recent: BTreeMap<String, VecDeque<(u64, u64)>>,
+    /// What providers reported, by model.
+    usage: BTreeMap<String, Usage>,
 }
 
 impl Bill {
-    /// Number of billed calls. Calls that went out with the host's own messages are not billed.
+    /// Number of billed calls, those with the host's own messages included.
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Our cost so far: all requests, including our overhead, cache warming and faults.
+    /// The calls that went out with the host's own messages.
+    pub fn hosts(&self) -> HostSums {
+        self.hosts
+    }
+
+    /// Our cost so far: all requests, including our overhead, cache warming and what is charged for
+    /// quotations.
     pub fn ours(&self) -> f64 {
-        self.ours.cost + self.warming.ours + self.faults.1
+        self.ours.cost + self.warming.ours + self.charged.1
     }
 
     /// What the plain host's requests would have cost so far, cache warming included.
@@ -199,15 +221,21 @@ impl Bill {
         self.warming
     }
 
-    /// Number of faults, and their cost.
-    pub fn faults(&self) -> (u64, f64) {
+    /// Faults.
+    pub fn faults(&self) -> Faults {
         self.faults
     }
 
-    /// Whether the model ever needed absent content: there was a fault, or a call that used only
-    /// our own tools.
+    /// The part of [`Self::ours`] that is charged for quotations. What other faults cost is in the
+    /// requests.
+    pub fn charged(&self) -> f64 {
+        self.charged.1
+    }
+
+    /// Whether the model ever needed absent content: it quoted some, or there was a call that used
+    /// only our own tools.
     pub fn has_missed(&self) -> bool {
-        self.faults.0 + self.extra_calls > 0
+        self.charged.0 + self.extra_calls > 0
     }
 
     /// What providers reported.
@@ -220,9 +248,24 @@ impl Bill {
         Some(self.dollars).filter(|dollars| dollars.calls > 0)
     }
 
+    /// What a request of this many tokens costs in US dollars at the newest prices if no cache holds
+    /// any of it; `None` if they are not known.
+    pub fn dollars_uncached(&self, tokens: u64) -> Option<f64> {
+        let note = self.prices.as_ref()?;
+        Some(note.prices.cost(0, tokens) * dollars::rate(note)?)
+    }
+
     /// The epochs that started, in order.
     pub fn epochs(&self) -> &[EpochBill] {
         &self.epochs
+    }
+
+    /// What all epochs have saved so far, and the same in US dollars as far as prices are known.
+    pub fn saved_by_epochs(&self) -> (f64, f64) {
+        let saved = self.epochs.iter().map(|epoch| (epoch.saved, epoch.saved_dollars));
+        saved.fold((0.0, 0.0), |(sum, dollars), (saved, more)| {
+            (sum + saved, dollars + more.unwrap_or_default())
+        })
     }
 
     /// Prices of the newest call.
@@ -235,7 +278,7 @@ impl Bill {
         self.last.as_ref()
     }
 
-    /// The plain host's compaction now in effect.
+    /// The plain host's compaction in effect at the newest call.
     pub fn compaction(&self) -> Option<PlainCompaction> {
         self.compaction
     }
@@ -250,19 +293,20 @@ impl Bill {
         self.known_reports.contains(id)
     }
 
-    /// The provider's token count for a model divided by ours: the median over the newest reported
-    /// calls, 1 before the first.
+    /// The provider's token count for a model divided by ours, as far as its reports can be
+    /// believed; 1 before the first.
     pub fn factor(&self, model: Option<&str>) -> f64 {
-        let Some(recent) = self.recent.get(model.unwrap_or_default()) else { return 1.0 };
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-        let mut ratios: Vec<f64> = recent
-            .iter()
-            .map(|(counted, reported)| *reported as f64 / (*counted).max(1) as f64)
-            .collect();
-        // The median, so that a single odd report changes little.
-        ratios.sort_by(f64::total_cmp);
-        let middle = ratios.len() / 2;
-        ratios.get(middle).map_or(1.0, |ratio| ratio.clamp(*FACTORS.start(), *FACTORS.end()))
+        self.usage.get(model.unwrap_or_default()).map_or(1.0, Usage::factor)
+    }
+
+    /// What is wrong with the reports on the newest call's model, if anything is.
+    pub fn usage_problem(&self) -> Option<UsageProblem> {
+        let model = self.last.as_ref()?.model.as_deref();
+        let problem = self.usage.get(model.unwrap_or_default())?.problem()?;
+        let Prices { read, write, .. } = self.prices.as_ref()?.prices;
+        // Where a cache makes nothing cheaper, or costs nothing, none need be reported.
+        let matters = problem != UsageProblem::Uncached || (read > 0.0 && read < write);
+        matters.then_some(problem)
     }
 
     pub(super) fn epoch_started(&mut self, number: u32, reason: &str, call: u64) {
@@ -281,13 +325,8 @@ impl Bill {
         });
     }
 
-    pub(super) fn rewritten(&mut self, how: Rewrite, chat_len: u64) {
-        let stays = |compaction: &PlainCompaction| match how {
-            Rewrite::Branch | Rewrite::Passing => compaction.from < chat_len,
-            Rewrite::Edited => true,
-            Rewrite::Compaction | Rewrite::Rearranged => false,
-        };
-        self.compaction = self.compaction.filter(stays);
+    /// The host rewrote its list.
+    pub(super) fn rewritten(&mut self, how: Rewrite) {
         if !matches!(how, Rewrite::Edited | Rewrite::Passing) {
             for epoch in &mut self.epochs {
                 epoch.stands = false;
@@ -295,14 +334,36 @@ impl Bill {
         }
     }
 
-    /// `host_messages`: length of the host's list.
-    pub(super) fn called(&mut self, record: &CallRecord, host_messages: u64) {
+    /// Prices of the next calls.
+    pub(super) fn set_prices(&mut self, prices: &PriceNote) {
+        self.prices = Some(prices.clone());
+    }
+
+    /// Enters a call that went out with the host's own messages.
+    pub(super) fn host_called(&mut self, sides: &HostSides) {
+        let HostSides { ours, plain, failed } = sides;
+        let rate = self.prices.as_ref().and_then(dollars::rate);
+        self.calls += 1;
+        self.ours.add(ours);
+        self.plain.add(plain);
+        self.dollars.add(ours, plain, rate);
+        self.hosts.calls += 1;
+        self.hosts.failed += u64::from(*failed);
+        self.hosts.sent += ours.total();
+        self.hosts.cost += ours.cost;
+        self.hosts.plain_cost += plain.cost;
+        self.hosts.dollars += ours.cost * rate.unwrap_or_default();
+    }
+
+    pub(super) fn called(&mut self, record: &CallRecord, around: Around) {
+        let Around { host_messages, compaction, mut faults, is_for_faults } = around;
+        self.compaction = compaction;
         let Some(note) = &record.bill else {
             self.last = None;
             return;
         };
         if let Some(before) = &self.prices {
-            self.dollars.missed(note.fault_cost, before);
+            self.dollars.charged(note.fault_cost, before);
         }
         if let Some(prices) = &note.prices {
             self.prices = Some(prices.clone());
@@ -313,12 +374,17 @@ impl Bill {
         let bill = CallBill::new(note, record, before, prices, self.compaction);
         self.calls += 1;
         self.ours.add(&bill.ours);
-        self.plain.add(&bill.plain);
+        if !bill.extra {
+            self.plain.add(&bill.plain);
+        }
         self.overhead += bill.overhead_cost;
         self.added += bill.added_cost;
         self.dollars.called(&bill, prices);
-        self.faults.0 += note.faults;
-        self.faults.1 += note.fault_cost;
+        self.charged.0 += note.faults;
+        self.charged.1 += note.fault_cost;
+        bill.price_faults(&mut faults, is_for_faults, &prices.prices);
+        self.faults.add(&faults);
+        self.dollars.missed(faults.cost(), prices);
         self.extra_calls += u64::from(note.extra);
         if note.compacted.is_some() {
             self.compaction = note.compacted;
@@ -331,6 +397,7 @@ impl Bill {
             model: record.model.clone(),
             prompt: record.system_prompt.clone(),
             host_messages,
+            faults,
             bill,
         });
     }
@@ -351,6 +418,8 @@ impl Bill {
         self.known_reports.extend(reported.id.clone());
         let cost = self.cost_reported(reported);
         if reported.kind == ReportKind::CacheWarm {
+            // It sends the newest request again, so it costs no more than that.
+            let cost = cost.min(self.cost_of_newest());
             let plain = cost * self.plain_by_ours();
             self.warming.requests += 1;
             self.warming.ours += cost;
@@ -372,13 +441,10 @@ impl Bill {
             return;
         };
         self.reported.estimated_cost += last.bill.ours.cost;
-        let counted = last.bill.counted();
+        let (counted, cached) = (last.bill.counted(), last.bill.ours.cached);
         let model = last.model.clone().unwrap_or_default();
-        let recent = self.recent.entry(model).or_default();
-        recent.push_back((counted, reported.total()));
-        if recent.len() > RECENT_REPORTS {
-            recent.pop_front();
-        }
+        let usage = self.usage.entry(model).or_default();
+        usage.report(counted, reported.total(), cached, reported.cache_read);
     }
 
     fn add_reported_dollars(&mut self, reported: &Reported, cost: f64) {
@@ -392,6 +458,12 @@ impl Bill {
         let Reported { input, cache_read, cache_write, .. } = *reported;
         let prices = self.prices.as_ref().map(|note| &note.prices);
         prices.map_or(0.0, |prices| prices.cost_reported(input, cache_read, cache_write))
+    }
+
+    /// Cost of the newest request if no cache held any of it.
+    fn cost_of_newest(&self) -> f64 {
+        let known = self.last.as_ref().zip(self.prices.as_ref());
+        known.map_or(0.0, |(last, note)| note.prices.cost(0, last.bill.ours.total()))
     }
 
     /// Size of the plain host's newest request divided by ours. Scales the cost of cache warming,

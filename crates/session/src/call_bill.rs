@@ -4,6 +4,7 @@
 //! Must not decide anything.
 
 use super::call_note::{CallNote, PlainCompaction, PriceNote};
+use super::faults::{FaultKind, Faults};
 use super::record::CallRecord;
 use config::{Charge, Input, Prices, scaled};
 
@@ -37,6 +38,9 @@ pub struct CallBill {
     pub carry: f64,
     /// Number of slots in our request.
     pub slots: u64,
+    /// Whether the plain host would not have made this call. Its request is then as large as it
+    /// would have been, costs nothing, and is in no sum.
+    pub extra: bool,
     /// Tokens freed by the epoch that began with this call.
     pub freed: u64,
     /// Cost of that epoch: tokens written again that a growing request would have read from the
@@ -53,6 +57,8 @@ pub struct Side {
     pub cached: u64,
     /// All other input tokens, system prompt and tools included.
     pub written: u64,
+    /// Tokens of a request that would not have been sent; the others are 0 then.
+    pub unsent: u64,
     /// Cost.
     pub cost: f64,
 }
@@ -60,7 +66,7 @@ pub struct Side {
 impl Side {
     /// Tokens of the request.
     pub fn total(&self) -> u64 {
-        self.cached + self.written
+        self.cached + self.written + self.unsent
     }
 }
 
@@ -91,7 +97,7 @@ impl BillTerms<'_> {
         let cached = self.warm.then(|| self.cached(front, before));
         let input = Input { fixed, messages, cached };
         let Charge { cached, written, cost } = self.prices.charge_counted(&input, self.factor);
-        Side { messages, cached, written, cost }
+        Side { messages, cached, written, unsent: 0, cost }
     }
 
     /// Message tokens that a cache holds, if one is alive.
@@ -155,17 +161,16 @@ impl CallBill {
         let front = Front { shared: note.shared, cached: note.cached };
         let ours = terms.side(fixed, sent, front, known(|bill| bill.ours.messages));
         let plain_before = known(|bill| bill.plain.messages);
-        let plain = if note.extra {
-            Side { messages: plain_before, ..Side::default() }
-        } else {
-            terms.plain(
-                fixed.saturating_sub(overhead),
-                record.plain_tokens.saturating_sub(note.own),
-                (standing, note.compacted),
-                Front { shared: note.plain_shared, cached: note.plain_cached },
-                plain_before,
-            )
-        };
+        let plain_terms = BillTerms { warm: !note.plain_cold.unwrap_or(note.cold), ..terms };
+        let plain = plain_terms.plain(
+            fixed.saturating_sub(overhead),
+            record.plain_tokens.saturating_sub(note.own),
+            (standing, note.compacted),
+            Front { shared: note.plain_shared, cached: note.plain_cached },
+            plain_before,
+        );
+        let unsent = Side { messages: plain_before, unsent: plain.total(), ..Side::default() };
+        let plain = if note.extra { unsent } else { plain };
         let carry = terms.carry(ours.total());
         let stood = known(|bill| bill.added).min(note.added);
         let (_, write) = prices.prices.at(ours.total());
@@ -183,11 +188,29 @@ impl CallBill {
             added_cost,
             carry,
             slots: slots_after(known(|bill| bill.slots), record),
+            extra: note.extra,
             freed: 0,
             rewrite_cost: 0.0,
         };
         bill.bill_epoch(note, &terms, before);
         bill
+    }
+
+    /// Fills in what faults cost whose answers this call carried. `alone`: whether it was made for
+    /// them alone; the whole call is then what they cost, and is shared among them.
+    pub(super) fn price_faults(&self, faults: &mut Faults, alone: bool, prices: &Prices) {
+        let answered = faults.count() - faults.quoted.count;
+        let (_, write) = prices.at(self.ours.total());
+        for (kind, sum) in faults.all() {
+            if kind == FaultKind::Quoted || sum.count == 0 {
+                continue;
+            }
+            faults.of(kind).cost = if alone {
+                self.ours.cost * as_f64(sum.count) / as_f64(answered)
+            } else {
+                as_f64(scaled(sum.tokens, self.factor)) * write
+            };
+        }
     }
 
     /// Tokens of the request in our count.

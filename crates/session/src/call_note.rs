@@ -37,6 +37,9 @@ pub struct CallNote {
     /// releases: whether the previous request's cache was not alive.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cold: bool,
+    /// The same for the plain host, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_cold: Option<bool>,
     /// The provider's token count divided by ours, if that is not 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
@@ -75,10 +78,10 @@ pub struct CallNote {
     /// Tokens in our messages that we added: notes, and help for failed edits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added: u64,
-    /// Faults noticed since the previous call.
+    /// Messages that the model quoted since the previous call although they had left.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub faults: u64,
-    /// What they cost.
+    /// What is charged for that.
     #[serde(default, skip_serializing_if = "is_free")]
     pub fault_cost: f64,
 }

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::call_bill::CallBill;
+use super::call_bill::{CallBill, Side};
 use super::call_note::PriceNote;
 
 /// Sums in US dollars, of input only.
@@ -22,7 +22,7 @@ pub struct Dollars {
     pub overhead: f64,
     /// The part of `bill` caused by cache warming.
     pub warming: f64,
-    /// The part of `bill` caused by faults.
+    /// What faults cost; part of `bill`.
     pub faults: f64,
     /// Cost of what providers reported for calls.
     pub reported: f64,
@@ -32,18 +32,27 @@ pub struct Dollars {
 
 impl Dollars {
     pub(super) fn called(&mut self, bill: &CallBill, prices: &PriceNote) {
-        let Some(rate) = rate(prices) else { return };
-        self.calls += 1;
-        self.bill += bill.ours.cost * rate;
-        self.plain_bill += bill.plain.cost * rate;
-        self.overhead += bill.overhead_cost * rate;
+        let rate = rate(prices);
+        self.add(&bill.ours, &bill.plain, rate);
+        self.overhead += bill.overhead_cost * rate.unwrap_or_default();
     }
 
-    /// Adds a fault. `prices`: those of the call that lacked content.
+    /// Adds a call. `rate`: US dollars per uncached input token, if known.
+    pub(super) fn add(&mut self, ours: &Side, plain: &Side, rate: Option<f64>) {
+        let Some(rate) = rate else { return };
+        self.calls += 1;
+        self.bill += ours.cost * rate;
+        self.plain_bill += plain.cost * rate;
+    }
+
+    /// Adds what is charged for quotations. `prices`: those of the call that lacked content.
+    pub(super) fn charged(&mut self, cost: f64, prices: &PriceNote) {
+        self.bill += cost * rate(prices).unwrap_or(0.0);
+    }
+
+    /// Adds what faults cost. `prices`: those of the call that carried the answers.
     pub(super) fn missed(&mut self, cost: f64, prices: &PriceNote) {
-        let cost = cost * rate(prices).unwrap_or(0.0);
-        self.bill += cost;
-        self.faults += cost;
+        self.faults += cost * rate(prices).unwrap_or(0.0);
     }
 
     pub(super) fn warmed(&mut self, ours: f64, plain: f64, prices: &PriceNote) {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
+use super::faults::FaultKind;
+use super::host_call::HostCalls;
 use super::lines::{LineMap, LineRange};
 use super::message::{Activation, Cut, MessageKey, MessageKind, Shows};
 use super::passing::PassingMessage;
@@ -247,6 +249,20 @@ pub enum Event {
         at: u64,
         /// Position of each output, with the number of its lines repeated by the answer.
         outputs: Vec<(u64, u32)>,
+        /// Number of lines that it or a person had written, and that stood nowhere any more.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        words: u64,
+    },
+    /// The model needed what had left the window, and neither an answer nor a result shows it: it
+    /// was refused, or an edit failed.
+    Missed {
+        /// How the need shows.
+        kind: FaultKind,
+        /// Position of the result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u64>,
+        /// Its tokens.
+        tokens: u64,
     },
     /// How a message is shown from its first request on (`log`).
     Treated {
@@ -338,6 +354,9 @@ pub enum Event {
         /// One entry per call.
         calls: Vec<FailedCall>,
     },
+    /// Calls that went out with the host's own messages, entered in the account before the next
+    /// [`Event::Called`].
+    HostCalls(HostCalls),
     /// The provider's request for a call, as the host showed it right before sending it.
     Payload(PayloadRecord),
 }

@@ -14,9 +14,11 @@ mod chat;
 mod dollars;
 mod event;
 mod excerpt;
+mod faults;
 mod files;
 mod folds;
 mod held;
+mod host_call;
 mod index;
 mod lines;
 mod links;
@@ -31,6 +33,7 @@ mod report;
 mod sets;
 mod showings;
 mod state;
+mod usage;
 
 pub use absence::Amount;
 pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
@@ -43,8 +46,10 @@ pub use event::{
     Cause, Event, FileEvent, Fold, NotedText, Opened, Part, Rewrite, ShownResult, Treatment,
 };
 pub use excerpt::{Piece, join_pieces, uncut_lines};
+pub use faults::{FaultKind, FaultSum, Faults};
 pub use folds::Folds;
 pub use held::{Extent, Held, Why};
+pub use host_call::{HostCall, HostCalls, HostSums};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{
     Columns, LINE_CHARS, LineMap, LineRange, Picked, characters, counted, line_count, line_of,
@@ -66,7 +71,8 @@ pub use record::{
 pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
-pub use state::{Asked, Effect, Ended, MemoryChange, Note, Requests, Sent, Session};
+pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Sent, Session};
+pub use usage::UsageProblem;
 
 /// For serde: skips counts of 0.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

@@ -188,6 +188,13 @@ impl PlainList {
         (self.len, self.same) = (window.len(), window.len());
     }
 
+    /// The prefixes of the request that the first messages of the host's list make.
+    pub fn front(&self, chat: &Chat, count: usize) -> &[Prefix] {
+        let sent = (0..count).filter(|index| self.sends(chat, *index)).count();
+        let summary = usize::from(self.compaction.is_some());
+        &self.prefixes[..self.prefixes.len().min(summary + sent)]
+    }
+
     /// Tokens of the first `count` messages.
     pub fn tokens(&self, chat: &Chat, count: usize) -> u64 {
         let window = chat.window();
@@ -214,9 +221,10 @@ impl PlainList {
         let Some(message) = of(index) else { return false };
         let is_dropped = |compaction: PlainCompaction| chat.window()[index] < compaction.from;
         let asks_us = || {
+            let calls = message.key.calls.len();
             matches!(message.kind, MessageKind::Assistant)
-                && message.key.calls.len() == 1
-                && of(index + 1).is_some_and(is_own_result)
+                && calls > 0
+                && (1..=calls).all(|next| of(index + next).is_some_and(is_own_result))
         };
         !self.compaction.is_some_and(is_dropped) && !is_own_result(message) && !asks_us()
     }

@@ -4,13 +4,17 @@
 //! `requests` what caches hold.
 
 mod asked;
+mod branches;
 mod continued;
 mod glimpses;
 mod held;
+mod host_calls;
 mod kept;
 mod memory;
+mod missed;
 mod moved;
 mod notes;
+mod plain;
 mod reading;
 mod requests;
 mod segments;
@@ -19,6 +23,8 @@ mod window;
 use std::collections::{BTreeMap, HashSet};
 
 pub use self::asked::Asked;
+use self::branches::Branches;
+pub use self::branches::LeftSums;
 use self::continued::Continued;
 use self::glimpses::Glimpses;
 pub use self::held::Ended;
@@ -27,12 +33,14 @@ pub use self::memory::MemoryChange;
 use self::memory::MemoryChanges;
 pub use self::notes::Note;
 use self::notes::Notes;
+use self::plain::PlainCompactions;
 pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
 use super::chat::Chat;
 use super::event::{Cause, Event, FileEvent, Fold, Opened, Rewrite, Treatment};
 use super::excerpt;
+use super::faults::FaultKind;
 use super::files::Files;
 use super::folds::{Folds, can_carry};
 use super::held::Why;
@@ -122,6 +130,8 @@ pub struct Session {
     sent: Option<Sent>,
     bill: Bill,
     requests: Requests,
+    branches: Branches,
+    plain_compactions: PlainCompactions,
 }
 
 impl Session {
@@ -183,7 +193,12 @@ impl Session {
             Event::LeftPool { object } => self.sets.leave_pool(object),
             Event::EnteredPool { object } => self.sets.enter_pool(object),
             Event::Unpinned { object } => self.sets.unpin(object),
-            Event::Needed { at, outputs } => self.need(*at, outputs),
+            Event::Needed { at, outputs, words } => self.need(*at, outputs, *words),
+            Event::Missed { kind, at, tokens } => {
+                if at.is_none_or(|at| self.is_new(at)) {
+                    self.absence.missed(*kind, *tokens);
+                }
+            }
             Event::Treated { at, treatment } => self.treat(*at, treatment),
             Event::Noted { .. } => self.take_note(event),
             Event::InForce { object, version, ranges, whole, at, tokens } => {
@@ -196,26 +211,15 @@ impl Session {
             }
             Event::MemoryRendered => self.memory.rendered(&mut self.notes.by_place),
             Event::Epoch { .. } => self.begin_epoch(event),
-            Event::Called(record) => {
-                self.calls = record.number;
-                self.chat.called();
-                self.effects.clear();
-                self.ended.clear();
-                self.notes.called();
-                self.memory.called();
-                self.coming_tokens = 0;
-                self.absence.called();
-                self.bill.called(record, self.chat.window().len() as u64);
-                self.request_sent(record);
-                self.sent = Some(Sent::of(record));
-            }
+            Event::Called(record) => self.called(record),
             Event::Reported(reported) => {
                 self.bill.reported_usage(reported);
                 if reported.kind == ReportKind::CacheWarm && reported.time.is_some() {
                     self.requests.touched(reported.time);
                 }
             }
-            Event::FailedOpen { calls } => self.calls += calls.len() as u64,
+            Event::FailedOpen { calls } => self.note_failed(calls),
+            Event::HostCalls(calls) => self.enter_host_calls(calls),
             Event::Payload(_) => {}
         }
     }
@@ -231,6 +235,7 @@ impl Session {
         self.notes.helped(at, *ours);
         self.own_tokens += self.own_tokens_of(at);
         self.pack(at);
+        self.branch_grew(at);
         self.request_answered(at);
         self.glimpse(at);
         self.use_effect(at);
@@ -265,6 +270,21 @@ impl Session {
         }
         self.labels.extend(labels.iter().cloned());
         self.note_left(told);
+    }
+
+    fn called(&mut self, record: &CallRecord) {
+        self.calls = record.number;
+        self.chat.called();
+        self.effects.clear();
+        self.ended.clear();
+        self.notes.called();
+        self.memory.called();
+        self.coming_tokens = 0;
+        self.plain_called(record);
+        self.absence.called();
+        self.branch_called();
+        self.request_sent(record);
+        self.sent = Some(Sent::of(record));
     }
 
     fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
@@ -351,6 +371,9 @@ impl Session {
         let Some(activation) = Activation::of(event) else { return };
         let object = activation.object.clone();
         self.coming_tokens += tokens;
+        if !call.is_empty() && self.had_left(&object, &activation.ranges) {
+            self.absence.missed(FaultKind::Asked, *tokens);
+        }
         self.count_return(|fact| fact.text_of() == Some(&object));
         self.sets.activate(&object, view.clone(), self.chat.turn());
         self.files.touch(&object);
@@ -395,6 +418,7 @@ impl Session {
     fn enter_result(&mut self, at: u64) {
         let Some(fact) = self.result(at).cloned() else { return };
         self.note_asked_again(&fact);
+        self.note_missed(at, &fact);
         if let Some(object) = fact.object.as_ref().filter(|_| fact.is_output) {
             self.sets.activate(object, ActiveView::Whole, self.chat.turn());
         }
@@ -430,7 +454,9 @@ impl Session {
         self.index.leave_segments(self.chat.len());
         self.drop_uncompacted(&window);
         self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
-        self.bill.rewritten(how, chat_len);
+        self.bill.rewritten(how);
+        self.plain_compactions.list_changed(how);
+        self.branch_changed(how);
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);
         self.notes.go_back(chat_len);
@@ -474,13 +500,16 @@ impl Session {
         }
     }
 
-    fn need(&mut self, at: u64, outputs: &[(u64, u32)]) {
+    fn need(&mut self, at: u64, outputs: &[(u64, u32)], words: u64) {
         let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
         let now = step_of(at);
         let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
         self.late_needs += late.count() as u64;
         for (output, _) in outputs {
             self.absence.needed(*output);
+        }
+        if words > 0 && self.is_new(at) {
+            self.absence.missed(FaultKind::Quoted, 0);
         }
     }
 

@@ -48,24 +48,28 @@ export function callFacts({ time, model, epoch, epochReason, retryOf, layout, co
  */
 export function callFigures(view) {
   const { ours, plain } = sizes(view.call);
-  const isCompacted = plain !== null && view.call.size !== null && view.call.size.plainFrom !== null;
+  const isCompacted = view.call.size !== null && view.call.size.plainFrom !== null;
   const list = (view.call.plainTokens ?? 0) + (view.call.promptTokens ?? 0);
   return element(
     "dl",
     { class: "figures" },
-    tile("request as sent", `${short(ours)} tok`, plain === null ? "" : savedText(ours, plain)),
-    tile(
-      "plain would have sent",
-      plain === null ? "–" : `${short(plain)} tok`,
-      plain === null ? "no such call" : isCompacted ? `compacted, of ${short(list)}` : "the host alone",
-    ),
+    tile("request as sent", `${short(ours)} tok`, savedText(ours, plain)),
+    tile("plain would have sent", `${short(plain)} tok`, plainText(view.call, isCompacted, list)),
     tile("cost of this call", "–", "", "bill"),
     hashTile(view),
   );
 }
 
+/** @param {CallView["call"]} call @param {boolean} isCompacted @param {number} list tokens of the host's list */
+function plainText({ size }, isCompacted, list) {
+  if (size?.extra === true) {
+    return "if it made such a call";
+  }
+  return isCompacted ? `compacted, of ${short(list)}` : "the host alone";
+}
+
 /**
- * Tokens of the request and of plain's, system prompt and tools included; plain's is null where it would not have made the call.
+ * Tokens of the request and of plain's, system prompt and tools included.
  * @param {CallView["call"]} call
  */
 function sizes({ size, sentTokens, plainTokens, promptTokens }) {
@@ -132,7 +136,7 @@ export function billTexts({ ours, plain, usdPerMillion, reported }) {
  */
 export function windowBars(view, known) {
   const kinds = recounted(known ?? tokensByKind(view), view.call.size?.sent);
-  const plain = sizes(view.call).plain ?? 0;
+  const { plain } = sizes(view.call);
   const scale = Math.max(totalOf(kinds), plain, 1);
   const present = KINDS.filter(([kind]) => kinds[kind] > 0);
   const words = (/** @type {Kind} */ kind) => short(Math.round(kinds[kind]));

@@ -234,8 +234,8 @@ function sumLine(changes, view, other, names) {
   const found = sums(changes, view.messages, other);
   const kept = found.get("kept");
   const { size, sentTokens } = view.call;
-  const isOfPlain = names === PLAIN_FATES && size !== null && size.plain !== null;
-  const [from, to] = isOfPlain ? [Number(size.plain), size.sent] : [other.tokens, sentTokens ?? 0];
+  const isOfPlain = names === PLAIN_FATES && size !== null;
+  const [from, to] = isOfPlain ? [size.plain, size.sent] : [other.tokens, sentTokens ?? 0];
   const chips = [...found].flatMap(([fate, { count, tokens, was }]) =>
     fate === "kept"
       ? []

@@ -25,6 +25,17 @@ const MARKS = {
   epoch: ["epoch", "epoch", "Epoch"],
 };
 
+/**
+ * What one side paid for a call, and since the call before.
+ * @param {import("../../../index.js").LedgerCall} call
+ * @param {"ours" | "plain"} side
+ */
+function costOf({ ours, plain, warming, faults, hostCalls }, side) {
+  return side === "ours"
+    ? ours.cost + warming.cost + faults.charged + hostCalls.cost
+    : plain.cost + warming.plainCost + hostCalls.plainCost;
+}
+
 /** A session with what follows from it. */
 export class Course {
   /** @param {Session} session */
@@ -63,8 +74,8 @@ export class Course {
     return this.numbers.map((number) => {
       const call = this.known.get(number);
       const price = this.isDollars ? (call?.usdPerMillion ?? 0) / 1e6 : 1;
-      const ours = call === undefined ? 0 : (call.ours.cost + call.warming.cost + call.faults.cost) * price;
-      const plain = call === undefined ? 0 : call.plain.cost * price;
+      const ours = call === undefined ? 0 : costOf(call, "ours") * price;
+      const plain = call === undefined ? 0 : costOf(call, "plain") * price;
       sum.ours += ours;
       sum.plain += plain;
       return { ours, plain, sum: { ...sum } };
@@ -77,8 +88,8 @@ export class Course {
   }
 
   /**
-   * Tokens of a call, ours and plain's, prompt and tools included; null where it is not known. The plain host compacts as the ledger says,
-   * and makes no calls of our tools: plain's is null then.
+   * Tokens of a call, ours and plain's, prompt and tools included; null where it is not known. The plain host compacts as the ledger says.
+   * `extra`: whether it would not make the call.
    * @param {number} at
    */
   window(at) {
@@ -87,8 +98,9 @@ export class Course {
       return null;
     }
     const { number, plainTokens } = this.calls[at];
-    const plain = this.known.get(number)?.plain.sent ?? (plainTokens ?? 0) + kinds.prompt;
-    return { ours: totalOf(kinds), plain: plain === 0 ? null : plain };
+    const billed = this.known.get(number);
+    const plain = billed?.plain.sent ?? (plainTokens ?? 0) + kinds.prompt;
+    return { ours: totalOf(kinds), plain, extra: billed?.extra ?? false };
   }
 
   /** @returns {Series[]} */

@@ -1,5 +1,6 @@
 // A session over time: its figures, charts over its calls, and a table of the same.
 
+import { faultCounts } from "../../../lib/faults.js";
 import { KINDS } from "../charts/kinds.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
@@ -133,7 +134,7 @@ class SessionPage {
     return [
       ["call", call],
       ["window", whole(window.ours)],
-      ["plain", window.plain === null ? "makes no such call" : whole(window.plain)],
+      ["plain", window.extra ? `${whole(window.plain)}, if it made such a call` : whole(window.plain)],
       ...present.map(([kind, name]) => /** @type {[string, string]} */ ([name, whole(kinds[kind])])),
       ["cost", course.cost(bill.ours)],
       ["plain’s cost", course.cost(bill.plain)],
@@ -159,7 +160,7 @@ class SessionPage {
       element("a", { href: this.callHash(number) }, `${number}`),
       clock(time),
       window === null ? "–" : short(window.ours),
-      window === null || window.plain === null ? "–" : short(window.plain),
+      window === null ? "–" : short(window.plain),
       window === null ? "–" : course.cost(bill.ours),
       course.cost(bill.sum.plain - bill.sum.ours),
       element("span", { title: happened }, happened),
@@ -212,7 +213,7 @@ function waysOn(id, { newest, objects, isLive }) {
 }
 
 /** @param {import("../../../index.js").Ledger} ledger */
-function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls }) {
+function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls, hostCalls }) {
   const isDollars = dollars !== null;
   const [ours, plain] = dollars === null ? [bill, plainBill] : [dollars.bill, dollars.plainBill];
   const newest = perCall.at(-1);
@@ -223,20 +224,15 @@ function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls 
     [
       "newest request",
       newest === undefined ? "–" : short(newest.ours.sent),
-      newest === undefined || newest.plain.sent === 0
-        ? "plain makes no such call"
-        : `plain ${short(newest.plain.sent)} tokens`,
+      newest === undefined ? "" : `plain ${short(newest.plain.sent)} tokens`,
     ],
     [
       "epochs",
       whole(epochs.length),
       epochs.length === 0 ? "" : `${short(epochs.reduce((sum, { freed }) => sum + freed, 0))} tokens freed`,
     ],
-    [
-      "faults",
-      whole(faults.count),
-      failedCalls === 0 ? "" : `${counted(failedCalls, "call")} went out as the host’s own`,
-    ],
+    ["faults", whole(faults.count), faultCounts(faults)],
+    ["host’s own", counted(hostCalls.calls, "call"), failedCalls === 0 ? "" : `${whole(failedCalls)} failed`],
   ];
   return element(
     "dl",

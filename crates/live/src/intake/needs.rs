@@ -5,6 +5,7 @@ use super::Ingest;
 use crate::request::ListTail;
 use base::error::Result;
 use config::Layout;
+use context::evidence::Needs;
 use session::{ChatMessage, Event};
 
 impl Ingest<'_> {
@@ -23,13 +24,18 @@ impl Ingest<'_> {
             let at = state.chat().own_window()[place];
             let Some(index) = state.chat().index_of(at) else { continue };
             let volatile = state.chat().get(at).is_some_and(ChatMessage::is_volatile);
-            let outputs = match list.get(index) {
+            let Needs { outputs, words } = match list.get(index) {
                 _ if volatile => evidence.pass(),
                 Some(message) => evidence.take(at, message),
                 None => evidence.take(at, &self.request.kept_message(self.journal, index)?),
             };
-            if at >= known && !outputs.is_empty() {
-                self.journal.record(Event::Needed { at, outputs });
+            let state = self.journal.state();
+            let is_gone = |(said, output): &&(u64, Option<u64>)| {
+                state.is_absent(*said) && output.is_none_or(|output| state.is_absent(output))
+            };
+            let words = words.iter().filter(is_gone).count() as u64;
+            if at >= known && (!outputs.is_empty() || words > 0) {
+                self.journal.record(Event::Needed { at, outputs, words });
             }
         }
         Ok(())

@@ -58,9 +58,10 @@ pub struct RecordedSize {
     pub factor: f64,
     /// Tokens of the request.
     pub sent: u64,
-    /// Tokens of the plain host's request, its compactions counted; `None` if it would not have
-    /// made the call.
-    pub plain: Option<u64>,
+    /// Tokens of the plain host's request, its compactions counted.
+    pub plain: u64,
+    /// Whether the plain host would not have made the call.
+    pub extra: bool,
     /// Position in the chat of the first message that the plain host would still have had
     /// unchanged; `None` without a compaction.
     pub plain_from: Option<u64>,
@@ -74,7 +75,8 @@ impl RecordedSize {
         Some(Self {
             factor: bill.factor,
             sent: bill.ours.total(),
-            plain: Some(bill.plain.total()).filter(|tokens| *tokens > 0),
+            plain: bill.plain.total(),
+            extra: bill.extra,
             plain_from: ledger.compaction().map(|compaction| compaction.from),
         })
     }

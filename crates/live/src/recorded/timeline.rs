@@ -57,7 +57,8 @@ pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
     let recording = Recording::of(store, session, &"as a session")?;
     let mut walk = Walk::new(store);
     for event in &recording.events {
-        let marks = marks_of(event, walk.state.calls(), walk.model());
+        let faults = walk.state.faults();
+        let marks = marks_of(event, walk.state.calls(), walk.model(), &faults);
         walk.marks.extend(marks);
         walk.state.apply(event);
         match event {

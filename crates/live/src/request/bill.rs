@@ -52,7 +52,8 @@ pub(crate) fn coming(
         prompt: prompt.cloned(),
         now,
         warm,
-        follows: warm && last.is_some_and(is_last),
+        plain_warm: state.requests().plain().is_alive(CacheKey { model, prompt }, now),
+        follows: warm && state.requests().is_newest_recorded() && last.is_some_and(is_last),
         factor: (bill.factor(model) * FACTOR_STEPS).round() / FACTOR_STEPS,
         fixed: fixed.unwrap_or_else(|| {
             options.counter.of_prompt(call.system_prompt.as_deref(), &call.tools)

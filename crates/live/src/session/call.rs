@@ -13,8 +13,9 @@ use base::error::Result;
 use base::object::Hash;
 use config::Layout;
 use context::host::HostMessage;
+use context::ledger::{Coming, host_calls};
 use context::view::{self, Edit};
-use session::{CallNote, CallRecord, Event, SlotEdit};
+use session::{CallNote, CallRecord, Event, HostCall, SlotEdit};
 
 /// A request that is laid out but not yet recorded.
 pub(super) struct LaidOut {
@@ -106,6 +107,7 @@ impl LiveSession {
         self.record_call(recorded, taken.repeats, call, prompt, bill);
         self.commit(Activity::Active)?;
         let call = self.journal.state().calls();
+        self.is_opened_anew = false;
         self.request.sent(call);
         self.workspace.sent();
         Ok(Transformed::Edits { call, edits: view::instructions(&edits), notices })
@@ -180,7 +182,7 @@ impl LiveSession {
         notices: &mut Vec<Notice>,
     ) -> Result<LaidOut> {
         let prompt = self.journal.stage_prompt(call.system_prompt.as_ref(), &call.tools)?;
-        let coming = coming(self.journal.state(), &self.options, call, prompt.as_ref());
+        let coming = self.coming_with_host_calls(call, prompt.as_ref());
         let rewrite = taken.rewrite;
         let changed = changed_since_last(self.journal.state(), list, rewrite);
         let epoch = self.journal.state().epoch();
@@ -212,6 +214,25 @@ impl LiveSession {
         let growth = Growth { edits: &recorded, began, changed, resumed, cold_from };
         let bill = self.request.bill_note(state, &coming, &growth);
         Ok(LaidOut { edits, prompt, recorded, bill })
+    }
+
+    /// What is known of the coming call. Enters the calls in the account that went out with the
+    /// host's own messages meanwhile, because caches hold these now.
+    fn coming_with_host_calls(&mut self, call: &CallInfo, prompt: Option<&Hash>) -> Coming {
+        let coming = |live: &Self| coming(live.journal.state(), &live.options, call, prompt);
+        let expected = coming(self);
+        let state = self.journal.state();
+        let mut calls = state.host_calls();
+        // While the session is open, an answer without a call is one that the host made up. So it is
+        // after a crash, unless a person wrote in between.
+        let is_asked_since =
+            |call: &HostCall| self.was_closed || state.has_asked_since(call.messages);
+        calls.retain(|call| call.failed || (self.is_opened_anew && is_asked_since(call)));
+        if calls.is_empty() {
+            return expected;
+        }
+        self.journal.record(Event::HostCalls(host_calls(self.journal.state(), &expected, calls)));
+        coming(self)
     }
 
     /// `repeats`: whether the host asks again with the list of the previous call.

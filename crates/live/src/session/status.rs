@@ -2,7 +2,8 @@
 
 use super::LiveSession;
 use base::object::ObjectId;
-use config::{Layout, Settings};
+use config::{Layout, Settings, scaled};
+use context::statement::StatementFaults;
 use session::Session;
 
 /// Figures for a status line.
@@ -14,13 +15,19 @@ pub struct LiveStatus {
     pub epoch: u32,
     /// Tokens of the messages last sent.
     pub window_tokens: u64,
-    /// Tokens of the messages as the host would have sent them.
+    /// Tokens of the host's own list, our tools' calls and their results included.
     pub plain_tokens: u64,
     /// Tokens of the whole request last sent: system prompt, tools and messages, in the provider's
     /// count.
     pub request_tokens: u64,
-    /// The same of the plain host's request.
+    /// The same of the plain host's request, as the ledger has it: without our tools, and after the
+    /// compactions that it would have made.
     pub plain_request_tokens: u64,
+    /// The same of a request with the host's own list, without our tools and guidance: what it would
+    /// send if we were turned off.
+    pub host_request_tokens: u64,
+    /// What that costs in US dollars if no cache holds any of it; `None` if no price is known.
+    pub host_request_dollars: Option<f64>,
     /// Our bill so far in US dollars, each call at the prices of its own model; `None` if no price
     /// is known.
     pub bill_dollars: Option<f64>,
@@ -28,6 +35,8 @@ pub struct LiveStatus {
     pub plain_bill_dollars: Option<f64>,
     /// Our bill by the plain host's; `None` before the first call.
     pub bill_ratio: Option<f64>,
+    /// Faults so far.
+    pub faults: StatementFaults,
     /// Content objects whose content stands in the window.
     pub active_objects: u64,
     /// Content objects met.
@@ -72,6 +81,10 @@ impl LiveSession {
         let bill = state.bill();
         let last = bill.last().map(|last| &last.bill);
         let dollars = bill.dollars();
+        let host_request_tokens = last.map_or(0, |last| {
+            let fixed = last.fixed.saturating_sub(last.overhead);
+            scaled(fixed + sent.map_or(0, |sent| sent.plain_tokens), last.factor)
+        });
         LiveStatus {
             calls: state.calls(),
             epoch: state.epoch(),
@@ -79,9 +92,12 @@ impl LiveSession {
             plain_tokens: sent.map_or(0, |sent| sent.plain_tokens),
             request_tokens: last.map_or(0, |last| last.ours.total()),
             plain_request_tokens: last.map_or(0, |last| last.plain.total()),
+            host_request_tokens,
+            host_request_dollars: bill.dollars_uncached(host_request_tokens),
             bill_dollars: dollars.map(|dollars| dollars.bill),
             plain_bill_dollars: dollars.map(|dollars| dollars.plain_bill),
             bill_ratio: bill.ratio(),
+            faults: StatementFaults::so_far(state),
             active_objects: self.active_objects().len() as u64,
             indexed_objects: state.index().entries().len() as u64,
             pinned_objects: self.pins().standing.len() as u64,

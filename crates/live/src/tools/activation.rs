@@ -6,12 +6,12 @@ use super::Tools;
 use super::selection::{Kept, PartKept, Selection, select};
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, Hash, Name, ObjectId, Reading, VersionSelector, quote};
-use config::Layout;
+use config::{Layout, Settings};
 use context::forms;
 use context::host::image_units;
 use context::log_layout::Texts;
 use context::tokens::{self, Counter};
-use session::{ActiveView, Event, LineRange, Shows, Subject};
+use session::{ActiveView, Effect, Event, FaultKind, LineRange, Shows, Subject};
 
 /// What to activate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -207,6 +207,9 @@ impl Tools<'_> {
         let text = if in_log { shown.clone() } else { done() };
         let note = (is_note && !pin).then_some((&*heading, &*shown));
         let is_cut = !selection.columns.is_empty();
+        if !asked.call.is_empty() && self.left_pools(&subject.object) {
+            self.journal.record(Event::Missed { kind: FaultKind::Asked, at: None, tokens });
+        }
         let mut event = activated(asked, subject, selection, tokens, note);
         if is_cut {
             event = event.answered_by(&shown);
@@ -232,6 +235,37 @@ impl Tools<'_> {
         let kept = Kept { text: &subject.text, part: subject.part.as_ref() };
         let (counted, all) = kept.counted(&selection.ranges);
         Ok(forms::activated_line(subject.handle, &name, &counted, all))
+    }
+
+    /// Whether an object's content stood in the layout `pools` and does not any more. In `log` the
+    /// state itself tells.
+    fn left_pools(&self, object: &ObjectId) -> bool {
+        let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
+        let state = self.journal.state();
+        let stood = state.fact_of(object).is_some() || state.seen(object).is_some();
+        let active = state.active_by_window(active_per_turn, active_turns);
+        layout == Layout::Pools && stood && active.iter().all(|active| active.id != *object)
+    }
+
+    /// Records that the model asked for what had left, if it did and was refused. `answer`: what it
+    /// got instead of an error.
+    pub(crate) fn note_refusal(&mut self, call: &str, wanted: &Wanted, answer: Option<&String>) {
+        let is_answered = |effect: &Effect| matches!(effect, Effect::Activated(..));
+        if call.is_empty() || self.journal.state().effects(call).any(is_answered) {
+            return;
+        }
+        let named = self.all_named(&wanted.name).unwrap_or_default();
+        let names = named.into_iter().filter_map(|(_, reading)| Some(reading.ok()?.name));
+        let objects: Vec<ObjectId> = names.filter_map(|name| self.find(&name).ok()).collect();
+        let whole = [LineRange { first: 1, last: u64::MAX }];
+        let had_left = objects.into_iter().any(|object| {
+            let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
+            self.journal.state().had_left(&object, &whole) || self.left_pools(&object)
+        });
+        if had_left {
+            let tokens = answer.map_or(0, |answer| tokens::count(answer));
+            self.journal.record(Event::Missed { kind: FaultKind::Asked, at: None, tokens });
+        }
     }
 
     /// Number of images shown with the whole text of an object.

@@ -1,7 +1,7 @@
 //! The ledger of sessions: what calls cost, compared with the plain host.
 
 use config::{PriceSetting, Settings};
-use live::{LiveSession, inspect_call};
+use live::{LiveSession, Notice, inspect_call};
 use serde_json::json;
 use session::{Bill, CallBill, ReportKind, Reported};
 
@@ -187,7 +187,7 @@ fn inspected_calls_have_the_ledgers_sizes_on_both_sides() {
     for (number, bill, compaction) in &billed {
         let inspected = inspect_call(&host.store, host.live.id(), *number).unwrap();
         let size = inspected.size.unwrap();
-        assert_eq!((size.sent, size.plain), (bill.ours.total(), Some(bill.plain.total())));
+        assert_eq!((size.sent, size.plain), (bill.ours.total(), bill.plain.total()));
         assert_eq!(size.factor.to_bits(), bill.factor.to_bits());
         assert_eq!(size.plain_from, compaction.map(|compaction| compaction.from));
     }
@@ -213,4 +213,59 @@ fn a_restart_reads_the_same_ledger() {
     host.send();
     let bill = last(&host);
     assert_eq!((bill.warm, bill.ours.written), (true, 0));
+}
+
+#[test]
+fn usage_that_is_no_measure_changes_no_decision() {
+    type Usage = fn(&CallBill) -> Option<Reported>;
+    let usages: [Usage; 5] = [
+        |_| None,
+        |_| Some(reported(0)),
+        |_| Some(reported(7)),
+        |_| Some(reported(9_000)),
+        |bill| Some(reported(bill.fixed + bill.ours.messages)),
+    ];
+    let run = |usage: Usage| {
+        let mut host = host("openai");
+        host.window = 60_000;
+        let mut told = 0;
+        for number in 0..40 {
+            turn(&mut host, number, 1_500);
+            if let Some(usage) = usage(&last(&host)) {
+                host.live.record_usage(usage).unwrap();
+            }
+            host.user("And?");
+            host.send();
+            host.say("Fine.");
+            let is_of_usage = |notice: &&Notice| matches!(notice, Notice::UsageIgnored { .. });
+            told += host.notices.iter().filter(is_of_usage).count();
+        }
+        let epochs: Vec<_> = host
+            .live
+            .state()
+            .bill()
+            .epochs()
+            .iter()
+            .map(|it| (it.call, it.reason.clone()))
+            .collect();
+        assert!(epochs.len() > 1, "{epochs:?}");
+        (epochs, host.shown(), told)
+    };
+    let (epochs, shown, told) = run(usages[0]);
+    assert_eq!(told, 0);
+    for usage in &usages[1..] {
+        let other = run(*usage);
+        assert_eq!((&other.0, &other.1), (&epochs, &shown));
+        assert_eq!(other.2, 1, "the person is told once");
+    }
+}
+
+#[test]
+fn warming_costs_no_more_than_the_request_that_it_repeats() {
+    let mut host = host("anthropic");
+    turn(&mut host, 1, 400);
+    let most = host.live.state().bill().prices().unwrap().prices.cost(0, last(&host).ours.total());
+    let warm = Reported { kind: ReportKind::CacheWarm, ..reported(9_000_000) };
+    host.live.record_usage(warm).unwrap();
+    assert!(close_to(host.live.state().bill().warming().ours, most));
 }

@@ -22,6 +22,8 @@ mod economics;
 mod elsewhere;
 mod excerpts;
 mod failing;
+mod faults;
+mod figures;
 mod folded;
 mod forged;
 mod found;

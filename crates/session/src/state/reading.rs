@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Asked, Effect, Sent, Session};
 use crate::absence::Amount;
 use crate::event::{Fold, Opened, Treatment};
+use crate::faults::Faults;
 use crate::folds::{self, Folds};
 use crate::index::{IndexEntry, SessionIndex, Subject};
 use crate::lines::LineRange;
@@ -88,9 +89,21 @@ impl Session {
         &self.bill
     }
 
-    /// Faults since the newest call.
-    pub fn faults(&self) -> Amount {
+    /// All faults, those since the newest call included.
+    pub fn all_faults(&self) -> Faults {
+        let mut all = self.bill.faults();
+        all.add(&self.faults());
+        all
+    }
+
+    /// Faults since the newest call. What they cost is not known before the next one.
+    pub fn faults(&self) -> Faults {
         self.absence.faults()
+    }
+
+    /// What the model quoted since the newest call although it had left, for which it is charged.
+    pub fn quoted(&self) -> Amount {
+        self.absence.quoted()
     }
 
     /// Tokens in the window that the plain host would not have: calls of our own tools, and their

@@ -1,7 +1,7 @@
 //! The newest request of each side and what caches hold of all requests, kept up to date by events.
 
 use super::Session;
-use crate::caches::{CacheKey, Caches, CallTime};
+use crate::caches::{CacheKey, Caches, CallTime, Prefix};
 use crate::event::Rewrite;
 use crate::message::MessageKind;
 use crate::prefixes::{PlainList, SentSlots};
@@ -16,6 +16,8 @@ pub struct Requests {
     plain: Caches,
     /// Whether the newest call has no answer yet.
     is_open: bool,
+    /// Whether the host's own messages went out since the newest recorded call.
+    is_hosts: bool,
 }
 
 impl Requests {
@@ -37,6 +39,29 @@ impl Requests {
     /// What caches would hold of the plain host's requests.
     pub fn plain(&self) -> &Caches {
         &self.plain
+    }
+
+    /// Whether the newest request is that of the newest recorded call, and not one with the host's
+    /// own messages.
+    pub fn is_newest_recorded(&self) -> bool {
+        !self.is_hosts
+    }
+
+    /// Whether the newest recorded call has no answer yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Records a request with the host's own messages, and the plain host's.
+    pub(super) fn host_sent(
+        &mut self,
+        (key, request): (CacheKey<'_>, &[Prefix]),
+        (plain_key, plain): (CacheKey<'_>, &[Prefix]),
+        now: CallTime,
+    ) {
+        self.is_hosts = true;
+        self.ours.sent(key, now, request);
+        self.plain.sent(plain_key, now, plain);
     }
 
     /// Records that the newest request's cache was used at this time.
@@ -64,7 +89,8 @@ impl Session {
         let now = CallTime { time: self.newest_time(), lifetime_seconds };
         let key =
             CacheKey { model: record.model.as_deref(), prompt: record.system_prompt.as_ref() };
-        let Requests { slots, list, ours, plain, is_open } = &mut self.requests;
+        let Requests { slots, list, ours, plain, is_open, is_hosts } = &mut self.requests;
+        *is_hosts = false;
         slots.apply(&record.edits, &self.chat);
         ours.sent(key, now, slots.prefixes());
         *is_open = true;

@@ -92,16 +92,18 @@ impl Session {
         absent.then_some(message.tokens)
     }
 
-    /// Tokens of one of our own tools' results, plus those of the answer if it made no other call.
-    /// For a failed edit, those of our help.
+    /// Tokens of one of our own tools' results, plus those of the answer that made the call if this
+    /// is the last of its results and all of them are ours. For a failed edit, those of our help.
     pub(super) fn own_tokens_of(&self, at: u64) -> u64 {
-        if !self.result(at).is_some_and(ResultFact::is_own) {
+        let is_own = |at: &u64| self.result(*at).is_some_and(ResultFact::is_own);
+        if !is_own(&at) {
             return self.notes.help_at(at);
         }
         let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
-        let call = at.checked_sub(1).and_then(|before| self.chat.get(before));
-        let alone = call.filter(|call| {
-            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == 1
+        let results = (0..=at).rev().take_while(is_own).count();
+        let call = (at + 1).checked_sub(results as u64 + 1);
+        let alone = call.and_then(|call| self.chat.get(call)).filter(|call| {
+            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == results
         });
         of(at) + alone.map_or(0, |call| call.tokens)
     }

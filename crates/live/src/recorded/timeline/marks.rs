@@ -1,7 +1,7 @@
 //! What happened in a session between its calls, for people who view it over time.
 
 use base::object::ObjectId;
-use session::{CallRecord, Cause, Event, Rewrite};
+use session::{CallRecord, Cause, Event, FaultKind, Faults, Rewrite};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +69,13 @@ impl MarkKind {
 }
 
 /// The marks that an event makes. `calls`: number of earlier calls; `model`: that of the newest of
-/// them.
-pub(super) fn marks_of(event: &Event, calls: u64, model: Option<&str>) -> Vec<Mark> {
+/// them; `faults`: those since.
+pub(super) fn marks_of(
+    event: &Event,
+    calls: u64,
+    model: Option<&str>,
+    faults: &Faults,
+) -> Vec<Mark> {
     let call = calls + 1;
     let about = |kind, object: &ObjectId, text: Option<&str>| {
         let (object, text) = (Some(object.clone()), text.map(str::to_owned));
@@ -105,7 +110,7 @@ pub(super) fn marks_of(event: &Event, calls: u64, model: Option<&str>) -> Vec<Ma
             });
             failed.collect()
         }
-        Event::Called(record) => of_call(record, model),
+        Event::Called(record) => of_call(record, model, faults),
         _ => Vec::new(),
     }
 }
@@ -120,21 +125,31 @@ fn change(cause: Cause) -> Option<&'static str> {
     }
 }
 
-fn of_call(record: &CallRecord, model: Option<&str>) -> Vec<Mark> {
+fn of_call(record: &CallRecord, model: Option<&str>, faults: &Faults) -> Vec<Mark> {
     let mark = |kind, text| Mark { kind, call: record.number, object: None, text };
     let mut marks = Vec::new();
     if model.is_some() && model != record.model.as_deref() {
         marks.push(mark(MarkKind::Model, record.model.clone()));
     }
     let Some(note) = &record.bill else { return marks };
-    if note.faults > 0 {
-        let times =
-            if note.faults == 1 { String::new() } else { format!(", {} times", note.faults) };
-        let text = format!("the model needed what had left{times}");
-        marks.push(mark(MarkKind::Fault, Some(text)));
-    }
+    let found = faults.all().into_iter().filter(|(_, sum)| sum.count > 0);
+    marks.extend(found.map(|(kind, sum)| {
+        let times = if sum.count == 1 { String::new() } else { format!(", {} times", sum.count) };
+        mark(MarkKind::Fault, Some(format!("{}{times}", fault_words(kind))))
+    }));
     if note.compacted.is_some() {
         marks.push(mark(MarkKind::PlainCompaction, None));
     }
     marks
+}
+
+/// A need of what had left, in the words of `lib/faults.js`.
+fn fault_words(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Asked => "the model asked for what had left",
+        FaultKind::Reread => "it read again what had left",
+        FaultKind::Repeated => "it ran a command again whose output had left",
+        FaultKind::FailedEdit => "its edit of lines that had left failed",
+        FaultKind::Quoted => "it quoted what had left",
+    }
 }
