@@ -329,9 +329,12 @@ mod tests {
         assert!(rest.starts_with("690) …\nline 689 of the log\n"), "{shown}");
         assert!(rest.ends_with("\nline 700 of the log\nPlease fix it."), "{shown}");
         // A line that is long itself is cut at both ends, wherever it stands.
-        let long = format!("{}.", "more detail ".repeat(500));
-        let texts =
-            [format!("{long}\nDo it."), format!("Do it:\n{long}"), format!("{long}\n{long}")];
+        let paragraph = format!("{}.", "more detail ".repeat(500));
+        let texts = [
+            format!("{paragraph}\nDo it."),
+            format!("Do it:\n{paragraph}"),
+            format!("{paragraph}\n{paragraph}"),
+        ];
         for text in texts {
             let end: String = text.chars().skip(text.chars().count() - 12).collect();
             let shown = both_ends(&Said { turn: 1, text, place: (handle("s3"), 1) }, 400);
