@@ -65,16 +65,11 @@ pub fn stamp(path: &Path) -> Option<FileStamp> {
     metadata.is_file().then(|| stamp_of(&metadata)).flatten()
 }
 
-/// Whether a file came into being after a time, as far as the system knows: where it keeps no time of
-/// birth, whether it got its name or its bytes after it.
+/// Whether the file at a path got its name or its bytes after a time, as far as the system knows.
 #[cfg(unix)]
 pub fn appeared_since(path: &Path, since: Timestamp) -> bool {
     let Ok(metadata) = looks::symlink_metadata(path) else { return false };
-    // A file that has been there keeps its time of birth, whatever else is done to it.
-    let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let born = born.and_then(|time| i64::try_from(time.as_secs()).ok());
-    let appeared = born.unwrap_or_else(|| std::os::unix::fs::MetadataExt::ctime(&metadata));
-    appeared >= since.0 / 1_000 - LAG_SECONDS
+    std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.0 / 1_000 - LAG_SECONDS
 }
 
 /// Whether a file exists at a path: this system does not record since when.

@@ -174,8 +174,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Finds files at the places from which standing ones moved, and records them by path alone.
-    /// Returns them, each with the one that moved.
+    /// Finds files that seem to have come back to the places from which standing ones moved, being as
+    /// large as these, and records them by path alone. Returns them, each with the one that moved.
     pub(super) fn find_at_old_places(
         &self,
         journal: &mut Journal,
@@ -190,8 +190,13 @@ impl Workspace {
                 let location =
                     if is_known { None } else { self.disk.location_of(journal, &origin)? };
                 let Some(location) = location else { continue };
-                let is_there = location.open.as_deref().is_some_and(looks::is_file)
-                    && self.disk.led_to(&location).id()? == origin;
+                let version =
+                    journal.state().index().get(&file).map(|entry| entry.subject.version());
+                let known = version.and_then(|version| journal.text(&file, version).ok());
+                let stamp = location.open.as_deref().and_then(source::stamp);
+                let is_as_large =
+                    stamp.zip(known).is_some_and(|(now, text)| now.size == text.len() as u64);
+                let is_there = is_as_large && self.disk.led_to(&location).id()? == origin;
                 let reading = FileReading { state: FileState::NotRead, stamp: None };
                 if is_there {
                     self.index_reading(journal, &location, reading, Cause::Found, None)?;

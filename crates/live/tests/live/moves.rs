@@ -558,15 +558,15 @@ fn a_copy_beside_a_file_deleted_before_the_first_call_is_no_move() {
 }
 
 #[test]
-fn a_file_at_the_old_place_of_a_moved_one_is_told_of_once() {
+fn a_file_that_comes_back_to_where_it_was_is_told_of_once() {
     let mut host = reading();
     host.shift("a.txt", "b.txt");
     assert_eq!(host.told(), "[f1] a.txt is now b.txt");
-    host.write_file("a.txt", "new\n");
+    host.write_file("a.txt", &numbered("a.txt"));
     assert_eq!(host.told(), "[f3] a.txt is on disk again, beside f1 b.txt.");
     assert_eq!(host.told(), "");
     let shown = host.activate(&Wanted { name: "f3".into(), ..Wanted::default() }, false);
-    assert!(shown.contains("new"), "{shown}");
+    assert!(shown.contains("line 1 of a.txt"), "{shown}");
 }
 
 #[test]
