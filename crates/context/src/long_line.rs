@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn what_surrounds_places_is_shown_once() {
-        let line: String = (0..1_000).map(|n| format!("{n:04}")).collect();
+        let line = (0..1_000).map(|n| format!("{n:04}")).collect::<Vec<_>>().concat();
         let place = |word: usize| 4 * word..4 * word + 4;
         let columns = around(&line, 1, 400, [place(100), place(110), place(900)]);
         let all: Vec<(u64, u64)> = columns.iter().map(|one| (one.first, one.last)).collect();
         assert_eq!(all, [(251, 594), (3_451, 3_754)]);
         assert_eq!(around(&line, 1, 4_000, [place(100)]), []);
-        let whole = around(&line, 1, 400, [0..line.len()]);
+        let whole = around(&line, 1, 400, std::iter::once(0..line.len()));
         let all: Vec<(u64, u64)> = whole.iter().map(|one| (one.first, one.last)).collect();
         assert_eq!(all, [(1, 151), (3_850, 4_000)]);
     }
