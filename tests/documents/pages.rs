@@ -78,8 +78,8 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
             "[f3] src/b.rs{} · lines 1-40 of 412",
             forms::overwritten(handle("f5"), f3, Some(TxId(12)))
         ),
-        forms::changed_line(f3, "src/main.rs", Some(t12), false, (4, 1)),
-        forms::changed_line(f3, "src/main.rs", Some(t12), true, (4, 1)),
+        forms::changed_line(f3, "src/main.rs", Some(t12), false, (4, 1)) + ":",
+        forms::changed_line(f3, "src/main.rs", Some(t12), true, (4, 1)) + ":",
         forms::changed_line(f3, "server.log", Some(t12), false, (30, 0)) + forms::KEEPS_CHANGING,
         forms::all_changed_line(
             &[(f3, "src/main.rs".into()), (handle("f9"), "src/lib.rs".into())],

@@ -397,8 +397,7 @@ fn outputs(
                 return None;
             }
             let fact = session.result(at)?;
-            let stays = fact.kept_tokens.unwrap_or(0) + session.staying_note_tokens(at);
-            let tokens = tokens.saturating_sub(stays);
+            let tokens = tokens.saturating_sub(fact.kept_tokens.unwrap_or(0));
             let gain = tokens.saturating_sub(LINE_TOKENS);
             if gain <= MIN_GAIN_TOKENS {
                 return None;

@@ -58,7 +58,7 @@ impl LayOut<'_> {
                 Some(at) => {
                     room -= tokens;
                     let (text, shows) = (note.0, Some(note.1));
-                    let (about, tokens) = (Vec::new(), 0);
+                    let about = Vec::new();
                     self.journal.record(Event::Noted {
                         at,
                         text,

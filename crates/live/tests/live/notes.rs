@@ -162,7 +162,9 @@ fn an_epoch_takes_notes_away_that_newer_ones_supersede() {
         step(&mut host, at);
     }
     assert!(host.live.state().epoch() > epoch);
-    assert!(told(&host.sent, "a.rs").len() <= 1, "{:#?}", told(&host.sent, "a.rs"));
+    let mut notes = told(&host.sent, "a.rs");
+    notes.retain(|note| note.contains("changed on disk"));
+    assert!(notes.len() <= 1, "{notes:#?}");
     assert!(host.shown().contains("line 2 of call 2"), "its present text stands, or a note");
 }
 

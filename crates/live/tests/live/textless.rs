@@ -92,30 +92,25 @@ fn a_change_of_a_file_without_stored_text_is_told_in_one_line() {
 
 #[test]
 fn a_change_of_a_file_that_a_command_showed_is_told() {
-    for (name, bytes) in [("a.rs", text("one").into_bytes()), ("latin1.c", latin1("one"))] {
-        for command in
-            [format!("cat {name}"), format!("head -40 {name}"), format!("sed -n 1,30p ./{name}")]
-        {
-            let mut host = Host::new(Settings::default());
-            host.user("look");
-            write(&host, name, &bytes);
-            host.tool("bash", &json!({ "command": command }), &String::from_utf8_lossy(&bytes));
-            host.send();
-            assert_eq!(told(&mut host), [""; 0], "{command}");
-            write(&host, name, text("two, and more"));
-            let line = changed(name, text("two, and more").len());
-            assert_eq!(told(&mut host), [line], "{command}");
-            assert_eq!(told(&mut host), [""; 0], "{command}: once");
-            let entry = &host.live.state().index().entries()[0];
-            let version = host.store.require(&entry.id, base::object::AsOf::Latest).unwrap();
-            assert_eq!(version.fields["no_content"], "not_read", "it was not opened");
-            std::fs::remove_file(host.path(name)).unwrap();
-            assert_eq!(
-                told(&mut host),
-                [format!("[f1] {name} is no longer on disk.")],
-                "{command}"
-            );
-        }
+    let (name, bytes) = ("latin1.c", latin1("one"));
+    for command in
+        [format!("cat {name}"), format!("head -40 {name}"), format!("sed -n 1,30p ./{name}")]
+    {
+        let mut host = Host::new(Settings::default());
+        host.user("look");
+        write(&host, name, &bytes);
+        host.tool("bash", &json!({ "command": command }), &String::from_utf8_lossy(&bytes));
+        host.send();
+        assert_eq!(told(&mut host), [""; 0], "{command}");
+        write(&host, name, text("two, and more"));
+        let line = changed(name, text("two, and more").len());
+        assert_eq!(told(&mut host), [line], "{command}");
+        assert_eq!(told(&mut host), [""; 0], "{command}: once");
+        let entry = &host.live.state().index().entries()[0];
+        let version = host.store.require(&entry.id, base::object::AsOf::Latest).unwrap();
+        assert_eq!(version.fields["no_content"], "not_read", "it was not opened");
+        std::fs::remove_file(host.path(name)).unwrap();
+        assert_eq!(told(&mut host), [format!("[f1] {name} is no longer on disk.")], "{command}");
     }
 }
 

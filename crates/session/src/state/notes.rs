@@ -14,7 +14,7 @@ pub struct Note {
     pub text: String,
     /// The files of whose changes it tells.
     pub about: Vec<ObjectId>,
-    /// Its tokens; 0 if they do not count, since a person asked for it or it must stand.
+    /// Its tokens; 0 if they do not count, since a person asked for it.
     pub tokens: u64,
     /// The content that it shows.
     pub shows: Option<NotedText>,
@@ -99,14 +99,16 @@ impl Session {
     }
 
     /// Tokens of the notes in a message that tell nothing any more: a later note tells of the same
-    /// file, or no text of the file stands.
+    /// file, no text of the file stands, or what they show need not stand.
     pub fn spent_note_tokens(&self, at: u64) -> u64 {
         let is_spent = |file: &ObjectId| {
             !self.stands(file) || self.newest_note(file).is_some_and(|newest| newest > at)
         };
-        let notes = self.notes(at).iter();
-        let spent = notes.filter(|note| !note.about.is_empty() && note.about.iter().all(is_spent));
-        spent.map(|note| note.tokens).sum()
+        let are_spent = |note: &&Note| match &note.shows {
+            Some(_) => !self.must_stay(note),
+            None => !note.about.is_empty() && note.about.iter().all(is_spent),
+        };
+        self.notes(at).iter().filter(are_spent).map(|note| note.tokens).sum()
     }
 
     /// Position of the newest note about a file that stands in the window.
@@ -144,9 +146,11 @@ impl Session {
             || self.showings(file).any(|showing| Some(&showing.version) != now)
     }
 
-    /// Tokens in the window that we added: notes, and help for failed edits that stand.
+    /// Tokens in the window that we added: notes without content that must stand, and help for
+    /// failed edits.
     pub fn added_tokens(&self) -> u64 {
-        let notes = self.noted().filter(|at| self.is_in_front(*at)).map(|at| self.note_tokens(at));
+        let notes = self.noted().filter(|at| self.is_in_front(*at)).flat_map(|at| self.notes(at));
+        let notes = notes.filter(|note| note.shows.is_none()).map(|note| note.tokens);
         let help = self.notes.help.iter();
         let help = help.filter(|(at, _)| self.is_in_front(**at) && self.place(**at).stands);
         notes.sum::<u64>() + help.map(|(_, tokens)| tokens).sum::<u64>()
@@ -184,11 +188,5 @@ impl Session {
     pub fn leaving_notes(&self) -> impl Iterator<Item = u64> {
         let leaves = |notes: &[Note]| notes.iter().any(|note| !self.outlives_epochs(note));
         self.notes.by_place.iter().filter(move |(_, notes)| leaves(notes)).map(|(at, _)| *at)
-    }
-
-    /// Tokens of the notes of a message that stay when an epoch starts.
-    pub fn staying_note_tokens(&self, at: u64) -> u64 {
-        let notes = self.notes(at).iter().filter(|note| self.must_stay(note));
-        notes.filter_map(|note| Some(note.shows.as_ref()?.tokens)).sum()
     }
 }
