@@ -163,7 +163,9 @@ fn where_nobody_has_the_whole_its_lines_are_counted_by_the_notice() {
         let kept = "the rest was not kept by the host · lines 901-1000 of 1,000\nline 901 of";
         assert!(whole.starts_with(&format!("[t1] bash · {kept}")), "{whole}");
         let found = activate(&mut host, None, Some("line 950 "));
-        assert!(found.starts_with("[t1] bash · lines 948-952 of 1,000\nline 948 of"), "{found}");
+        let searched = "[t1] bash · searched lines 901-1000; the rest was not kept by the host";
+        let lines = "lines 948-952 of 1,000\nline 948 of";
+        assert!(found.starts_with(&format!("{searched} · {lines}")), "{found}");
         host.send();
         host.restart();
         host.send();
