@@ -249,7 +249,7 @@ describe("read", () => {
   });
 });
 
-test("where another extension has a tool of our name ours get another, for as long as the session lasts", async () => {
+test("a foreign tool of our name gives ours another for good", async () => {
   const s = await session();
   const names = async (taken?: string[]) => (await s.tools(taken)).map(({ name }) => name);
   expect(await names(["bash", "activated"])).toEqual(["activate", "deactivate", "pin", "unpin"]);

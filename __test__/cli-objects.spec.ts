@@ -58,7 +58,7 @@ describe("show", () => {
     }
   });
 
-  test("takes names with lines as the model's lines print them, and a file of such a name as it is", () => {
+  test("takes names with lines as the model's lines print them", () => {
     const at = withTwoVersions();
     expect(at.run("show", "a.md:2-3").stdout).toBe("2\nthree\n");
     expect(at.run("show", "a.md@-1:2").stdout).toBe("two\n");

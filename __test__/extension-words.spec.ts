@@ -455,7 +455,7 @@ describe("what is shared", () => {
   });
 });
 
-test("a provider whose reports count for nothing is named, and what counts instead", () => {
+test("a provider whose reports count for nothing is named", () => {
   for (const why of ["none", "constant", "implausible", "uncached"] as const) {
     expect(noticeOf({ type: "usage_ignored", why })).toMatch(
       /provider reports.*; (sizes and costs are by our own count|costs assume)/,
@@ -466,7 +466,7 @@ test("a provider whose reports count for nothing is named, and what counts inste
 describe("before Pi's own messages go out", () => {
   const long = { host: "Pi", tokens: 209_000, dollars: 0.78, contextWindow: 200_000, before: 34_000 };
 
-  test("a person reads how large the request is, what it costs, and that Pi may compact", () => {
+  test("a person reads size, price and a possible compaction", () => {
     expect(plainRequestText(long)).toBe(
       "The next request has about 209k tokens instead of 34k, 105 % of the 200k that the model takes. The first call costs about $0.78, since no cache holds it. Pi may compact before it.",
     );

@@ -73,7 +73,7 @@ async function sameEverywhere(session: Session, inStore: Store, at?: Desk) {
   return ledger;
 }
 
-test("after activate, a jump, a failure, off and on, and another model, all views agree", {
+test("all views agree on every way through a session", {
   timeout: 60_000,
 }, async () => {
   const at = desk();
@@ -114,7 +114,7 @@ test("after activate, a jump, a failure, off and on, and another model, all view
   await session.close();
 });
 
-test("a model that missed something is not said to have asked for nothing", async () => {
+test("a model that missed something asked for something", async () => {
   const inStore = await store();
   const session = await openSession(inStore, {
     harness: "test",

@@ -75,7 +75,7 @@ const ours = ["activate", "deactivate", "pin", "unpin"].map((name) => `palimpses
 
 for (const when of ["load", "session_start"] as const) {
   for (const order of ["before", "after"] as const) {
-    test(`an activate registered at ${when} by one loaded ${order} ours stays its own`, async () => {
+    test(`an activate registered at ${when}, loaded ${order}`, async () => {
       const script = [
         { calls: [{ name: "activate", args: { name: "x" } }] },
         { calls: [{ name: "palimpsest_activate", args: { name: "t1", lines: "1-2" } }] },

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_takes_no_line_that_stands_for_content_but_what_it_has() {
+    fn memory_takes_no_line_that_stands_for_content() {
         let desk = Desk::new();
         let index = ".pi/memory/MEMORY.md";
         let line = "- Tests: [t17] exit 0 · 412 lines · last: \"ok\"";

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_says_it_shows_counts_if_the_text_has_these_lines() {
+    fn a_told_part_counts_if_the_text_has_its_lines() {
         let lines =
             |last: u64| (1..=last).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
         let notice = |shown: &str| format!("\n\n[Showing lines {shown}. Full output: /tmp/x]");

@@ -96,7 +96,7 @@ fn preview_reference_and_answer_count_the_same_lines() {
 }
 
 #[test]
-fn what_is_past_the_end_or_unknown_is_answered_by_what_there_is() {
+fn lines_past_the_end_are_answered_with_what_there_is() {
     let mut host = printed(&log(400));
     host.write_file("src/main.rs", "fn main() {}\n");
     host.read("src/main.rs", None, None);
@@ -279,7 +279,7 @@ fn a_notice_that_is_not_so_changes_no_number() {
 }
 
 #[test]
-fn an_output_that_was_shortened_later_offers_the_fuller_version() {
+fn an_output_shortened_later_offers_the_fuller_version() {
     let mut host = printed(&log(50));
     host.messages.last_mut().unwrap()["content"][0]["text"] = json!("[cleared]");
     host.rewrites = true;

@@ -141,7 +141,7 @@ fn without_whole(settings: Settings, command: &str, text: &str, is_error: bool) 
 }
 
 #[test]
-fn where_nobody_has_the_whole_its_lines_are_counted_by_the_notice() {
+fn without_the_whole_the_notice_counts_the_lines() {
     let notice = "[Showing lines 901-1000 of 1000. Full output: /tmp/x]";
     for (end, is_error) in [("", false), ("\n\nCommand exited with code 1", true)] {
         let text = last_lines(&log(1_000)) + end;

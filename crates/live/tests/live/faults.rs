@@ -68,7 +68,7 @@ fn activate(host: &mut Host, name: &str, lines: Option<&str>) -> String {
 }
 
 #[test]
-fn asking_for_what_had_left_is_a_fault_also_where_it_is_refused() {
+fn asking_for_what_had_left_is_a_fault_even_if_refused() {
     let mut host = begun();
     activate(&mut host, "t2", None);
     host.send();
@@ -158,7 +158,7 @@ fn writing_what_had_left_without_asking_is_a_fault() {
 }
 
 #[test]
-fn what_a_fault_costs_is_the_call_made_for_it_or_what_came_again() {
+fn a_fault_costs_its_call_or_what_came_again() {
     let mut host = begun();
     let before = host.live.state().bill().clone();
     activate(&mut host, "t2", None);
@@ -224,7 +224,7 @@ fn words_of_its_own_that_were_folded_are_quoted_too() {
 }
 
 #[test]
-fn asking_in_the_layout_pools_for_what_is_not_active_is_a_fault() {
+fn asking_in_pools_for_what_is_not_active_is_a_fault() {
     let mut host = Host::new(Settings {
         layout: Layout::Pools,
         active_per_turn: 1,

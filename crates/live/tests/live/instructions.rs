@@ -102,7 +102,7 @@ fn of_rules_read_in_part_that_part_stands() {
 }
 
 #[test]
-fn they_are_in_force_only_where_they_were_read_and_are_still_there() {
+fn instructions_are_in_force_where_read_and_still_there() {
     let mut host = host(uncached());
     for name in ["a/AGENTS.md", "b/AGENTS.md", "c/AGENTS.md"] {
         host.write_file(name, &rules(&name[..1], 30));
@@ -160,7 +160,7 @@ fn the_settings_say_which_files_and_how_much() {
 }
 
 #[test]
-fn a_skill_that_a_person_called_is_there_again_after_a_compaction() {
+fn a_called_skill_is_there_again_after_a_compaction() {
     let mut host = host(uncached());
     let (path, body) = (".pi/skills/release/SKILL.md", rules("skill", 30));
     host.write_file(path, &format!("---\nname: release\n---\n{body}"));

@@ -254,7 +254,7 @@ fn watching(mut desk: Desk) -> (Desk, std::sync::Arc<std::sync::Mutex<Memory>>) 
 const STALE: &str = r#"Memory change 1: \"Limit: at most ten calls, see `src/a.rs`\" cites src/a.rs, which changed"#;
 
 #[test]
-fn an_entry_whose_cited_file_changes_is_told_of_while_the_section_stays() {
+fn an_entry_whose_cited_file_changes_is_told_of() {
     let mut desk = citing(Layout::Log);
     let first = desk.section(0);
     desk.host.prompt.0 = first.clone();
@@ -273,7 +273,7 @@ fn an_entry_whose_cited_file_changes_is_told_of_while_the_section_stays() {
 }
 
 #[test]
-fn the_models_own_edit_of_a_cited_file_is_told_with_the_next_message() {
+fn the_models_own_edit_of_a_cited_file_is_told() {
     let mut desk = citing(Layout::Log);
     desk.host.prompt.0 = desk.section(0);
     let (mut desk, _memory) = watching(desk);

@@ -545,7 +545,7 @@ fn what_stood_there_before_is_not_where_a_file_went() {
 }
 
 #[test]
-fn a_copy_beside_a_file_deleted_before_the_first_call_is_no_move() {
+fn a_copy_beside_a_file_deleted_early_is_no_move() {
     let mut host = Host::new(Settings::default());
     host.write_file("a.txt", &numbered("a.txt"));
     fs::copy(host.path("a.txt"), host.path("b.txt")).unwrap();

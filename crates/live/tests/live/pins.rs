@@ -240,7 +240,7 @@ fn activating_what_stands_says_where_it_stands() {
 }
 
 #[test]
-fn a_line_that_says_where_something_stands_holds_when_that_leaves() {
+fn a_line_that_says_where_text_stands_is_repaired() {
     let mut host = host(Layout::Log);
     run(&mut host, "first", 40);
     host.activate(&wanted("t1", None), false);
@@ -408,7 +408,7 @@ fn the_pin_of_what_is_forgotten_ends_and_the_person_is_told() {
 }
 
 #[test]
-fn a_pinned_part_of_the_conversation_is_told_again_once_it_leaves() {
+fn a_pinned_segment_comes_back_once_it_leaves() {
     let mut host = host(Layout::Log);
     host.say(&lines("answer", 5));
     host.user("go on");

@@ -98,7 +98,7 @@ fn whatever_is_not_exactly_these_lines_is_an_output() {
 }
 
 #[test]
-fn a_failed_command_and_a_longer_output_than_read_shows_are_outputs() {
+fn failed_commands_and_too_long_outputs_are_no_reads() {
     let mut host = host(Settings::default());
     let id = host.call("bash", &json!({ "command": "cat a.txt" }));
     host.push(json!({

@@ -127,7 +127,7 @@ fn touching_and_looking_at_a_file_without_text_is_no_change() {
 }
 
 #[test]
-fn a_file_without_text_that_keeps_changing_is_told_of_a_few_times() {
+fn a_textless_file_that_keeps_changing_is_told_a_few_times() {
     let mut host = reader("latin1.c", &latin1("one"));
     let mut lines = Vec::new();
     for at in 0..8 {

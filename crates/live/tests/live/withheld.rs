@@ -275,7 +275,7 @@ fn activating_an_excluded_file_says_why_there_is_no_text() {
 }
 
 #[test]
-fn activating_an_output_that_is_not_stored_says_the_true_reason() {
+fn activating_an_unstored_output_says_the_true_reason() {
     let mut host = Host::new(Settings::default());
     host.write_file(".env", SECRET);
     host.user("look");

@@ -274,7 +274,7 @@ fn a_page_says_in_three_words_what_became_of_a_cited_file() {
 }
 
 #[test]
-fn an_entry_whose_cited_file_changes_meanwhile_has_its_mark_when_asked_anew() {
+fn an_entry_is_marked_once_its_cited_file_changed() {
     let desk = Desk::new(&[
         ("p/.pi/memory/MEMORY.md", "- Limit: ten, see `src/a.rs`\n"),
         ("p/src/a.rs", "const LIMIT: u32 = 10;\n"),
