@@ -84,7 +84,7 @@ describe("wrong usage", () => {
     [["objects", "--query", "colour = red"], "no object has the field `colour`"],
     [["objects", "--as-of", "soon"], "`--as-of` is `soon`; "],
     [["show", "a.md", "--as-of", "soon"], "`--as-of` is `soon`; "],
-    [["show", "a.md", "--lines", "5-2"], "`--lines` "],
+    [["show", "a.md", "--lines", "five"], "`--lines` "],
     [["show", "a.md", "--field", "none"], "`--field` is `none`; "],
     [["diff", "a.md", "1", "soon"], "`B` is `soon`; "],
     [["diff", "a.md", "soon"], "`A` is `soon`; "],

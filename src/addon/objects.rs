@@ -180,8 +180,7 @@ impl Store {
         blocking(move || {
             let ContentOptions { at, cwd, field, lines } =
                 options.named("options")?.unwrap_or_default();
-            let named = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
-            let (version, of_name) = named;
+            let (version, of_name) = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
             let text = live::text_of(&names.store, &version, field.as_deref())?;
             let (Some(text), Some(lines)) = (&text, lines.or(of_name)) else { return Ok(text) };
             let picked = Picked::parse(&lines, text)?;

@@ -56,7 +56,7 @@ pub fn render(
     if notes.is_empty() || session.is_kept(at) {
         return Ok(treated);
     }
-    Ok(Some(with_notes(treated.as_deref(), &notes, message)))
+    Ok(Some(with_notes(treated.as_deref(), notes, message)))
 }
 
 /// The lines of folded steps appended to the message at a position as its last block.

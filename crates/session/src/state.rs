@@ -247,7 +247,9 @@ impl Session {
         if let Some(shown) = shows {
             self.files.show(&shown.object, &shown.version);
         }
-        about.iter().for_each(|file| self.files.told(file));
+        for file in about {
+            self.files.told(file);
+        }
         let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
         self.notes.add(*at, Note { text, about, tokens: *tokens, shows });
         self.asked.retain(|_| !asked);

@@ -36,11 +36,9 @@ fn fold_lines_are_distinguished_from_a_persons_words() {
 #[test]
 fn line_forms_are_those_of_the_design() {
     let mut tests = ResultFact::for_tests("a");
-    tests.lines = 412;
-    tests.last = "test result: ok. 96 passed".into();
+    (tests.lines, tests.last) = (412, "test result: ok. 96 passed".into());
     let mut picture = ResultFact::for_tests("c");
-    picture.exit = None;
-    picture.images = 1;
+    (picture.exit, picture.images) = (None, 1);
     let mut screens = picture.clone();
     (screens.lines, screens.last, screens.images) = (2, "saved".into(), 3);
     let mut failed = ResultFact::for_tests("b");

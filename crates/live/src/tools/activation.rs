@@ -255,8 +255,9 @@ impl Tools<'_> {
             return;
         }
         let named = self.all_named(&wanted.name).unwrap_or_default();
-        let names = named.into_iter().filter_map(|(_, reading)| Some(reading.ok()?.name));
-        let objects: Vec<ObjectId> = names.filter_map(|name| self.find(&name).ok()).collect();
+        let readings = named.into_iter().filter_map(|(_, reading)| reading.ok());
+        let objects = readings.filter_map(|reading| self.find(&reading.name).ok());
+        let objects: Vec<ObjectId> = objects.collect();
         let whole = [LineRange { first: 1, last: u64::MAX }];
         let had_left = objects.into_iter().any(|object| {
             let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
