@@ -74,7 +74,7 @@ describe("at the threshold", () => {
 
   test("Pi compacts in the end if no provider reports token counts", { timeout }, async () => {
     const played = await play(["-e", extension], {}, null);
-    expect(played).toMatchObject({ code: 0, stderr: "" });
+    expect(played).toMatchObject({ code: 0, stderr: expect.stringContaining("reports no tokens for its calls") });
     expect(
       ends(played)
         .slice(0, 4)
@@ -231,7 +231,7 @@ describe("in Anthropic's format", { timeout }, () => {
     };
     const { bodies, sandbox } = await startWire("anthropic", script, { contextWindow: 200_000, palimpsest });
     const played = await runPiJson(sandbox, ["-e", extension, "-p", "Call it amber-falcon."], { deadlineMs: timeout });
-    expect(played).toMatchObject({ code: 0, stderr: "" });
+    expect(played).toMatchObject({ code: 0, stderr: expect.stringContaining("its cache never holds anything") });
     expect(refused).toBe(1);
     expect(bodies().every(hasTools)).toBe(true);
     expect(ends(played)).toMatchObject([{ reason: "overflow", aborted: false, willRetry: true }]);

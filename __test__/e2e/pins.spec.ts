@@ -30,7 +30,7 @@ function count(body: RequestBody | undefined, text: string): number {
 const rules = (name: string) =>
   Array.from({ length: 40 }, (_, at) => `${at + 1}. Rule ${at + 1} of ${name}: check item ${at + 1}.\n`).join("");
 
-test("what a person pins stands after `/compact`, in the requests after it, and after a restart", {
+test("a pin stands after `/compact` and after a restart", {
   timeout,
 }, async () => {
   let calls = 0;
@@ -73,7 +73,7 @@ test("what a person pins stands after `/compact`, in the requests after it, and 
   expectPairedCalls(model);
 });
 
-test("rules and skills that the model read are there again after `/compact`, as they are then", {
+test("rules and skills are there again after `/compact`", {
   timeout,
 }, async () => {
   const skill = "---\nname: release\ndescription: How to release.\n---\n";

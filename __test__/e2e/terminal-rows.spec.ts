@@ -53,7 +53,7 @@ test.skipIf(missing("tmux"))("our calls and notes take one line each, also when 
   );
   const rows = [
     /^ activate f1 · a\.txt · lines 4-8 of 30 · \d+ tokens$/m,
-    /^ activate t2 \/word 40\/ · bash · lines 38-42, 398-411 of 412 · \d+ tokens$/m,
+    /^ activate t2 \/word 40\/ · f2 · big\.txt · lines 38-42, 398-411 of 412 · \d+ tokens$/m,
     /^ pin a\.txt · f1 · lines 1-30 of 30 · \d+ tokens$/m,
     /^ unpin f1 · done$/m,
     /^ deactivate t2 · 1,\d+ tokens$/m,
