@@ -15,6 +15,19 @@ import { startScriptedModel } from "./scripted-model.js";
  */
 
 /**
+ * Number of characters at the front that two texts have in common.
+ * @param {string} one
+ * @param {string} other
+ */
+function commonPrefix(one, other) {
+  let count = 0;
+  while (count < one.length && one[count] === other[count]) {
+    count++;
+  }
+  return count;
+}
+
+/**
  * All turns but the last run in one rpc process, the last one in another that continues the session.
  * Rejects when Pi fails or the session does not come to its end.
  *
@@ -24,7 +37,18 @@ import { startScriptedModel } from "./scripted-model.js";
 export async function playDemo({ parent, extension, deadlineMs = 120_000 }) {
   /** @type {import("./demo-session.js").DemoSession | undefined} */
   let session;
-  const model = await startScriptedModel((request) => session?.script(request) ?? { status: 400 });
+  let before = "";
+  /** @param {import("./scripted-model.js").RequestBody} body */
+  const usage = ({ messages }) => {
+    const text = JSON.stringify(messages);
+    const shared = commonPrefix(text, before);
+    before = text;
+    return { in: Math.ceil(text.length / 4), cached: Math.floor(shared / 4) };
+  };
+  const model = await startScriptedModel((request) => {
+    const step = session?.script(request) ?? { status: 400 };
+    return { ...step, usage: usage(request.body) };
+  });
   try {
     const settings = { defaultTools: ["read", "bash", "edit", "write", "ls"] };
     const sandbox = createSandbox({ baseUrl: model.baseUrl, settings, parent });

@@ -128,7 +128,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "instructionTokens",
         COUNT,
         "16000",
-        "How many tokens of the instructions that the model read stay in the window, at most a quarter of it; 0: none",
+        "How many tokens of the instructions that the model read stay in the window, at most 5 % of it; 0: none",
     )),
     setting(
         "activePerTurn",

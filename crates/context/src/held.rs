@@ -19,11 +19,11 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Half of the window's mark for pins, a quarter of it for instructions, which have a limit of
-    /// their own. `marks`: `None` if the window is unknown.
+    /// Half of the window's mark for pins, a twentieth of it for instructions, which have a limit of
+    /// their own: in a small window more would push out what the model works with. `marks`: `None` if the window is unknown.
     pub fn of(marks: Option<&Marks>, instruction_tokens: u64) -> Self {
         let share = |parts: u64| marks.map_or(u64::MAX, |marks| marks.high / parts);
-        Self { pins: share(2), instructions: instruction_tokens.min(share(4)) }
+        Self { pins: share(2), instructions: instruction_tokens.min(share(20)) }
     }
 
     /// What is left for others like this once it stands; `None` if it has no room.
