@@ -69,13 +69,13 @@ const reasons = {
 };
 
 /**
- * Why a version has no content, in words.
+ * Why a version has no content, in words; undefined where nothing is to be said but its size.
  * @param {Version} version
  */
-export function whyNoText(version) {
-  const { fields, redacted, type } = version;
-  const of = reasons[redacted === "secret" ? "redacted" : (redacted ?? String(fields.no_content))];
-  return of?.[type === "file" ? 0 : 1] ?? size(version);
+export function whyNoText({ fields, redacted, type }) {
+  // Here `secret` is why an archive left the text out.
+  const of = redacted === "secret" ? undefined : reasons[redacted ?? String(fields.no_content)];
+  return of?.[type === "file" ? 0 : 1];
 }
 
 /**

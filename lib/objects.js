@@ -56,7 +56,8 @@ export async function contentText(opened, name) {
   const { id, lines: asked } = await versionOf(opened, name);
   const content = await opened.store.content(id, { lines: asked });
   if (content === null) {
-    return `\`${name}\` has no text: ${whyNoText(await opened.store.get(id))}`;
+    const version = await opened.store.get(id);
+    return `\`${name}\` has no text: ${whyNoText(version) ?? size(version)}`;
   }
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
@@ -199,14 +200,6 @@ export async function pinned(current, name) {
   return answered.startsWith("done: ") || answered.includes("\n")
     ? `Pinned: \`${name}\` stays in the window until \`${current.command} unpin ${name}\`. If it is not there, it comes with the next message.`
     : answered;
-}
-
-/** What a person is told of a pin that does not stand. @param {Extract<import("../index.js").SessionEvent, { type: "pin_left_out" | "pin_ended" }>} event */
-export function pinWords(event) {
-  const what = `\`${event.handle}\` (${spelt(event.name)})`;
-  return event.type === "pin_left_out"
-    ? `pinned ${what} has no room in the window: the model does not see its ${event.tokens} tokens`
-    : `${what} is no longer pinned, because ${event.why}`;
 }
 
 /** Lifts a pin. @param {Changeable} current @param {string} name */

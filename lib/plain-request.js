@@ -9,6 +9,17 @@ const longTokens = 20_000;
 const reservedTokens = 16_384;
 
 /**
+ * {@link plainRequestText} of an open session.
+ * @param {string} host its name
+ * @param {import("../index.js").SessionStatus} status
+ * @param {number | undefined} contextWindow
+ */
+export function plainRequestOf(host, status, contextWindow) {
+  const { hostRequestTokens: tokens, hostRequestDollars, requestTokens: before } = status;
+  return plainRequestText({ host, tokens, dollars: hostRequestDollars, contextWindow, before });
+}
+
+/**
  * One or two sentences; undefined where the request is small.
  * @param {object} request
  * @param {string} request.host its name

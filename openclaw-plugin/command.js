@@ -16,7 +16,7 @@ import {
   whyText,
 } from "../lib/objects.js";
 import { openElsewhere } from "../lib/open-elsewhere.js";
-import { plainRequestText } from "../lib/plain-request.js";
+import { plainRequestOf } from "../lib/plain-request.js";
 import { contextReport, settingsText, sharingSection } from "../lib/report.js";
 import { harmless, name as spelt } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
@@ -271,14 +271,7 @@ async function off({ plugin, who, asked, current }, chat) {
   if (current === undefined) {
     return offText(plugin, who, asked);
   }
-  const status = current.session.status();
-  const text = plainRequestText({
-    host: "OpenClaw",
-    tokens: status.hostRequestTokens,
-    dollars: status.hostRequestDollars,
-    contextWindow: current.room.whole,
-    before: status.requestTokens,
-  });
+  const text = plainRequestOf("OpenClaw", current.session.status(), current.room.whole);
   await plugin.sessions.choose(who.sessionId, { off: true });
   await plugin.sessions.close(who.sessionId);
   const off = `Palimpsest is off in this session: the model gets OpenClaw's own messages. \`${command} on\` turns it on again.`;

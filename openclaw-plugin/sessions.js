@@ -5,12 +5,11 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
-import { pinWords } from "../lib/objects.js";
+import { pinWords, usageIgnored } from "../lib/notices.js";
 import { inStateFolder, piAgentDir } from "../lib/places.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
-import { usageIgnored } from "../lib/usage.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 

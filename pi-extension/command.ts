@@ -14,11 +14,11 @@ import {
   unpinned,
   whyText,
 } from "../lib/objects.js";
-import { plainRequestText } from "../lib/plain-request.js";
+import { plainRequestOf } from "../lib/plain-request.js";
 import { contextReport, type ShownSetting, settingsText, sharingSection } from "../lib/report.js";
 import { name } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
-import type { SessionStatus, Settings, SettingValue } from "./addon.ts";
+import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
 import { chosenLayout, type Live, type Off } from "./live.ts";
 import { modelInUse } from "./observe.ts";
@@ -197,7 +197,7 @@ function changesOf(host: ContextHost): Record<string, Part> {
         if (host.current === undefined) {
           return offText(host.off);
         }
-        const text = plainRequest(host.current.session.status(), ctx);
+        const text = plainRequestOf("Pi", host.current.session.status(), modelInUse(ctx)?.contextWindow);
         await host.turnOff(ctx);
         const off =
           "Palimpsest is off in this session: the model gets Pi's own messages. `/context on` turns it on again.";
@@ -216,17 +216,6 @@ function changesOf(host: ContextHost): Record<string, Part> {
       },
     },
   };
-}
-
-/** What turning it off would mean for the next request. */
-function plainRequest(status: SessionStatus, ctx: ExtensionContext): string | undefined {
-  return plainRequestText({
-    host: "Pi",
-    tokens: status.hostRequestTokens,
-    dollars: status.hostRequestDollars,
-    contextWindow: modelInUse(ctx)?.contextWindow,
-    before: status.requestTokens,
-  });
 }
 
 /** The settings, with the layout that the person chose in the session. */

@@ -164,15 +164,16 @@ export class SessionLife {
       return;
     }
     const taken = foreignTools(this.#pi, current.tools);
-    const isOffered = this.#toolNames.length > 0 && current.toolNames.size > 0;
-    if (isOffered && !taken.some((name) => current.toolNames.has(name))) {
+    if (current.toolNames.size > 0 && !taken.some((name) => current.toolNames.has(name))) {
       return;
     }
     try {
       const tools = await current.session.tools(taken);
       this.#toolNames = tools.map(({ name }) => name);
       current.toolNames.clear();
-      this.#toolNames.map((name) => current.toolNames.add(name));
+      for (const name of this.#toolNames) {
+        current.toolNames.add(name);
+      }
       registerContextTools(
         this.#pi,
         tools,

@@ -1,7 +1,6 @@
 // What a person reads of us in one line: the status line and notices. Decides nothing.
-import { pinWords } from "../lib/objects.js";
+import { pinWords, usageIgnored } from "../lib/notices.js";
 import { line, name } from "../lib/terminal.js";
-import { usageIgnored } from "../lib/usage.js";
 import { cut, percent, shortCount } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
 

@@ -143,12 +143,10 @@ function itemRange(lines, count) {
  * @param {import("../../index.js").Version} version
  */
 function withoutContent(name, version) {
-  const why = whyNoText(version);
-  const isKnown = why !== size(version);
   const reason = size(version) === "no content" ? "" : ` (${size(version)})`;
   return Object.assign(new Error(`\`${name}\` has no content${reason}`), {
     code: "NO_CONTENT",
-    hint: isKnown ? why : "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",
+    hint: whyNoText(version) ?? "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",
   });
 }
 

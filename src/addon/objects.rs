@@ -14,8 +14,8 @@ use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, Version, count, selector};
 use base::error::{Error, Result};
-use base::object::{self, AsOf, ObjectId, ObjectType, Reference};
-use session::{Picked, line_count};
+use base::object::{self, AsOf, ObjectId, ObjectType, Reference, line_count};
+use session::Picked;
 use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
 /// A version to write.

@@ -9,7 +9,7 @@ use super::forms;
 use super::host::{HostCall, strings};
 use super::plain::plain;
 use base::harness::{Call, ToolKind};
-use base::object::{Handle, ObjectId, quote};
+use base::object::{Handle, ObjectId, line_count, quote};
 use session::{LineMap, ResultFact, Session, Shows, Subject};
 
 /// Longest one-line argument shown verbatim, in characters: models repeat paths, patterns and
@@ -83,10 +83,7 @@ fn beginning(text: &str) -> String {
 pub fn brief_of_change(tool: &str, args: &Value, diff: Option<&str>) -> String {
     let call = Call::new(tool, args);
     if call.kind() == ToolKind::Write {
-        let content = call.content().unwrap_or_default();
-        let ends_line = content.len() > 1 && content.ends_with('\n');
-        let lines = content.split('\n').count() - usize::from(ends_line);
-        return forms::count(lines as u64, "line");
+        return forms::count(line_count(call.content().unwrap_or_default()), "line");
     }
     let patched = || call.patched_lines().unwrap_or_else(|| lines_of_edits(call));
     match diff.map_or_else(patched, lines_of_diff) {

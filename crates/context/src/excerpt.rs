@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::plain::plain;
+use super::plain::{plain, trimmed};
 use super::tokens::Counter;
 use super::{forms, long_line};
 use base::error::{Error, Result};
@@ -51,9 +51,6 @@ pub fn render(
                 rendered.extend(numbered(&lines, *ends).map(|(number, line)| {
                     let number = numbering.line(number);
                     let columns = long_line::ends(line, number, most);
-                    if columns.is_empty() {
-                        return line.to_owned();
-                    }
                     long_line::shown(line, &columns, Some(handle), number)
                 }));
             }
@@ -91,10 +88,7 @@ fn saying<'a>(lines: &[&'a str], range: LineRange, is_plain: bool) -> Option<Cow
     let here = lines.get(index(range.first - 1)..index(range.last))?;
     let said = |line: &&'a str| if is_plain { plain(line) } else { Cow::Borrowed(*line) };
     let said = here.iter().map(said).find(|line| line.chars().any(char::is_alphanumeric))?;
-    Some(match said {
-        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
-        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
-    })
+    Some(trimmed(said))
 }
 
 /// Lines with their numbers.

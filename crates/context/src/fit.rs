@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use super::excerpt::rendered_tokens;
 use super::preview;
 use crate::tokens::Counter;
-use session::{LineRange, Piece, ResultFact, Session, Shows, Treatment, join_pieces, line_count};
+use base::object::line_count;
+use session::{LineRange, Piece, ResultFact, Session, Shows, Treatment, join_pieces};
 
 /// Least size of a shortened result, in tokens: some lines, and the line that counts the rest.
 const LEAST_TOKENS: u64 = 200;

@@ -265,6 +265,11 @@ pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> Stri
     format!("[{file}] {path} is within reach again, as it was {seen}.")
 }
 
+/// Lines between those shown, where no name has them: `… 1,240 lines …`
+pub fn gap_line(lines: u64) -> String {
+    format!("… {} …", count(lines, "line"))
+}
+
 /// The rest of a diff too long for a note: `… 31 more changed lines in f3 …`
 pub fn more_changes_line(file: Handle, lines: u64) -> String {
     format!("… {} in {file} …", count(lines, "more changed line"))

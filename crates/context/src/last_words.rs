@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::plain::plain;
+use super::plain::{plain, trimmed};
 use base::harness::{tells_exit, tells_part};
 
 /// A bar between brackets, or a long one of pip and cargo.
@@ -35,10 +35,7 @@ pub fn last_words(text: &str) -> Cow<'_, str> {
 }
 
 fn said(line: &str) -> Cow<'_, str> {
-    match plain(line) {
-        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
-        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
-    }
+    trimmed(plain(line))
 }
 
 fn says_something(line: &str) -> bool {

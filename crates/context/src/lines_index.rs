@@ -109,8 +109,6 @@ impl LinesIndex {
     /// `min_lines`: least number of lines of a block, at least [`MIN_BLOCK_LINES`]. Takes time
     /// linear in the text, except for lines that stand in many places.
     pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<LineBlock> {
-        // What follows the last line end is no line.
-        let text = text.strip_suffix('\n').unwrap_or(text);
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
         let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
         let mut found = Vec::new();

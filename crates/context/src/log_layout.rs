@@ -124,7 +124,7 @@ pub fn headed_lines(heading: &str, text: &str, ranges: &[LineRange]) -> String {
     let mut next = None;
     for range in ranges {
         if let Some(gap) = next.filter(|next| *next < range.first) {
-            shown.push(format!("… {} …", forms::count(range.first - gap, "line")));
+            shown.push(forms::gap_line(range.first - gap));
         }
         shown.push(lines_of(text, *range));
         next = Some(range.last + 1);

@@ -12,7 +12,7 @@ use base::object::Handle;
 use session::{Columns, characters};
 
 /// Characters shown on each side of a place in a line.
-pub const AROUND_CHARS: u64 = 150;
+const AROUND_CHARS: u64 = 150;
 
 /// The columns that show both ends of a line, in all at most this many characters; none if the line
 /// is no longer.
@@ -65,10 +65,13 @@ pub fn around(
     columns
 }
 
-/// A line of which only some columns are shown, which are in order.
+/// A line of which only some columns are shown, which are in order; all of it if there are none.
 ///
 /// `place`: names what lies between; a line without a name of its own is only counted.
 pub fn shown(line: &str, columns: &[Columns], place: Option<Handle>, number: u64) -> String {
+    if columns.is_empty() {
+        return line.to_owned();
+    }
     let length = line.chars().count() as u64;
     let mut parts = Vec::new();
     let mut next = 1;

@@ -32,6 +32,14 @@ pub fn plain(line: &str) -> Cow<'_, str> {
     Cow::Owned(last.unwrap_or_default())
 }
 
+/// A line without white space at its ends.
+pub fn trimmed(line: Cow<'_, str>) -> Cow<'_, str> {
+    match line {
+        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::plain;

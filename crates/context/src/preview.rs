@@ -88,8 +88,6 @@ fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
     for at in host_lines(&lines).into_iter().filter(|at| Some(*at) != middle) {
         kept[at] = true;
     }
-    // What follows the last line end is no line, so that no line may count it.
-    kept[lines.len() - 1] |= lines.len() > 1 && output.text.ends_with('\n');
     let reports = if is_run(output.kind) { reports(&lines) } else { Vec::new() };
     let mut plan = Plan { lines: &lines, reports, kept, chars };
     plan.fill(output, room);

@@ -16,7 +16,6 @@ mod standing;
 mod toolcalls;
 mod withhold;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(super) use self::shown::restore_wholes;
@@ -190,11 +189,21 @@ impl Ingest<'_> {
         let carrier = newest.filter(|_| !self.intake.left_notes.is_empty());
         if let Some(at) = carrier {
             for note in std::mem::take(&mut self.intake.left_notes) {
-                let Note { text, about, tokens, shows } = note;
-                self.journal.record(Event::Noted { at, text, asked: false, about, tokens, shows });
+                self.journal.record(Event::noted(at, note));
             }
         }
         Ok(Taken { rewrite, known: found.chat_len, newest, repeats })
+    }
+
+    /// Tokens of our help for a failed edit in a result.
+    fn help_in(&self, message: &HostMessage) -> u64 {
+        let help = self.journal.state().coming_help();
+        if help.is_empty() {
+            return 0;
+        }
+        let text = message.text();
+        let ours = help.iter().filter(|(help, _)| text.contains(help.as_str()));
+        ours.map(|(_, tokens)| *tokens).max().unwrap_or(0)
     }
 
     fn rewrite_window(&mut self, how: Rewrite, chat_len: u64, window: &[u64]) {
@@ -253,10 +262,7 @@ impl Ingest<'_> {
             (None, "assistant") => MessageKind::Assistant,
             _ => MessageKind::Other,
         };
-        let text = if role == "toolResult" { message.text() } else { Cow::default() };
-        let help = self.journal.state().coming_help().iter();
-        let ours = help.filter(|(help, _)| text.contains(help.as_str())).map(|(_, tokens)| tokens);
-        let ours = ours.max().copied().unwrap_or(0);
+        let ours = if role == "toolResult" { self.help_in(message) } else { 0 };
         self.journal.record(Event::Message {
             key: message.key.clone(),
             digest: message.digest().clone(),
@@ -265,7 +271,7 @@ impl Ingest<'_> {
             withheld: message.withheld.is_some(),
             kept: is_kept,
             ours,
-            opening: listed(message).opening,
+            opening: opening_of(message),
         });
         let from = ingested.as_ref().and_then(|ingested| ingested.from.clone());
         self.journal.stage_message(at, message, from)?;
@@ -290,11 +296,17 @@ impl Ingest<'_> {
 
 /// A message as matching needs it.
 fn listed(message: &HostMessage) -> Listed {
-    let key = message.key.clone();
-    if !key.may_pass() || message.withheld.is_some() {
-        return Listed { key, said: message.digest().clone(), opening: None };
-    }
-    Listed { key, said: said(&message.raw), opening: opening(&message.text()) }
+    let said = if may_pass(message) { said(&message.raw) } else { message.digest().clone() };
+    Listed { key: message.key.clone(), said, opening: opening_of(message) }
+}
+
+/// How the text of a message begins, if it may pass.
+fn opening_of(message: &HostMessage) -> Option<u64> {
+    if may_pass(message) { opening(&message.text()) } else { None }
+}
+
+fn may_pass(message: &HostMessage) -> bool {
+    message.key.may_pass() && message.withheld.is_none()
 }
 
 fn passing_message(index: usize, message: &HostMessage) -> PassingMessage {

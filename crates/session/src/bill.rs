@@ -153,8 +153,8 @@ pub struct Bill {
     added: f64,
     warming: Warming,
     faults: Faults,
-    /// Quotations, and what is charged for them.
-    charged: (u64, f64),
+    /// Number of quotations that are charged for.
+    charged: u64,
     extra_calls: u64,
     hosts: HostSums,
     reported: ReportedSums,
@@ -183,7 +183,7 @@ impl Bill {
     /// Our cost so far: all requests, including our overhead, cache warming and what is charged for
     /// quotations.
     pub fn ours(&self) -> f64 {
-        self.ours.cost + self.warming.ours + self.charged.1
+        self.ours.cost + self.warming.ours + self.charged()
     }
 
     /// What the plain host's requests would have cost so far, cache warming included.
@@ -229,13 +229,13 @@ impl Bill {
     /// The part of [`Self::ours`] that is charged for quotations. What other faults cost is in the
     /// requests.
     pub fn charged(&self) -> f64 {
-        self.charged.1
+        self.faults.quoted.cost
     }
 
     /// Whether the model ever needed absent content: it quoted some, or there was a call that used
     /// only our own tools.
     pub fn has_missed(&self) -> bool {
-        self.charged.0 + self.extra_calls > 0
+        self.charged + self.extra_calls > 0
     }
 
     /// What providers reported.
@@ -380,8 +380,7 @@ impl Bill {
         self.overhead += bill.overhead_cost;
         self.added += bill.added_cost;
         self.dollars.called(&bill, prices);
-        self.charged.0 += note.faults;
-        self.charged.1 += note.fault_cost;
+        self.charged += note.faults;
         bill.price_faults(&mut faults, is_for_faults, &prices.prices);
         self.faults.add(&faults);
         self.dollars.missed(faults.cost(), prices);

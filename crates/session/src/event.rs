@@ -11,6 +11,7 @@ use super::passing::PassingMessage;
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
+use super::state::Note;
 use super::{is_false, is_zero};
 use base::object::{FileStamp, Hash, ObjectId, Timestamp};
 
@@ -362,6 +363,11 @@ pub enum Event {
 }
 
 impl Event {
+    /// That a message carries a note that nobody asked for.
+    pub fn noted(at: u64, Note { text, about, tokens, shows }: Note) -> Self {
+        Self::Noted { at, text, asked: false, about, tokens, shows }
+    }
+
     /// This activation, with the answer of its call.
     #[must_use]
     pub fn answered_by(mut self, text: &str) -> Self {

@@ -52,8 +52,7 @@ pub use held::{Extent, Held, Why};
 pub use host_call::{HostCall, HostCalls, HostSums};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{
-    Columns, LINE_CHARS, LineMap, LineRange, Picked, characters, counted, line_count, line_of,
-    merge_ranges,
+    Columns, LINE_CHARS, LineMap, LineRange, Picked, characters, counted, line_of, merge_ranges,
 };
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, Listed, answer_of, match_host_list};

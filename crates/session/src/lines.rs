@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use base::error::{Error, Result};
-use base::object::Part;
+use base::object::{Part, line_count};
 
 /// Lines `first` to `last`, counted from 1, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -123,12 +123,6 @@ impl fmt::Display for Columns {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}-{}", self.line, self.first, self.last)
     }
-}
-
-/// The number of lines of a text, as people count them: what ends the last line begins none.
-pub fn line_count(text: &str) -> u64 {
-    let lines = text.split('\n').count() as u64;
-    lines - u64::from(lines > 1 && text.ends_with('\n'))
 }
 
 /// Lines of a text, some of them in part.

@@ -182,28 +182,6 @@ impl Numbering {
         }
     }
 
-    /// The shown lines of a range of original ones.
-    fn shown(self, range: LineRange) -> Vec<LineRange> {
-        let Some(Gap { above, line, resumes }) = self.gap else {
-            let first = range.first.max(self.before + 1);
-            return Self::kept(first - self.before, range.last.saturating_sub(self.before));
-        };
-        let head = Self::kept(range.first + above, (range.last + above).min(line));
-        let first = range.first.max(resumes) - resumes + line;
-        let tail = Self::kept(first, (range.last + line).saturating_sub(resumes));
-        merge_ranges(&[head, tail].concat())
-    }
-
-    /// The shown lines of ranges of original ones.
-    pub fn shown_ranges(self, ranges: &[LineRange]) -> Vec<LineRange> {
-        merge_ranges(&ranges.iter().flat_map(|range| self.shown(*range)).collect::<Vec<_>>())
-    }
-
-    fn kept(first: u64, last: u64) -> Vec<LineRange> {
-        let range = LineRange { first, last };
-        if first == 0 || range.is_empty() { Vec::new() } else { vec![range] }
-    }
-
     /// The original line of a shown line.
     pub fn line(self, shown: u64) -> u64 {
         self.place(LineRange { first: shown, last: shown }).first

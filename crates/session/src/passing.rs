@@ -81,11 +81,6 @@ impl Passing {
         self.indexes().zip(&self.messages)
     }
 
-    /// The message at an index of the list, if it is a passing one.
-    pub fn at(&self, index: usize) -> Option<&ChatMessage> {
-        self.messages.get(self.indexes.binary_search(&index).ok()?)
-    }
-
     /// The messages as an event records them, except those from an index of the list on.
     pub fn before(&self, index: usize) -> Vec<PassingMessage> {
         let kept = self.listed().take_while(|(at, _)| *at < index);

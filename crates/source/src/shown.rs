@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::commands::commands;
 use base::harness::shell::{Pick, shown_files};
 use base::harness::shows_nothing;
-use base::object::{Slice, slice_of_lines};
+use base::object::{Slice, line_count, slice_of_lines};
 
 /// Longest line that is read, in bytes: nobody writes a longer one to see a file.
 const MAX_BYTES: usize = 4_096;
@@ -53,8 +53,8 @@ impl ShownFile {
     /// The lines of the file that an output consists of. `None` if it is not exactly the lines that
     /// the command shows.
     pub fn slice(&self, text: &str, output: &str) -> Option<Slice> {
-        let last = text.strip_suffix('\n').unwrap_or(text).split('\n').count() as u64;
-        let lines = self.picks.iter().try_fold((1, last), |lines, pick| pick.of(lines))?;
+        let all = (1, line_count(text));
+        let lines = self.picks.iter().try_fold(all, |lines, pick| pick.of(lines))?;
         slice_of_lines(text, lines, output)
     }
 }

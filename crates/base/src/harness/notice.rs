@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex, RegexSet};
 use serde_json::Value;
 
+use crate::object::{line_count, newlines};
+
 /// Lines at each end of an output in which a host says how its command ended.
 const END_LINES: usize = 12;
 /// Most lines about the shown part that count from each end, as a log may hold many.
@@ -139,34 +141,26 @@ pub fn told_part(text: &str) -> Option<ToldPart> {
     };
     if let Some(found) = LINES.captures_iter(text).last() {
         let (first, last, of) = (told(&found, 1)?, told(&found, 2)?, told(&found, 3)?);
-        let shown = counted(body(&found)?);
+        let shown = line_count(body(&found)?);
         let is_so = 0 < first && first <= last && last <= of && last - first + 1 == shown;
         return (is_so && shown < of).then_some(ToldPart::Lines { first, last, of });
     }
     if let Some(found) = LAST_LINE.captures_iter(text).last() {
         let of: u64 = told(&found, 1)?;
-        return (of > 0 && counted(body(&found)?) == 1).then_some(ToldPart::EndOfLast { of });
+        return (of > 0 && line_count(body(&found)?) == 1).then_some(ToldPart::EndOfLast { of });
     }
     let found = TOTAL.captures(text)?;
     let start = found.get_match().end();
-    let above = breaks(&text[..start]);
+    let above = newlines(&text[..start]);
     let end = text.rfind("\n\n[Full output: ").filter(|end| *end > start).unwrap_or(text.len());
     let missing = MIDDLE.find(&text[start..end])?;
     let of: u64 = told(&found, 1)?;
-    let line = above + breaks(&text[start..start + missing.start()]) + 1;
-    let behind = counted(&text[start + missing.end()..end]) - 1;
+    let line = above + newlines(&text[start..start + missing.start()]) + 1;
+    let behind = line_count(&text[start + missing.end()..end]) - 1;
     let is_so = above <= END_LINES as u64 && line - above + behind <= of;
     is_so.then_some(ToldPart::Ends { of, above, line, behind })
 }
 
-/// Lines as people count them.
-fn counted(text: &str) -> u64 {
-    breaks(text.strip_suffix('\n').unwrap_or(text)) + 1
-}
-
-fn breaks(text: &str) -> u64 {
-    text.matches('\n').count() as u64
-}
 /// The lines that a read tool showed, without the notice that the file has more, and whether it has
 /// more. Hosts put the notice in brackets after an empty line.
 ///

@@ -91,8 +91,14 @@ fn bodies(shown: &str) -> impl Iterator<Item = &str> {
     std::iter::once(shown).chain(notices.map(|(offset, _)| &shown[..offset]))
 }
 
-fn newlines(text: &str) -> u64 {
+/// The number of line ends in a text.
+pub fn newlines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+/// The number of lines of a text, as people count them: what ends the last line begins none.
+pub fn line_count(text: &str) -> u64 {
+    newlines(text.strip_suffix('\n').unwrap_or(text)) + 1
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::working_set::{firm, held_places, working_set};
 use super::{EpochTerms, Item, Reckoning, begins_turn};
 use crate::fold;
 use crate::hazard::{self, Caution, Chances};
+use crate::held::Places;
 use crate::window::Marks;
 use config::Reuse;
 use session::{ResultFact, Role, Session, Treatment};
@@ -94,8 +95,8 @@ pub(super) struct Standing<'a> {
     terms: &'a EpochTerms<'a>,
     total: u64,
     working: BTreeSet<u64>,
-    /// Positions in steps that do not fold.
-    whole_steps: BTreeSet<u64>,
+    /// Where content stands that must.
+    held: Places,
     /// Number of newest steps that do not fold.
     keep_steps: u64,
     outputs: Vec<Candidate>,
@@ -108,7 +109,8 @@ pub(super) struct Standing<'a> {
 impl<'a> Standing<'a> {
     /// `shown`: tokens of each message of the window as it would be sent now, in order.
     pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a EpochTerms<'a>) -> Self {
-        let working = working_set(session, shown, terms);
+        let held = held_places(session, terms);
+        let working = working_set(session, shown, terms, &held.outputs);
         let total = shown.iter().sum();
         let calls = CallsGone::new(session, terms.keep_results);
         let bare = without_notes(session, shown);
@@ -122,7 +124,7 @@ impl<'a> Standing<'a> {
             terms,
             total,
             working,
-            whole_steps: held_places(session, terms).steps,
+            held,
             keep_steps: KEEP_STEPS,
             outputs,
             notes,
@@ -181,7 +183,7 @@ impl<'a> Standing<'a> {
         self.outputs = outputs(self.session, &self.bare, &stays, &self.calls, self.terms.hazards);
         let mut more: Vec<Candidate> = self.outputs.clone();
         more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
-        let pinned = held_places(self.session, self.terms).outputs;
+        let pinned = &self.held.outputs;
         more.sort_by_key(|output| output.what.output().is_some_and(|at| pinned.contains(&at)));
         items(&more)
     }
@@ -190,7 +192,7 @@ impl<'a> Standing<'a> {
     pub(super) fn give_up_late_steps(&mut self, leaving: &[Item<Leaving>]) -> Vec<Item<Leaving>> {
         let gone: HashSet<u64> = leaving.iter().filter_map(|item| item.what.step()).collect();
         self.working = firm(self.session, self.shown, self.terms);
-        self.whole_steps.clear();
+        self.held.steps.clear();
         self.keep_steps = 1;
         let mut more = self.folding();
         more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
@@ -266,7 +268,7 @@ impl<'a> Standing<'a> {
             let goes = tokens <= SMALL_TOKENS
                 || leaves(at)
                 || *self.session.treatment(at) == Treatment::Reference;
-            self.working.contains(&at) || self.whole_steps.contains(&at) || !goes
+            self.working.contains(&at) || self.held.steps.contains(&at) || !goes
         };
         let keep_turn = self.terms.rules.bound_thinking;
         let terms = fold::FoldTerms { keep_steps: self.keep_steps, keep_turn, stands: &stands };
@@ -426,11 +428,11 @@ fn without_notes(session: &Session, shown: &[u64]) -> Vec<u64> {
 /// The notes that tell nothing any more: of each message those that leave together.
 fn spent_notes(session: &Session) -> Vec<Candidate> {
     let newest = session.newest_said().map(|(at, _)| at);
-    let places = session.noted().filter(|at| Some(*at) != newest && !session.is_hidden(*at));
-    let spent = places.filter_map(|at| {
-        let gain = session.spent_note_tokens(at);
+    let spent = session.spent_notes().into_iter();
+    let spent = spent.filter(|(at, _)| Some(*at) != newest && !session.is_hidden(*at));
+    let spent = spent.filter_map(|(at, gain)| {
         let calls = (session.chat().step() + 1).saturating_sub(session.place(at).step);
-        let index = session.chat().index_of(at).filter(|_| gain > 0)?;
+        let index = session.chat().index_of(at)?;
         Some(Candidate { what: Leaving::Notes, index, gain, calls })
     });
     spent.collect()

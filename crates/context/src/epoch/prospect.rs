@@ -42,6 +42,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
         || session.sets().lets_go()
         || terms.marks.is_some_and(|marks| fills(session, shown, terms, &marks));
     let mut look = Look::new(session.chat().step(), terms.keep_results, young);
+    let spent = session.spent_notes();
     let mut suffix = 0;
     for (at, tokens) in session.chat().window().iter().zip(shown).rev() {
         suffix += tokens;
@@ -55,7 +56,8 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
             Role::User => look.user(),
             Role::Other => false,
         };
-        let ends = look.notes(session, *at, place.step) || ends;
+        let spent = spent.get(at).copied().unwrap_or(0);
+        let ends = look.notes(spent, place.step) || ends;
         if !ends || look.gain < terms.collapse_tokens {
             continue;
         }
@@ -133,9 +135,9 @@ impl Look {
         may
     }
 
-    /// Visits the notes of a message; returns whether a rewrite could start here.
-    fn notes(&mut self, session: &Session, at: u64, step: u32) -> bool {
-        let gain = if session.notes(at).is_empty() { 0 } else { session.spent_note_tokens(at) };
+    /// Visits the notes of a message of which these tokens tell nothing any more; returns whether a
+    /// rewrite could start here.
+    fn notes(&mut self, gain: u64, step: u32) -> bool {
         self.gain += gain;
         self.unspent += gain as f64 * f64::from((self.now + 1).saturating_sub(step));
         gain > 0

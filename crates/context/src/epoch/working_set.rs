@@ -19,11 +19,13 @@ const NEWEST_PERCENT: u64 = 25;
 /// The newest results are limited by count and, if the window is known, to a share of it. The
 /// newest answered result stays whatever its size.
 ///
-/// `shown`: tokens of each message of the window as it would be sent now, in order.
+/// `shown`: tokens of each message of the window as it would be sent now, in order. `held`: outputs
+/// that must stand.
 pub(super) fn working_set(
     session: &Session,
     shown: &[u64],
     terms: &EpochTerms<'_>,
+    held: &BTreeSet<u64>,
 ) -> BTreeSet<u64> {
     let mut working = fixed(session, terms);
     let room = terms.marks.map_or(u64::MAX, |marks| newest_room(&marks));
@@ -50,7 +52,7 @@ pub(super) fn working_set(
         }
     }
     let stays = |at: &u64| session.result(*at).is_some_and(|fact| !is_let_go(session, fact));
-    working.extend(held_places(session, terms).outputs.into_iter().filter(stays));
+    working.extend(held.iter().copied().filter(stays));
     let step = session.chat().messages().last().map_or(0, |message| message.step);
     for (file, _) in session.edited_files().filter(|(_, edited)| edited + EDITING_STEPS >= step) {
         let last = session.showings(file).map(|showing| showing.at).rfind(stays);

@@ -20,7 +20,7 @@ pub fn difference(unified: &str, file: Handle) -> Vec<String> {
             next += 1;
         } else if let Some(same) = line.strip_prefix(' ') {
             let columns = ends(same, number, LINE_CHARS);
-            cut.push(format!(" {}", of_line(same, &columns, Some(file), number)));
+            cut.push(format!(" {}", shown(same, &columns, Some(file), number)));
             (next, number) = (next + 1, number + 1);
         } else {
             let is_change = |line: &&&str| !line.starts_with(' ') && first_new_line(line).is_none();
@@ -40,21 +40,17 @@ fn push_change(cut: &mut Vec<String>, lines: &[&str], file: Handle, mut number: 
     for line in lines {
         if let Some(old) = line.strip_prefix('-') {
             let columns = changed(old, added.get(olds).copied(), 1);
-            cut.push(format!("-{}", of_line(old, &columns, None, 1)));
+            cut.push(format!("-{}", shown(old, &columns, None, 1)));
             olds += 1;
         } else if let Some(new) = line.strip_prefix('+') {
             let columns = changed(new, removed.get(news).copied(), number);
-            cut.push(format!("+{}", of_line(new, &columns, Some(file), number)));
+            cut.push(format!("+{}", shown(new, &columns, Some(file), number)));
             (news, number) = (news + 1, number + 1);
         } else {
             cut.push((*line).to_owned());
         }
     }
     number
-}
-
-fn of_line(line: &str, columns: &[Columns], place: Option<Handle>, number: u64) -> String {
-    if columns.is_empty() { line.to_owned() } else { shown(line, columns, place, number) }
 }
 
 /// The columns around what differs from another line, or the ends if there is none.

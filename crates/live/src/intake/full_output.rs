@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Ingest;
 use crate::journal::FULL_OUTPUT;
 use base::harness::{ToldPart, told_part};
-use base::object::Hash;
+use base::object::{Hash, newlines};
 use context::host::HostMessage;
 use session::{Cut, Gap, LineRange};
 use source::FileState;
@@ -107,7 +107,7 @@ fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
     };
     Some(Cut {
         text: Some(Hash::of(whole)),
-        lines: breaks(whole) + 1,
+        lines: newlines(whole) + 1,
         ends_line: whole.ends_with('\n'),
         before,
         shown: lines,
@@ -118,11 +118,11 @@ fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
 /// The number of lines before a part that is shown, and the lines that it is, if they are whole.
 fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, Option<LineRange>)> {
     let (start, shown) = part_of(whole, shown, path)?;
-    let before = breaks(&whole[..start]);
+    let before = newlines(&whole[..start]);
     let begins_line = start == 0 || whole.as_bytes().get(start - 1) == Some(&b'\n');
     let rest = &whole[start + shown.len()..];
     let ends_line = rest.is_empty() || rest.starts_with(['\n', '\r']);
-    let lines = LineRange { first: before + 1, last: before + 1 + breaks(shown) };
+    let lines = LineRange { first: before + 1, last: before + 1 + newlines(shown) };
     let is_shown = begins_line && ends_line && !shown.is_empty();
     Some((before, is_shown.then_some(lines)))
 }
@@ -140,15 +140,11 @@ fn gap_in(whole: &str, shown: &str) -> Option<Gap> {
             && whole.starts_with(first)
             && whole.ends_with(last);
         is_it.then(|| Gap {
-            above: breaks(&shown[..start]),
-            line: breaks(&shown[..at]) + 1,
-            resumes: breaks(&whole[..whole.len() - last.len()]) + 1,
+            above: newlines(&shown[..start]),
+            line: newlines(&shown[..at]) + 1,
+            resumes: newlines(&whole[..whole.len() - last.len()]) + 1,
         })
     })
-}
-
-fn breaks(text: &str) -> u64 {
-    text.matches('\n').count() as u64
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use context::log_layout::{Texts, counted_of, headed_lines};
 use context::tokens;
 use context::view::Slot;
 use context::window::Marks;
-use session::{Ended, Event, Held, LineRange, NotedText, SlotRecord, Subject, Why};
+use session::{Ended, Event, Held, LineRange, Note, NotedText, SlotRecord, Subject, Why};
 
 /// A pinned object that has no room.
 pub(super) struct LeftOut {
@@ -46,6 +46,10 @@ impl LayOut<'_> {
                 let _ = budgets.take(held.why, held.tokens);
                 continue;
             }
+            let mut left = budgets;
+            if held.why != Why::Pinned && left.take(held.why, held.tokens).is_none() {
+                continue;
+            }
             let Some(note) = self.note_of(&held, missing)? else {
                 if held.why == Why::Pinned {
                     self.end_pin(&held.object);
@@ -58,15 +62,7 @@ impl LayOut<'_> {
                 Some(at) => {
                     room -= tokens;
                     let (text, shows) = (note.0, Some(note.1));
-                    let about = Vec::new();
-                    self.journal.record(Event::Noted {
-                        at,
-                        text,
-                        asked: false,
-                        about,
-                        tokens,
-                        shows,
-                    });
+                    self.journal.record(Event::noted(at, Note { shows, ..Note::of(text, tokens) }));
                 }
                 // Where nothing can carry it, it waits for the next message.
                 None if fits && !self.is_left_out(&held.object) => {}

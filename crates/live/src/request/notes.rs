@@ -17,8 +17,7 @@ impl LayOut<'_> {
         let Some(at) = self.newest else { return Vec::new() };
         if let Some(text) = self.journal.state().due_continuation().map(str::to_owned) {
             // It is what another session's messages were, which the plain host does not have.
-            let (about, tokens, shows) = (Vec::new(), 0, None);
-            self.journal.record(Event::Noted { at, text, asked: false, about, tokens, shows });
+            self.journal.record(Event::noted(at, Note::of(text, 0)));
         }
         for text in self.compacted_lines() {
             self.note(at, text);
@@ -40,8 +39,8 @@ impl LayOut<'_> {
     }
 
     fn note(&mut self, at: u64, text: String) {
-        let (about, tokens, shows) = (Vec::new(), self.options.counter.count(&text), None);
-        self.journal.record(Event::Noted { at, text, asked: false, about, tokens, shows });
+        let tokens = self.options.counter.count(&text);
+        self.journal.record(Event::noted(at, Note::of(text, tokens)));
     }
 
     /// Number of notes in the newest message.

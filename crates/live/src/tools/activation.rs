@@ -241,10 +241,13 @@ impl Tools<'_> {
     /// state itself tells.
     fn left_pools(&self, object: &ObjectId) -> bool {
         let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
+        if layout != Layout::Pools {
+            return false;
+        }
         let state = self.journal.state();
         let stood = state.fact_of(object).is_some() || state.seen(object).is_some();
         let active = state.active_by_window(active_per_turn, active_turns);
-        layout == Layout::Pools && stood && active.iter().all(|active| active.id != *object)
+        stood && active.iter().all(|active| active.id != *object)
     }
 
     /// Records that the model asked for what had left, if it did and was refused. `answer`: what it

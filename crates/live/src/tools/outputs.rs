@@ -117,10 +117,10 @@ impl Tools<'_> {
             return Ok(String::new());
         }
         let versions = self.journal.store().history(object)?;
-        let Ok(text) = self.journal.text(object, latest) else { return Ok(String::new()) };
         if versions.len() < 2 {
             return Ok(String::new());
         }
+        let Ok(text) = self.journal.text(object, latest) else { return Ok(String::new()) };
         let length = text.len();
         let mut fullest = None;
         for version in versions {

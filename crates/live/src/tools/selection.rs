@@ -9,12 +9,10 @@ use regex::{Regex, RegexBuilder};
 
 use super::Wanted;
 use base::error::Result;
-use base::object::{Handle, Part};
+use base::object::{Handle, Part, line_count};
 use context::log_layout::{counted_of, lines_of};
 use context::{forms, long_line};
-use session::{
-    Columns, LINE_CHARS, LineRange, Numbering, Picked, line_count, line_of, merge_ranges,
-};
+use session::{Columns, LINE_CHARS, LineRange, Numbering, Picked, line_of, merge_ranges};
 
 /// Lines shown before and after each line that matches a pattern.
 const PATTERN_CONTEXT: u64 = 2;
@@ -70,7 +68,7 @@ impl Selection {
         let mut next = None;
         for range in &self.ranges {
             if let Some(gap) = next.filter(|next| *next < range.first) {
-                shown.push(format!("… {} …", forms::count(range.first - gap, "line")));
+                shown.push(forms::gap_line(range.first - gap));
             }
             let lines = lines_of(kept.text, *range);
             let lines = (range.first..=range.last).zip(lines.split('\n'));
@@ -83,9 +81,6 @@ impl Selection {
     fn line(&self, line: &str, number: u64, kept: &Kept<'_>, handle: Handle) -> String {
         let columns = self.columns.iter().filter(|part| part.line == number);
         let columns: Vec<Columns> = columns.copied().collect();
-        if columns.is_empty() {
-            return line.to_owned();
-        }
         let number = kept.number(number);
         let columns: Vec<Columns> =
             columns.into_iter().map(|part| Columns { line: number, ..part }).collect();

@@ -190,12 +190,13 @@ impl Workspace {
                 let location =
                     if is_known { None } else { self.disk.location_of(journal, &origin)? };
                 let Some(location) = location else { continue };
+                let Some(stamp) = location.open.as_deref().and_then(source::stamp) else {
+                    continue;
+                };
                 let version =
                     journal.state().index().get(&file).map(|entry| entry.subject.version());
                 let known = version.and_then(|version| journal.text(&file, version).ok());
-                let stamp = location.open.as_deref().and_then(source::stamp);
-                let is_as_large =
-                    stamp.zip(known).is_some_and(|(now, text)| now.size == text.len() as u64);
+                let is_as_large = known.is_some_and(|text| stamp.size == text.len() as u64);
                 let is_there = is_as_large && self.disk.led_to(&location).id()? == origin;
                 let reading = FileReading { state: FileState::NotRead, stamp: None };
                 if is_there {

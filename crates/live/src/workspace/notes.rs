@@ -280,11 +280,9 @@ fn overwritten_by_move(journal: &Journal, file: &ObjectId) -> Option<Handle> {
 /// The result in which the model last saw text of a file that is not its present text, else any.
 pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
     let state = journal.state();
-    let now = state.index().get(object).map(|entry| entry.subject.version());
-    let outdated = state.showings(object).rfind(|showing| Some(&showing.version) != now);
-    let last = outdated.or_else(|| state.showings(object).next_back()).map(|showing| showing.at);
-    let glimpse = || state.glimpses().rfind(|(_, file)| *file == object).map(|(at, _)| at);
-    state.handle(state.result(last.or_else(glimpse)?)?.object.as_ref()?)
+    let last = state.outdated(object).or_else(|| state.showings(object).next_back());
+    let at = last.map(|showing| showing.at).or_else(|| state.glimpse_of(object))?;
+    state.handle(state.result(at)?.object.as_ref()?)
 }
 
 /// The first line of a note, then the unified diff of two texts within the limits of a note.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::Workspace;
 use super::notes::{
-    Announced, Detail, FileChange, NoteBudget, describe_change, is_known, shown_name,
+    Announced, Detail, FileChange, NoteBudget, describe_change, is_announced, shown_name,
 };
 use crate::journal::Journal;
 use base::error::Result;
@@ -17,7 +17,7 @@ use context::additions::Additions;
 use context::forms;
 use context::log_layout::Texts;
 use context::tokens::Counter;
-use session::{Event, LineRange, Session, Subject};
+use session::{Event, LineRange, Note, Session, Subject};
 
 /// How often a file is told of with its lines before only a line says that it keeps changing.
 const TIMES_WITH_LINES: u32 = 3;
@@ -173,14 +173,7 @@ impl Message {
         let holds = self.room.holds(tokens);
         if holds {
             self.room.take(tokens);
-            journal.record(Event::Noted {
-                at: self.at,
-                text,
-                asked: false,
-                about,
-                tokens,
-                shows: None,
-            });
+            journal.record(Event::noted(self.at, Note { about, ..Note::of(text, tokens) }));
         }
         holds
     }
@@ -207,8 +200,7 @@ fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
 fn is_due(journal: &Journal, file: &ObjectId) -> bool {
     let state = journal.state();
     let Some(entry) = state.index().get(file) else { return false };
-    let is_as_told = is_known(journal, file, entry.subject.version());
-    state.orphaned(file).is_none() && (!is_as_told || state.announced_path(file).is_some())
+    state.orphaned(file).is_none() && !is_announced(journal, file, entry.subject.version())
 }
 
 /// The note on a file at the old place of one that moved.
@@ -222,9 +214,8 @@ fn again_note(journal: &Journal, file: &ObjectId, moved: &ObjectId) -> Option<St
 /// The version of a file that stands though it is not the present one.
 fn as_it_stands(state: &Session, file: &ObjectId) -> Option<Announced> {
     let now = state.index().get(file)?.subject.version();
-    let outdated = state.showings(file).rfind(|showing| showing.version != *now);
-    let glimpse = || state.glimpses().find(|(_, shown)| *shown == file).map(|_| now.clone());
-    let version = outdated.map(|showing| showing.version.clone()).or_else(glimpse)?;
+    let glimpse = || state.glimpse_of(file).map(|_| now.clone());
+    let version = state.outdated(file).map(|showing| showing.version.clone()).or_else(glimpse)?;
     Some(Announced { version, path: None })
 }
 

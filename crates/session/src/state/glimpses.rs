@@ -48,22 +48,24 @@ impl Session {
     /// The results that show files without stored text, with the files, in order.
     pub fn glimpses(&self) -> impl DoubleEndedIterator<Item = (u64, &ObjectId)> {
         let all = self.glimpses.0.iter().map(|(at, file)| (*at, file));
-        all.filter(|(at, _)| {
-            let place = self.place(*at);
-            place.stands && !place.hidden && self.chat.index_of(*at).is_some()
-        })
+        all.filter(|(at, _)| self.place(*at).stands && self.is_in_front(*at))
+    }
+
+    /// Position of the newest of them that shows a file.
+    pub fn glimpse_of(&self, file: &ObjectId) -> Option<u64> {
+        self.glimpses().rfind(|(_, shown)| *shown == file).map(|(at, _)| at)
     }
 
     /// Whether a note tells of a change of a file without stored text since a result showed it.
     pub fn was_told_since_seen(&self, file: &ObjectId) -> bool {
-        let shown = self.glimpses().rfind(|(_, shown)| *shown == file);
-        shown.zip(self.newest_note(file)).is_some_and(|((shown, _), noted)| shown < noted)
+        let shown = self.glimpse_of(file);
+        shown.zip(self.newest_note(file)).is_some_and(|(shown, noted)| shown < noted)
     }
 
     /// Whether the model has text of a file in front of it, in a message or a note.
     pub fn stands(&self, file: &ObjectId) -> bool {
         self.showings(file).next().is_some()
-            || self.glimpses().any(|(_, shown)| shown == file)
+            || self.glimpse_of(file).is_some()
             || self.noted_texts().any(|(_, text)| text.object == *file)
     }
 }

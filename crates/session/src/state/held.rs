@@ -158,7 +158,7 @@ impl Session {
                 }
             }
             Some(Subject::Segment { first, last, is_left: false, .. }) if is_latest => {
-                let stands = |at: u64| self.chat.index_of(at).is_some() && !self.is_hidden(at);
+                let stands = |at: u64| self.is_in_front(at);
                 let all = LineRange { first: 1, last: u64::MAX };
                 lines.extend((*first..=*last).all(stands).then_some(all));
             }
@@ -220,11 +220,10 @@ impl Session {
 
     /// The contents that notes show in the window, with the position of their message.
     pub fn noted_texts(&self) -> impl Iterator<Item = (u64, &NotedText)> {
-        let stands = |at: u64| self.chat.index_of(at).is_some() && !self.is_hidden(at);
-        let notes = self.notes.by_place.iter().filter(move |(at, _)| stands(**at));
-        notes.flat_map(|(at, notes)| {
-            notes.iter().filter_map(|note| Some((*at, note.shows.as_ref()?)))
-        })
+        let notes = self.notes.by_place.iter();
+        let notes = notes.flat_map(|(at, notes)| notes.iter().map(move |note| (*at, note)));
+        let texts = notes.filter_map(|(at, note)| Some((at, note.shows.as_ref()?)));
+        texts.filter(|(at, _)| self.is_in_front(*at))
     }
 
     /// Where lines of an object's version stand, in messages and in notes that outlive epochs: the

@@ -80,10 +80,9 @@ impl Session {
     /// Whether something in the window shows the change: a note, the model's own call, or the file
     /// itself, whose changes are reported anyway.
     fn is_told(&self, change: &MemoryChange) -> bool {
-        let stands = |at: u64| self.chat.window().contains(&at) && !self.is_hidden(at);
         let is_noted = || {
             let tells = |at: &u64| self.notes(*at).iter().any(|note| change.is_told_by(note));
-            self.noted().filter(tells).any(stands)
+            self.noted().filter(tells).any(|at| self.is_in_front(at))
         };
         let file_stands = || {
             let of_file = |path: &str| !path.is_empty() && path == change.file;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Session;
 use crate::event::NotedText;
+use crate::showings::Showing;
 use base::object::ObjectId;
 
 /// A note in a message.
@@ -14,10 +15,17 @@ pub struct Note {
     pub text: String,
     /// The files of whose changes it tells.
     pub about: Vec<ObjectId>,
-    /// Its tokens; 0 if they do not count, since a person asked for it.
+    /// Its tokens; 0 if they do not count, since the plain host has the like.
     pub tokens: u64,
     /// The content that it shows.
     pub shows: Option<NotedText>,
+}
+
+impl Note {
+    /// A note about no file, which shows no content.
+    pub fn of(text: String, tokens: u64) -> Self {
+        Self { text, about: Vec::new(), tokens, shows: None }
+    }
 }
 
 /// What stands in messages that is ours.
@@ -98,17 +106,25 @@ impl Session {
         self.notes(at).iter().map(|note| note.tokens).sum()
     }
 
-    /// Tokens of the notes in a message that tell nothing any more: a later note tells of the same
+    /// Tokens of the notes that tell nothing any more, by message: a later note tells of the same
     /// file, no text of the file stands, or what they show need not stand.
-    pub fn spent_note_tokens(&self, at: u64) -> u64 {
-        let is_spent = |file: &ObjectId| {
-            !self.stands(file) || self.newest_note(file).is_some_and(|newest| newest > at)
-        };
-        let are_spent = |note: &&Note| match &note.shows {
-            Some(_) => !self.must_stay(note),
-            None => !note.about.is_empty() && note.about.iter().all(is_spent),
-        };
-        self.notes(at).iter().filter(are_spent).map(|note| note.tokens).sum()
+    pub fn spent_notes(&self) -> BTreeMap<u64, u64> {
+        let (mut told, mut spent) = (BTreeSet::new(), BTreeMap::new());
+        for (at, notes) in self.notes.by_place.iter().rev() {
+            let is_spent = |file: &ObjectId| told.contains(file) || !self.stands(file);
+            let are_spent = |note: &&Note| match &note.shows {
+                Some(_) => !self.must_stay(note),
+                None => !note.about.is_empty() && note.about.iter().all(is_spent),
+            };
+            let tokens: u64 = notes.iter().filter(are_spent).map(|note| note.tokens).sum();
+            if tokens > 0 {
+                spent.insert(*at, tokens);
+            }
+            if self.is_in_front(*at) {
+                told.extend(notes.iter().flat_map(|note| &note.about));
+            }
+        }
+        spent
     }
 
     /// Position of the newest note about a file that stands in the window.
@@ -135,15 +151,16 @@ impl Session {
     pub(super) fn note_left(&mut self, told: BTreeSet<ObjectId>) {
         let still = self.told_files();
         let left = told.into_iter().filter(|file| !still.contains(file));
-        let left: Vec<ObjectId> = left.filter(|file| self.is_outdated(file)).collect();
+        let is_outdated =
+            |file: &ObjectId| self.glimpse_of(file).is_some() || self.outdated(file).is_some();
+        let left: Vec<ObjectId> = left.filter(is_outdated).collect();
         self.notes.left.extend(left);
     }
 
-    /// Whether text of a file stands that is not its present text, as far as versions tell.
-    fn is_outdated(&self, file: &ObjectId) -> bool {
+    /// The newest showing of a file that is not its present text, as far as versions tell.
+    pub fn outdated(&self, file: &ObjectId) -> Option<&Showing> {
         let now = self.index.get(file).map(|entry| entry.subject.version());
-        self.glimpses().any(|(_, shown)| shown == file)
-            || self.showings(file).any(|showing| Some(&showing.version) != now)
+        self.showings(file).rfind(|showing| Some(&showing.version) != now)
     }
 
     /// Tokens in the window that we added: notes without content that must stand, and help for
@@ -162,7 +179,7 @@ impl Session {
     }
 
     /// Whether a message is in the window and not folded.
-    fn is_in_front(&self, at: u64) -> bool {
+    pub(super) fn is_in_front(&self, at: u64) -> bool {
         !self.is_hidden(at) && self.chat.index_of(at).is_some()
     }
 

@@ -1,0 +1,24 @@
+// What a person reads of some events of a session, in Pi and OpenClaw alike. Loaded at every start, so it imports little.
+import { name as spelt } from "./terminal.js";
+
+/** @import { SessionEvent } from "../index.js" */
+
+/**
+ * Where a provider's reports of usage count for nothing.
+ * @type {Readonly<Record<Extract<SessionEvent, { type: "usage_ignored" }>["why"], string>>}
+ */
+export const usageIgnored = {
+  none: "the provider reports no tokens for its calls; sizes and costs are by our own count",
+  constant: "the provider reports the same tokens whatever a request's size; sizes and costs are by our own count",
+  implausible:
+    "the tokens that the provider reports cannot be those of the requests; sizes and costs are by our own count",
+  uncached: "the provider reports that its cache never holds anything; costs assume the cache that its prices promise",
+};
+
+/** What a person is told of a pin that does not stand. @param {Extract<SessionEvent, { type: "pin_left_out" | "pin_ended" }>} event */
+export function pinWords(event) {
+  const what = `\`${event.handle}\` (${spelt(event.name)})`;
+  return event.type === "pin_left_out"
+    ? `pinned ${what} has no room in the window: the model does not see its ${event.tokens} tokens`
+    : `${what} is no longer pinned, because ${event.why}`;
+}
