@@ -121,7 +121,7 @@ describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that does
     expect(notices(pi).at(-1)).toContain("works again");
     const shown = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
     await pi.send({ type: "prompt", message: "/context" });
-    expect((await shown).message).toContain("2 calls that went out with Pi's own messages");
+    expect((await shown).message).toContain("2 calls with Pi's own messages");
     far.silence();
     expect(await timed(pi.close())).toBeLessThan(deadlineMs);
     expect(pi.outcome.stderr).toContain("could not store the end of this session");

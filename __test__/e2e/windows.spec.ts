@@ -1,7 +1,7 @@
 // A model with a small window in the real Pi: 30 calls with outputs that plain Pi has to compact.
 import { expect, test } from "vitest";
 import { runPiJson } from "../../scripts/lib/pi.js";
-import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
+import { type RequestBody, type Step, usageWithCache } from "../../scripts/lib/scripted-model.js";
 import { isEverything } from "../../scripts/lib/tiers.js";
 import { extension, start } from "./support.ts";
 
@@ -17,6 +17,7 @@ const isSummary = (body: RequestBody) => (body.tools ?? []).length === 0;
 /** Runs a session in which each call but the last brings an output of this many lines of about 12 tokens. */
 async function play(args: string[], lines: number) {
   let done = 0;
+  const usage = usageWithCache();
   const { model, sandbox } = await start(
     ({ body }): Step => {
       if (isSummary(body)) {
@@ -24,7 +25,8 @@ async function play(args: string[], lines: number) {
       }
       done += 1;
       const command = `for i in $(seq 1 ${lines}); do echo "run ${done} case $i is as it was before"; done`;
-      return done < calls ? { calls: [{ name: "bash", args: { command } }] } : { text: "Done." };
+      const step = done < calls ? { calls: [{ name: "bash", args: { command } }] } : { text: "Done." };
+      return { ...step, usage: usage(body) };
     },
     { contextWindow },
   );

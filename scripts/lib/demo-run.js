@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { root } from "../setup.js";
 import { createDemoSession } from "./demo-session.js";
 import { createSandbox, runPi, startPiRpc } from "./pi.js";
-import { startScriptedModel } from "./scripted-model.js";
+import { startScriptedModel, usageWithCache } from "./scripted-model.js";
 
 /**
  * @typedef {object} DemoRun
@@ -13,19 +13,6 @@ import { startScriptedModel } from "./scripted-model.js";
  * @property {string} stderr what Pi, and we in it, had to say
  * @property {import("./pi.js").Sandbox} sandbox left in place
  */
-
-/**
- * Number of characters at the front that two texts have in common.
- * @param {string} one
- * @param {string} other
- */
-function commonPrefix(one, other) {
-  let count = 0;
-  while (count < one.length && one[count] === other[count]) {
-    count++;
-  }
-  return count;
-}
 
 /**
  * All turns but the last run in one rpc process, the last one in another that continues the session.
@@ -37,14 +24,7 @@ function commonPrefix(one, other) {
 export async function playDemo({ parent, extension, deadlineMs = 120_000 }) {
   /** @type {import("./demo-session.js").DemoSession | undefined} */
   let session;
-  let before = "";
-  /** @param {import("./scripted-model.js").RequestBody} body */
-  const usage = ({ messages }) => {
-    const text = JSON.stringify(messages);
-    const shared = commonPrefix(text, before);
-    before = text;
-    return { in: Math.ceil(text.length / 4), cached: Math.floor(shared / 4) };
-  };
+  const usage = usageWithCache();
   const model = await startScriptedModel((request) => {
     const step = session?.script(request) ?? { status: 400 };
     return { ...step, usage: usage(request.body) };

@@ -163,7 +163,7 @@ function isGrown(body, before) {
  * @param {string[]} parts
  * @param {string[]} others
  */
-function commonPrefixLength(parts, others) {
+export function commonPrefixLength(parts, others) {
   const same = parts.findIndex((part, index) => part !== others[index]);
   if (same === -1) {
     return sum(parts.map(countCharacters));

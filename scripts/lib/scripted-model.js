@@ -2,6 +2,7 @@
 // Records every request body as received. It must not know Palimpsest, and decides nothing beyond the script.
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
+import { commonPrefixLength } from "./measure.js";
 
 /**
  * What the model does in one call.
@@ -76,6 +77,20 @@ export async function startScriptedModel(script) {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
+  };
+}
+
+/**
+ * What a provider reports whose cache holds the messages of the request before: call the function once for each request, in order.
+ * @returns {(body: RequestBody) => { in: number, cached: number }}
+ */
+export function usageWithCache() {
+  let before = "";
+  return ({ messages }) => {
+    const text = JSON.stringify(messages);
+    const shared = commonPrefixLength([text], [before]);
+    before = text;
+    return { in: Math.ceil(text.length / 4), cached: Math.floor(shared / 4) };
   };
 }
 

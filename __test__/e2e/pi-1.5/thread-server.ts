@@ -31,7 +31,7 @@ interface Options {
   settings?: Json;
   palimpsest?: Json;
   files?: Record<string, string>;
-  /** Usage that is reported of every request; by default about the tokens of all its messages. */
+  /** Usage that is reported of every request; by default about the tokens of its messages, those that the thread had from the cache. */
   usage?: Json;
 }
 
@@ -65,8 +65,7 @@ export async function startThreads(answers: Answer[], options: Options = {}) {
     const id = `msg_${requests.length}`;
     threads.set(id, [...messages, { role: "assistant", content: [blockOf(answer, requests.length)] }]);
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const tokens = { input_tokens: Math.ceil(JSON.stringify(messages).length / 4) };
-    for (const event of events(answer, id, requests.length, usage ?? tokens)) {
+    for (const event of events(answer, id, requests.length, usage ?? usageOf(messages, before))) {
       response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
     }
     response.end();
@@ -89,6 +88,11 @@ export async function startThreads(answers: Answer[], options: Options = {}) {
   const defaults = { defaultProvider: "scripted", defaultModel: "claude-x", quietStartup: true };
   write("settings.json", { ...defaults, ...settings });
   return { requests, sandbox, forget: () => threads.clear() };
+}
+
+function usageOf(messages: Json[], before: Json[] | undefined): Json {
+  const [all, cached] = [messages, before ?? []].map((list) => Math.ceil(JSON.stringify(list).length / 4));
+  return { input_tokens: all - cached, cache_read_input_tokens: cached };
 }
 
 function blockOf(answer: Answer, n: number): Json {
