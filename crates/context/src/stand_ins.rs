@@ -25,14 +25,14 @@ static CUT: LazyLock<Regex> =
 static CERTAIN: LazyLock<Regex> = LazyLock::new(|| {
     let head = r"\[[tfs]\d+(?:-[tfs]\d+)?\] ";
     pattern(&[
-        &format!(r"{head}(?:exit -?\d+|ok|failed) · [\d,]+ (?:line|image)"),
+        &format!(r"{head}(?:exit -?\d+|ok|failed) · (?:[\d,]+ of )?[\d,]+ (?:line|image)"),
         &format!(r"{head}[^\n]{{1,300}}? · lines? \d"),
         &format!(r"{head}(?:s\d+ · )?[\d,]+ steps?: "),
-        &format!(r"{head}turns? \d[\d-]* in full"),
+        &format!(r"{head}turns? \d[\d-]* (?:in full|· [\d,]+ lines?:)"),
         &format!(r"{head}[^\n]{{1,300}}? changed on disk"),
-        r"… [\d,]+ (?:lines?|characters?) (?:between|as in) \(?[tf]\d+:",
+        r"… [\d,]+ (?:lines?|characters?) (?:between|as in) \(?[tfs]\d+:",
         r"… [\d,]+ more changed lines? in f\d+ …",
-        r"[tf]\d+ unchanged; lines? \d",
+        r"[tfs]\d+ unchanged; lines? \d",
     ])
 });
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::forms;
     use base::object::Handle;
-    use session::{Columns, LineRange, ResultFact};
+    use session::{Columns, Cut, LineRange, ResultFact};
 
     #[test]
     fn every_form_that_stands_for_content_is_known_and_code_is_not() {
@@ -126,7 +126,7 @@ mod tests {
             forms::bytes_gone_line(handle("f3"), "a.png"),
             forms::bytes_back_line(handle("f3"), "a.png", 18_240),
             forms::again_line((handle("f9"), "src/a.rs"), (handle("f3"), "src/b.rs")),
-            format!("… {} …", forms::count(1_240, "line")),
+            forms::gap_line(1_240),
             forms::more_changes_line(handle("f3"), 31),
             forms::more_changes_line(handle("f3"), 1),
             forms::nearest_line(handle("f3"), "src/main.rs", range, "oldText"),
@@ -180,6 +180,38 @@ mod tests {
             assert!(first_stand_in(&unquoted(&text)).is_some(), "{text}");
         }
         assert!(!unquoted("[t7] exit 0 · 1 line").contains(&core_of(&line)));
+    }
+
+    #[test]
+    fn each_form_in_place_of_content_is_certain() {
+        let handle = |name| Handle::parse(name).unwrap();
+        let range = LineRange { first: 81, last: 1_320 };
+        let mut part = ResultFact::for_tests("a");
+        let shown = Some(LineRange { first: 1, last: 774 });
+        let cut = Cut { text: None, lines: 20_000, ends_line: false, before: 0, shown, gap: None };
+        part.cut = Some(cut);
+        let mut image = ResultFact::for_tests("");
+        (image.lines, image.images) = (0, 1);
+        for line in [
+            forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
+            forms::output_line(handle("t17"), &part),
+            forms::output_line(handle("t17"), &image),
+            forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
+            forms::standing_line(handle("s3"), range, "activate", Some(handle("t12"))),
+            forms::standing_in_note_line(handle("f3"), LineRange { first: 7, last: 7 }),
+            forms::between_line(handle("s3"), range, Some(1_400)),
+            forms::as_in_line(handle("t12"), range, None, Some("fn main() {")),
+            forms::fold_line((handle("t1"), handle("t4")), handle("s2"), 6, &["read f3".into()]),
+            forms::compacted_line(handle("s2"), (1, 4), 212),
+            forms::segment_line(handle("s2"), (1, 1), &[range]),
+            forms::outline_line(handle("s2"), (1, 4), 1_200),
+            forms::columns_between(Some(handle("s3")), Columns { line: 81, first: 1, last: 3_300 }),
+            forms::long_line_cut(handle("t4"), 81, 1),
+            forms::more_changes_line(handle("f3"), 1),
+        ] {
+            let written = unquoted(&format!("// {line}"));
+            assert!(first_stand_in(&written).is_some(), "{line}");
+        }
     }
 
     #[test]
