@@ -31,12 +31,14 @@ test("a page with a changed cited file is verified and confirmed", async () => {
   expect(await memory.verify()).toEqual([]);
   writeFileSync(cited, "two\n");
   const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
-  const changed = [{ path: "a.rs", change: "changed", before: hash, now: hash, diff: "@@ -1 +1 @@\n-one\n+two\n" }];
+  const diff = "@@ -1 +1 @@\n-one\n+two\n";
+  const place = { path: "a.rs", place: "a.rs", change: "contradicted", movedTo: null };
+  const changed = [{ ...place, before: hash, now: hash, diff }];
   const [stale] = await memory.stale();
   expect(stale).toEqual({
     page,
     facts: { confirmed: new Date().toISOString().slice(0, 10), uses: 0, used: null, origin: null },
-    reasons: [{ reason: "cited_changed", paths: ["a.rs"] }],
+    reasons: [{ reason: "cited_contradicted", paths: ["a.rs"] }],
     cited: changed,
   });
   expect(await memory.verify()).toEqual([{ page, cited: changed }]);

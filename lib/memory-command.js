@@ -114,8 +114,8 @@ export const memoryParts = new Map(
       },
       confirm: {
         may: "change",
-        usage: "ID",
-        summary: "say that a page is right: it counts as written today",
+        usage: "ID | --all-of FILE",
+        summary: "say that a page is right, or all marked ones that cite a file: it counts as written today",
         indent: 0,
         completes: pageIds,
         run: confirm,
@@ -257,9 +257,22 @@ async function verify({ memory, command }) {
   return { value, text: verifyText(value, command) };
 }
 
-/** @param {Surroundings} around @param {string} id @returns {Promise<Answer>} */
-async function confirm({ memory }, id) {
-  const value = await memory.confirm(id);
+/** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
+async function confirm({ memory }, given) {
+  const [flag, ...words] = given.split(/\s+/);
+  if (flag === "--all-of") {
+    const file = words.join(" ");
+    const stale = await memory.verify();
+    const ids = stale.filter(({ cited }) => cited.some(({ path }) => path === file)).map(({ page }) => page.id);
+    const value = [];
+    for (const id of ids) {
+      value.push(await memory.confirm(id));
+    }
+    const none = `No marked page cites \`${file}\`.`;
+    const many = `${value.map((id) => `\`${id}\``).join(", ")} count as written today, with the files that they cite as they are now.`;
+    return { value, text: value.length === 0 ? none : many };
+  }
+  const value = await memory.confirm(given);
   return { value, text: `\`${value}\` counts as written today, with the files that it cites as they are now.` };
 }
 

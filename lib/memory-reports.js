@@ -11,11 +11,32 @@ import { name, line as spelt } from "./terminal.js";
 /** Traces that are listed. */
 const listed = 30;
 
+/** What a hit says of the files that it cites. @param {string | null} stale */
+function staleMark(stale) {
+  return stale === "contradicted" ? "(cited file changed)" : stale === "gone" ? "(cited file gone)" : "";
+}
+
+/** What became of a cited file. @param {import("../index.js").CitedFile} cited */
+function changeText({ path, place, change, movedTo }) {
+  switch (change) {
+    case "contradicted":
+      return `\`${name(place)}\` changed, and what the entry says of it stands there no more`;
+    case "touched":
+      return `\`${name(place)}\` changed; what the entry names still stands there`;
+    case "moved":
+      return `\`${name(path)}\` is \`${name(movedTo ?? "")}\` now`;
+    case "gone":
+      return `\`${name(path)}\` is gone`;
+  }
+}
+
 /** @param {import("../index.js").RecallAnswer} found */
 export function recallText({ reason, hits, problems }) {
-  const shown = hits.map(({ scope, file, line, archived, session, item, headings, lines }) => {
+  const shown = hits.map(({ scope, file, line, archived, stale, session, item, headings, lines }) => {
     const place = session === null ? `${scope} ${name(file ?? "")}:${line}` : `${session}, message ${item}`;
-    const said = [place, ...(archived ? ["archived"] : []), spelt(headings.join(" › "))].filter((text) => text !== "");
+    const said = [place, ...(archived ? ["archived"] : []), staleMark(stale), spelt(headings.join(" › "))].filter(
+      (text) => text !== "",
+    );
     return [
       said.join(" · "),
       ...lines.map(({ line, text }) => `${String(line).padStart(5)} ${spelt(text.trim())}`),
@@ -43,11 +64,11 @@ export function recallText({ reason, hits, problems }) {
 export function verifyText({ pages, warnings, stale }, command) {
   const reports = stale.flatMap(({ page, cited }) => [
     `stale ${pageText(page)}`,
-    ...cited.flatMap(({ path, change, diff }) => [
-      `  \`${name(path)}\` ${change === "gone" ? "is gone" : "changed"}${diff === null ? "" : ":"}`,
-      ...(diff === null
+    ...cited.flatMap((file) => [
+      `  ${changeText(file)}${file.diff === null ? "" : ":"}`,
+      ...(file.diff === null
         ? []
-        : diff
+        : file.diff
             .trimEnd()
             .split("\n")
             .map((line) => `    ${line}`)),
@@ -59,7 +80,11 @@ export function verifyText({ pages, warnings, stale }, command) {
     ...(stale.length + warnings.length === 0 ? ["All are valid, and no cited file changed."] : []),
     ...invalid,
     ...reports,
-    ...(stale.length > 0 ? [`\`${command} confirm ID\` says that a page is right as it is.`] : []),
+    ...(stale.length > 0
+      ? [
+          `\`${command} confirm ID\` says that a page is right as it is, \`confirm --all-of FILE\` that all are which cite a file.`,
+        ]
+      : []),
   ].join("\n");
 }
 
@@ -71,8 +96,12 @@ export function staleText(found, command) {
   const lines = found.map(({ page, facts, reasons }) => {
     const why = reasons.map((doubt) => {
       switch (doubt.reason) {
-        case "cited_changed":
-          return `changed since: ${doubt.paths.join(", ")}`;
+        case "cited_contradicted":
+          return `says something else now: ${doubt.paths.join(", ")}`;
+        case "cited_touched":
+          return `changed, and what the entry names still stands: ${doubt.paths.join(", ")}`;
+        case "cited_moved":
+          return `moved: ${doubt.paths.join(", ")}`;
         case "cited_gone":
           return `gone: ${doubt.paths.join(", ")}`;
         case "old":

@@ -11,15 +11,16 @@ import { hostile } from "./stores.ts";
 
 describe("memory", () => {
   it("says why a page is in doubt", () => {
-    expect(doubtText({ reason: "cited_changed", paths: ["a.rs"] })).toBe("It cites what has changed:");
+    const doubt = doubtText({ reason: "cited_contradicted", paths: ["a.rs"] });
+    expect(doubt).toBe("What it says of a place stands there no more:");
     expect(doubtText({ reason: "never_used", days: 90 })).toBe("Never used in 90 days");
   });
 
   it("names with a doubt the cited files that it is about", () => {
     const file = (path: string, change: CitedFile["change"]) =>
-      ({ path, change, before: "", now: null, diff: null }) satisfies CitedFile;
-    const cited = [file("a.rs", "changed"), file("b.rs", "gone")];
-    expect(citedFor({ reason: "cited_changed", paths: ["a.rs"] }, cited)).toEqual([cited[0]]);
+      ({ path, place: path, change, movedTo: null, before: "", now: null, diff: null }) satisfies CitedFile;
+    const cited = [file("a.rs", "contradicted"), file("b.rs", "gone")];
+    expect(citedFor({ reason: "cited_contradicted", paths: ["a.rs"] }, cited)).toEqual([cited[0]]);
     expect(citedFor({ reason: "cited_gone", paths: ["b.rs"] }, cited)).toEqual([cited[1]]);
     expect(citedFor({ reason: "old", days: 90 }, cited)).toEqual([]);
   });

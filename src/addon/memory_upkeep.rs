@@ -70,9 +70,14 @@ pub struct StaleReport {
 pub struct CitedFile {
     /// Its path, relative to the project, or absolute, or from `~` on.
     pub path: String,
-    /// What became of it.
-    #[napi(ts_type = "'changed' | 'gone'")]
+    /// The place in it that was pinned: the path, or `path:first-last` in lines from 1.
+    pub place: String,
+    /// What became of it. `contradicted`: the place changed, and something that the entry names stands there no more, or the place is not
+    /// there any more. `touched`: it changed, and what the entry names still stands there. `moved`: another file of the project says it now.
+    #[napi(ts_type = "'contradicted' | 'touched' | 'moved' | 'gone'")]
     pub change: String,
+    /// The path of the file that says it now, relative to the project; null unless it moved.
+    pub moved_to: Option<String>,
     /// SHA-256 of what it said, line ends as LF.
     pub before: String,
     /// The same of what it says now; null if it is gone.
@@ -180,7 +185,12 @@ fn stale_report(report: memory::StaleReport) -> StaleReport {
 fn cited_file(cited: memory::CitedReport) -> CitedFile {
     CitedFile {
         path: cited.path,
+        place: cited.place,
         change: cited.change.as_str().to_owned(),
+        moved_to: match cited.change {
+            memory::CitedChange::Moved { to } => Some(to),
+            _ => None,
+        },
         before: cited.before.to_string(),
         now: cited.now.map(|hash| hash.to_string()),
         diff: cited.diff,

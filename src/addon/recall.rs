@@ -70,6 +70,9 @@ pub struct RecallHit {
     pub page: Option<String>,
     /// Whether it stands in the archive: it is stale.
     pub archived: bool,
+    /// What became of a file that its page cites, the worst of all; null if nothing did. See `CitedFile.change`.
+    #[napi(ts_type = "'contradicted' | 'touched' | 'moved' | 'gone'")]
+    pub stale: Option<String>,
     /// ID of the past session; null in memory.
     pub session: Option<String>,
     /// Position of the message in the session's chat, from 0; null in memory.
@@ -150,6 +153,7 @@ impl From<memory::RecallHit> for RecallHit {
             line: None,
             page: hit.page.map(|page| page.to_string()),
             archived: false,
+            stale: hit.stale.map(|change| change.as_str().to_owned()),
             session: None,
             item: None,
             segment: None,

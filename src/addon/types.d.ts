@@ -628,7 +628,7 @@ export interface MemoryFaultCount {
 
 /** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
 export type MemoryDoubt =
-  | { reason: "cited_changed" | "cited_gone"; paths: string[] }
+  | { reason: "cited_contradicted" | "cited_touched" | "cited_moved" | "cited_gone"; paths: string[] }
   | { reason: "old" | "never_used"; days: number };
 
 /** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */

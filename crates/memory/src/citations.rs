@@ -34,11 +34,20 @@ const PLAIN_NAMES: [&str; 14] = [
 pub struct Cite {
     /// Its path as written, with `/`, without anchors and lines.
     pub path: String,
-    /// The first and last line cited, from 1; `None` for the whole file.
+    /// The first and last line cited, from 1.
     pub lines: Option<(u32, u32)>,
+    /// The name cited in it: of something that it defines, in Markdown of a section.
+    pub symbol: Option<String>,
     /// Whether it is the target of a link: another memory file, or a path relative to the linking
     /// file.
     pub is_link: bool,
+}
+
+impl Cite {
+    /// Whether it names no part of the file.
+    fn is_whole(&self) -> bool {
+        self.lines.is_none() && self.symbol.is_none()
+    }
 }
 
 /// The files that an entry links to or cites, each once: first those in links, then those in code,
@@ -48,7 +57,7 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
         LazyLock::new(|| Regex::new(r"`([^`\s]+)`").expect("a valid pattern"));
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r#"(?:^|[\s(\["'*_,;>=])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?)?)"#,
+            r#"(?:^|[\s(\["'*_,;>=])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?|::[\w:]+)?)"#,
         )
         .expect("a valid pattern")
     });
@@ -59,8 +68,7 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
         }
     }
     for span in CODE.captures_iter(text) {
-        let cite = parted(&span[1]);
-        if is_path_in_code(&cite.path) {
+        if let Some(cite) = path_in_code(&span[1]) {
             found.add(cite);
         }
     }
@@ -78,18 +86,19 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
 struct Found(Vec<Cite>);
 
 impl Found {
-    /// Adds a citation that is new. One with lines says more than the file alone.
+    /// Adds a citation that is new. One with lines or a name says more than the file alone.
     fn add(&mut self, cite: Cite) {
         let is_same_path = |known: &&mut Cite| known.path == cite.path;
         let is_known = self.0.iter().any(|known| {
-            known.path == cite.path && (known.lines == cite.lines || cite.lines.is_none())
+            let is_same = (known.lines, &known.symbol) == (cite.lines, &cite.symbol);
+            known.path == cite.path && (is_same || cite.is_whole())
         });
         if is_known {
             return;
         }
-        let whole = self.0.iter_mut().filter(is_same_path).find(|known| known.lines.is_none());
+        let whole = self.0.iter_mut().filter(is_same_path).find(|known| known.is_whole());
         if let Some(whole) = whole {
-            whole.lines = cite.lines;
+            (whole.lines, whole.symbol) = (cite.lines, cite.symbol);
         } else if self.0.len() < MAX_CITES {
             self.0.push(cite);
         }
@@ -107,27 +116,40 @@ fn linked(link: &Link) -> Option<Cite> {
         _ => &link.target,
     };
     let cite = parted(target);
-    let of_anchor = link.headings.first().and_then(|heading| lines_of(heading.strip_prefix('L')?));
-    let cite = Cite { lines: cite.lines.or(of_anchor), is_link: true, ..cite };
+    let anchor = link.headings.last();
+    let of_anchor = anchor.and_then(|heading| lines_of(heading.strip_prefix('L')?));
+    let symbol = anchor.filter(|_| of_anchor.is_none()).cloned().or(cite.symbol);
+    let cite = Cite { lines: cite.lines.or(of_anchor), symbol, is_link: true, ..cite };
     (!cite.path.is_empty()).then_some(cite)
 }
 
-/// Splits a path from the lines named behind it: `a.rs:12`, `a.rs:12-40`, `a.rs:12:5`,
-/// `a.rs#L12-L40`, `a.rs::name`.
+/// The path that a piece of code is, with what is named in it.
+pub(super) fn path_in_code(code: &str) -> Option<Cite> {
+    Some(parted(code)).filter(|cite| is_path_in_code(&cite.path))
+}
+
+/// Splits a path from what is named behind it: `a.rs:12`, `a.rs:12-40`, `a.rs:12:5`,
+/// `a.rs#L12-L40`, `a.rs::name`, `a.py:name`, `a.md#section`.
 fn parted(text: &str) -> Cite {
     let text = text.replace('\\', "/");
-    let cite = |path: &str, lines| Cite { path: path.to_owned(), lines, is_link: false };
+    let cite = |path: &str, lines: Option<(u32, u32)>, name: &str| {
+        let name = name.trim_matches(':').trim_end_matches("()");
+        let is_name =
+            lines.is_none() && name.starts_with(|char: char| char.is_alphabetic() || char == '_');
+        let symbol = is_name.then(|| name.to_owned());
+        Cite { path: path.to_owned(), lines, symbol, is_link: false }
+    };
     if let Some((path, anchor)) = text.split_once('#') {
-        return cite(path, anchor.strip_prefix('L').and_then(lines_of));
+        return cite(path, anchor.strip_prefix('L').and_then(lines_of), anchor);
     }
     // A drive letter's colon does not separate lines from the path.
     let from = if text.as_bytes().get(1) == Some(&b':') { 2 } else { 0 };
     match text[from..].find(':') {
         Some(at) => {
             let (path, behind) = text.split_at(from + at);
-            cite(path, lines_of(&behind[1..]))
+            cite(path, lines_of(&behind[1..]), behind)
         }
-        None => cite(&text, None),
+        None => cite(&text, None, ""),
     }
 }
 
@@ -188,9 +210,10 @@ mod tests {
     /// What an entry cites: `path`, `path:first-last`.
     fn cited(entry: &str) -> Vec<String> {
         let page = parse(Scope::Project, "MEMORY.md", entry).remove(0);
-        let shown = |cite: &Cite| match cite.lines {
-            Some((first, last)) => format!("{}:{first}-{last}", cite.path),
-            None => cite.path.clone(),
+        let shown = |cite: &Cite| match (cite.lines, &cite.symbol) {
+            (Some((first, last)), _) => format!("{}:{first}-{last}", cite.path),
+            (None, Some(symbol)) => format!("{}::{symbol}", cite.path),
+            (None, None) => cite.path.clone(),
         };
         page.cites.iter().map(shown).collect()
     }
@@ -207,7 +230,8 @@ mod tests {
             ("- **src/a.rs**: the store", vec!["src/a.rs"]),
             ("- Cargo.toml has it", vec!["Cargo.toml"]),
             ("- `a.rs:12:5` fails", vec!["a.rs:12-12"]),
-            ("- `src/a.rs::parse`", vec!["src/a.rs"]),
+            ("- `src/a.rs::A::parse()`, src/b.rs::go", vec!["src/a.rs::A::parse", "src/b.rs::go"]),
+            ("- `a.py:run` and `docs/a.md#set-up`", vec!["a.py::run", "docs/a.md::set-up"]),
             ("- `src/a.rs#L10-L20` and src/b.ts#L7", vec!["src/a.rs:10-20", "src/b.ts:7-7"]),
             ("- `src\\memory\\a.rs`", vec!["src/memory/a.rs"]),
             ("- `app/[slug]/page.tsx`", vec!["app/[slug]/page.tsx"]),
@@ -219,7 +243,10 @@ mod tests {
             ("- run `node scripts/x.js --fast`", vec!["scripts/x.js"]),
             ("- .npmrc and deep/.gitignore say so", vec![".npmrc", "deep/.gitignore"]),
             ("- `COPYING` and `LICENSE-MIT`", vec!["COPYING", "LICENSE-MIT"]),
-            ("- [[notes/Deploy]] and [x](docs/a%20b.md#part)", vec!["notes/Deploy", "docs/a b.md"]),
+            (
+                "- [[notes/Deploy]] and [x](docs/a%20b.md#part)",
+                vec!["notes/Deploy", "docs/a b.md::part"],
+            ),
             (
                 "- [x](../../src/a.rs#L3-L5), [y](a.rs:7), [z](file:///home/a/b.txt)",
                 vec!["../../src/a.rs:3-5", "a.rs:7-7", "/home/a/b.txt"],

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(super) use self::book::{Book, Met};
-use super::identity::KnownPage;
+use super::identity::{KnownPage, says_the_same};
 use super::load::is_merge_mark;
 use super::page::{Page, PageId};
 use super::parse::without_marker;
@@ -26,6 +26,9 @@ pub use settings::FACTS_FILE;
 
 /// Name of the facts file in the user's own folder.
 pub const LOCAL_FACTS_FILE: &str = "page-facts.local.jsonl";
+
+/// Days by which a clock is not ahead of another.
+const AHEAD_DAYS: i64 = 3;
 
 /// Digits of the hash of a page's text.
 const TEXT_CHARS: usize = 12;
@@ -62,6 +65,13 @@ pub struct Fact {
     /// Where it was imported from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
+    /// Whether nobody wrote or confirmed it here: it was met in a file that git brought, and its
+    /// citations are as they were then. Whoever wrote it knows better.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub seen: bool,
+    /// What was checked out where it stood, if `page-facts.jsonl` does not know it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub on: String,
     /// The day on which it was first missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub gone: String,
@@ -94,6 +104,8 @@ impl Fact {
             uses: 0,
             used: String::new(),
             origin: String::new(),
+            seen: false,
+            on: String::new(),
             gone: String::new(),
             rest: Map::new(),
             scope,
@@ -104,17 +116,25 @@ impl Fact {
         Scope::Project
     }
 
-    /// Takes over a page's place and text. Returns whether the text changed.
+    /// Takes over a page's place and text. Returns whether it says something else: punctuation,
+    /// emphasis and tags do not count.
     fn describe(&mut self, page: &Page) -> bool {
         let known = KnownPage::of(page);
         (self.file, self.headings) = (known.file, known.headings);
         let text = text_hash(&page.text);
-        let is_edited = self.text != text;
-        if is_edited {
-            self.words = known.words.join(" ");
-            self.text = text;
+        if self.text == text {
+            return false;
         }
-        is_edited
+        self.text = text;
+        let before = std::mem::replace(&mut self.words, known.words.join(" "));
+        !says_the_same(&word_list(&before), &known.words)
+    }
+
+    /// Number of cited files that are pinned; a file may be at several places.
+    pub(super) fn cited_files(&self) -> usize {
+        let paths: std::collections::BTreeSet<&str> =
+            self.cites.iter().map(|pin| pin.path.as_str()).collect();
+        paths.len()
     }
 
     /// Days since it was last confirmed or used; `None` if unknown.
@@ -123,23 +143,35 @@ impl Fact {
         u32::try_from(days_between(last, &day(now))?.max(0)).ok()
     }
 
-    /// The page in the form that identity uses.
-    pub(super) fn known(&self) -> KnownPage {
+    /// The page in the form that identity uses. `checked_out`: now.
+    pub(super) fn known(&self, checked_out: &str) -> KnownPage {
         KnownPage {
             id: self.id.clone(),
             scope: self.scope,
             file: self.file.clone(),
             headings: self.headings.clone(),
-            words: self.words.split(' ').map(str::to_owned).collect(),
+            words: word_list(&self.words),
+            is_here: self.on.is_empty() || self.on == checked_out,
         }
     }
 
     /// Merges two lines about one page: the later confirmation decides what the page is and cites;
-    /// on the same day, both count.
-    fn join(self, other: Self) -> Self {
-        let (mut newer, mut older) =
-            if other.confirmed > self.confirmed { (other, self) } else { (self, other) };
-        if newer.confirmed == older.confirmed && newer.text == older.text {
+    /// on the same day, both count. What was only seen confirms nothing: of two such lines the
+    /// earlier counts, and any other one counts more. `today`: a later day is of a clock that was
+    /// ahead, and counts least.
+    fn join(self, other: Self, today: &str) -> Self {
+        let is_past = |day: &&String| days_between(today, day).is_none_or(|days| days < AHEAD_DAYS);
+        let day_of = |fact: &Self| Some(&fact.confirmed).filter(is_past).cloned();
+        let (own, others) = (day_of(&self), day_of(&other));
+        let is_same = self.text == other.text;
+        let takes_other = match (self.seen, other.seen) {
+            (true, false) if is_same => true,
+            (false, true) if is_same => false,
+            (true, true) if is_same => others <= own,
+            _ => others > own,
+        };
+        let (mut newer, mut older) = if takes_other { (other, self) } else { (self, other) };
+        if own == others && is_same && !newer.seen && !older.seen {
             newer.cites.append(&mut older.cites);
             newer.cites.sort();
             newer.cites.dedup();
@@ -174,7 +206,7 @@ impl Fact {
     /// The part that may be shared with others.
     fn shared(&self) -> Self {
         let cites = self.cites.iter().filter(|pin| !pin.is_private).cloned().collect();
-        Self { cites, uses: 0, used: String::new(), ..self.clone() }
+        Self { cites, uses: 0, used: String::new(), on: String::new(), ..self.clone() }
     }
 
     /// The part that is private to this person; `None` if there is none.
@@ -206,6 +238,10 @@ pub(super) fn text_hash(text: &str) -> String {
     Hash::of(words.join(" ")).as_str()[..TEXT_CHARS].to_owned()
 }
 
+fn word_list(words: &str) -> Vec<String> {
+    words.split(' ').map(str::to_owned).collect()
+}
+
 /// The UTC day of a time, such as `2026-11-23`.
 pub(super) fn day(time: Timestamp) -> String {
     time.to_string().chars().take(10).collect()
@@ -223,12 +259,13 @@ fn joined(
     entries: Vec<(Fact, String)>,
     bad: Vec<BadLine>,
     scope: Scope,
+    today: &str,
 ) -> (BTreeMap<PageId, Fact>, Vec<String>) {
     let mut facts: BTreeMap<PageId, Fact> = BTreeMap::new();
     for (fact, _) in entries {
         let fact = Fact { scope, ..fact };
         let fact = match facts.remove(&fact.id) {
-            Some(known) => known.join(fact),
+            Some(known) => known.join(fact, today),
             None => fact,
         };
         facts.insert(fact.id.clone(), fact);

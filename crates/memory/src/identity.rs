@@ -26,6 +26,9 @@ pub struct KnownPage {
     pub headings: Vec<String>,
     /// Its words, see [`words`]; the first ones are enough.
     pub words: Vec<String>,
+    /// Whether it stood at the last look at what is checked out now. If not, it stands on another
+    /// branch, and no page here is an edited version of it.
+    pub is_here: bool,
 }
 
 impl KnownPage {
@@ -37,15 +40,24 @@ impl KnownPage {
             file: page.place.file.clone(),
             headings: page.place.headings.clone(),
             words: compared(&page.text),
+            is_here: true,
         }
     }
 }
 
-/// The words that identify a page.
+/// The words that identify a page. Tags do not: they say what to do with it.
 fn compared(text: &str) -> Vec<String> {
-    let mut words = words(text);
+    let is_tag = |word: &&str| word.len() > 1 && word.starts_with('#') && !word.starts_with("##");
+    let untagged: Vec<&str> = text.split_whitespace().filter(|word| !is_tag(word)).collect();
+    let mut words = words(&untagged.join(" "));
     words.truncate(MAX_WORDS);
     words
+}
+
+/// Whether two texts, by their [`KnownPage::words`], say the same: punctuation, emphasis and tags
+/// do not count. Of long ones that cannot be told.
+pub(super) fn says_the_same(one: &[String], other: &[String]) -> bool {
+    !one.is_empty() && one.len() < MAX_WORDS && one == other
 }
 
 /// Gives each page with an unknown ID the ID of the most similar known page that is missing.
@@ -63,7 +75,7 @@ pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
         let words = compared(&pages[at].text);
         for (place, gone) in gone.iter().enumerate() {
             let likeness = likeness(pages[at], &words, gone);
-            if likeness >= LIKE {
+            if likeness >= LIKE && (gone.is_here || words == gone.words) {
                 pairs.push((likeness, at, place));
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use super::citations::Cite;
 use super::facts::{Book, Fact, Met, text_hash};
 use super::identity::{self, KnownPage};
 use super::page::{Page, PageId};
@@ -109,6 +110,8 @@ pub struct StaleReport {
 pub struct CitedReport {
     /// Its path as it is pinned.
     pub path: String,
+    /// The place in it as it is pinned: `src/a.rs:3-9`, or the path.
+    pub place: String,
     /// How it changed.
     pub change: CitedChange,
     /// SHA-256 of its text when pinned, with LF line endings.
@@ -148,16 +151,18 @@ impl Keeper {
         now: Timestamp,
     ) -> BTreeMap<PageId, Staleness> {
         let places = self.places(folders);
-        let is_read = self.book.read(folders);
+        let is_read = self.book.read(folders, now);
         let met = files.iter().map(|file| (file.scope, file.path.clone(), file.hash.clone()));
         let met: Vec<_> = met.collect();
         let is_changed = self.met.as_ref() != Some(&met);
         if is_changed || is_read {
             let mut pages: Vec<&mut Page> =
                 files.iter_mut().flat_map(|file| &mut file.pages).collect();
-            identity::carry_over(&mut pages, &self.known());
+            let checked_out = folders.checked_out();
+            identity::carry_over(&mut pages, &self.known(&checked_out));
             self.ids = pages.iter().map(|page| page.id.clone()).collect();
-            self.update(folders, files, warnings, &places, now);
+            let seen_with = (warnings.as_slice(), checked_out.as_str());
+            self.update(folders, files, seen_with, &places, now);
             let before = self.met.replace(met).unwrap_or_default();
             if let Err(error) = self.index(folders, files, &before, &places) {
                 let folder =
@@ -169,7 +174,7 @@ impl Keeper {
             let pages = files.iter_mut().flat_map(|file| &mut file.pages);
             pages.zip(&self.ids).for_each(|(page, id)| page.id = id.clone());
         }
-        warnings.extend(self.write(folders));
+        warnings.extend(self.write(folders, now));
         let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
         stale::check(&self.book, &mut self.checker, &places, &pages)
     }
@@ -180,8 +185,8 @@ impl Keeper {
     }
 
     /// The previously known pages.
-    fn known(&self) -> Vec<KnownPage> {
-        let mut known = self.book.known();
+    fn known(&self, checked_out: &str) -> Vec<KnownPage> {
+        let mut known = self.book.known(checked_out);
         let is_new = |page: &&KnownPage| self.book.get(&page.id).is_none();
         known.extend(self.remembered.iter().filter(is_new).cloned());
         known
@@ -198,8 +203,8 @@ impl Keeper {
     }
 
     /// Writes what changed since the last writing.
-    pub(super) fn write(&mut self, folders: &Folders) -> Vec<Warning> {
-        let (warnings, is_done) = self.book.write(folders, self.is_shared);
+    pub(super) fn write(&mut self, folders: &Folders, now: Timestamp) -> Vec<Warning> {
+        let (warnings, is_done) = self.book.write(folders, self.is_shared, now);
         self.is_shared &= !is_done;
         warnings
     }
@@ -235,7 +240,7 @@ impl Keeper {
         &mut self,
         folders: &Folders,
         files: &[MemoryFile],
-        warnings: &[Warning],
+        (warnings, checked_out): (&[Warning], &str),
         places: &Places,
         now: Timestamp,
     ) {
@@ -258,8 +263,20 @@ impl Keeper {
         };
         let is_torn = &|scope: Scope, file: &str| is_among(&torn, scope, file);
         let is_unsure = &|scope: Scope, file: &str| is_among(&unsure, scope, file);
+        let is_written_here = &|scope: Scope, file: &str| folders.is_written_here(scope, file);
         let (pages, changed_at) = (&pages, &changed_at);
-        self.book.update(folders, Met { pages, changed_at, is_torn, is_unsure, places, now });
+        let met = Met {
+            pages,
+            changed_at,
+            is_torn,
+            is_unsure,
+            is_written_here,
+            checked_out,
+            places,
+            now,
+        };
+        // Who wrote an entry by hand commits it, and its facts with it.
+        self.is_shared |= self.book.update(folders, met);
     }
 
     /// Puts changed memory files and newly pinned files into the store, so that a diff can be
@@ -307,21 +324,19 @@ impl Keeper {
     fn report(&self, places: &Places, cited: &CitedFile) -> CitedReport {
         let CitedFile { pin, path, change } = cited;
         let now = match read_file(path, MAX_BYTES).state {
-            FileState::Text { text, .. } => Some(with_lf(&text)),
+            FileState::Text { text, .. } if *change != CitedChange::Gone => Some(with_lf(&text)),
             _ => None,
         };
-        let hash = match change {
-            CitedChange::Gone => None,
-            CitedChange::Changed => now.as_ref().map(Hash::of),
-        };
+        let hash = now.as_ref().map(Hash::of);
         let is_shown = !places.is_excluded(path);
+        let is_shown = is_shown && !matches!(change, CitedChange::Moved { .. });
         let before = if is_shown { self.text_of(pin, path).ok().flatten() } else { None };
         let diff = before.map(|before| {
             let diff = unified_diff(&before, now.as_deref().unwrap_or_default(), DIFF_CONTEXT);
             shortened(&diff)
         });
-        let (path, before) = (pin.path.clone(), pin.hash.clone());
-        CitedReport { path, change: *change, before, now: hash, diff }
+        let (path, place, before) = (pin.path.clone(), pin.place(), pin.hash.clone());
+        CitedReport { path, place, change: change.clone(), before, now: hash, diff }
     }
 
     /// The pinned text of a file, if the store has a version with it.
@@ -349,6 +364,31 @@ impl Look {
     /// Why a page is stale; `None` if it is not.
     pub fn staleness(&self, page: &PageId) -> Option<&Staleness> {
         self.stale.get(page)
+    }
+
+    /// Cited files that make a page probably wrong: its own, and of an entry those of the topic
+    /// files that it links to, whose sections the model may not see.
+    pub(super) fn strong_doubts<'a>(
+        &'a self,
+        page: &'a Page,
+    ) -> impl Iterator<Item = &'a CitedFile> {
+        let is_linked = |file: &&MemoryFile| {
+            let leads_there = |cite: &Cite| {
+                let path = cite.path.trim_start_matches("./");
+                cite.is_link && (path == file.file || file.file.strip_suffix(".md") == Some(path))
+            };
+            page.is_entry() && file.scope == page.place.scope && page.cites.iter().any(leads_there)
+        };
+        let linked = self.files.iter().filter(is_linked).flat_map(|file| &file.pages);
+        let own = std::iter::once(&page.id).chain(linked.map(|page| &page.id));
+        let cited = own.filter_map(|id| self.staleness(id)).flat_map(|stale| &stale.cited);
+        cited.filter(|cited| cited.change.is_strong())
+    }
+
+    /// Three words for a page's line; `None` if it probably still holds.
+    pub fn stale_words(&self, page: &Page) -> Option<&'static str> {
+        let worst = self.strong_doubts(page).map(|cited| &cited.change).min()?;
+        Some(if *worst == CitedChange::Gone { "cited file gone" } else { "cited file changed" })
     }
 
     /// All pages, including those of unlinked files and of the archive.
@@ -389,11 +429,10 @@ impl Memory {
                 (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts, cited })
             })
             .collect();
+        // By the worst of what became of the cited files, then the oldest.
         found.sort_by_key(|found| {
-            let is_cited = |doubt: &Doubt| {
-                matches!(doubt, Doubt::CitedChanged { .. } | Doubt::CitedGone { .. })
-            };
-            (!found.doubts.iter().any(is_cited), found.fact.confirmed.clone())
+            let worst = found.cited.iter().map(|cited| cited.change.clone()).min();
+            (worst.is_none(), worst, found.fact.confirmed.clone())
         });
         found
     }
@@ -424,7 +463,7 @@ impl Memory {
         self.keeper.book.confirm(page, &places, now).ok_or(Error::NoPage { id: id.to_owned() })?;
         self.keeper.index(&self.folders, &[], &[], &places).ok();
         self.keeper.shares();
-        self.keeper.write(&self.folders);
+        self.keeper.write(&self.folders, now);
         Ok(page.id.clone())
     }
 
@@ -454,7 +493,7 @@ impl Memory {
             }
         }
         self.keeper.shares();
-        self.keeper.write(&self.folders);
+        self.keeper.write(&self.folders, self.now());
     }
 }
 

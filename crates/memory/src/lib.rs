@@ -7,6 +7,7 @@ pub mod block;
 pub mod capture;
 pub mod checks;
 pub mod citations;
+mod claim;
 mod conversations;
 pub mod facts;
 pub mod faults;
@@ -77,7 +78,7 @@ use self::keeping::Keeper;
 use self::load::Loader;
 use self::prompt::InForce;
 use self::recall::Recall;
-use self::table::{Row, Tables};
+use self::table::Tables;
 use self::watching::Watcher;
 use base::clock::system_time;
 use base::error::{Error, Result};
@@ -221,7 +222,9 @@ impl Memory {
         let now = self.now();
         if !self.tables.are_read() {
             let folders = self.memory_folders();
-            self.keeper.remember(self.tables.rows(&folders).map(Row::known).collect());
+            let checked_out = self.folders.checked_out();
+            let rows = self.tables.rows(&folders).map(|row| row.known(&checked_out));
+            self.keeper.remember(rows.collect());
         }
         let stale = self.keeper.keep(&self.folders, &mut files, &mut warnings, now);
         self.watcher.meet(&files, settings.trace_enabled);

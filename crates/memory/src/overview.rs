@@ -10,6 +10,7 @@ use super::fidelity::Fidelity;
 use super::page::{PageId, PageKind};
 use super::scope::Scope;
 use super::sidecar::MemoryFolder;
+use super::stale::Staleness;
 use super::table::{self, Row, TABLE_FILE};
 use super::{Memory, MemoryFile};
 use config::MemorySettings;
@@ -155,14 +156,14 @@ impl Memory {
                 pinned: page.is_pinned,
                 tokens: row.tokens,
                 resident: row.resident,
-                stale: look.stale.contains_key(&page.id),
+                stale: look.staleness(&page.id).is_some_and(Staleness::is_changed),
             })
         });
         Overview {
             scopes: scopes.collect(),
             pages: pages.collect(),
             section: self.in_force.overview(),
-            stale: look.stale.len(),
+            stale: look.stale.values().filter(|stale| stale.is_changed()).count(),
             wrong_settings: look.wrong_settings.iter().map(ToString::to_string).collect(),
             settings: look.settings,
         }

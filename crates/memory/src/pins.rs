@@ -1,30 +1,42 @@
-//! Pins: a cited file found on disk, with the SHA-256 of its text when the entry was written, and
-//! later whether the file still says the same. Line endings are ignored because a checkout may
-//! change them. Must not know pages, or keep a file's text.
+//! Pins: a cited file found on disk, with what the entry rests on in it and the SHA-256 of that when
+//! the entry was written. `check` says later whether the file still says the same. Must not know
+//! pages, or keep a file's text.
+
+mod blocks;
+mod check;
+mod lines;
 
 use files::looks;
 use source::ExcludedFiles;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::check::{Checker, Pinned};
+use self::lines::Lines;
+pub use self::lines::PinnedLines;
 use super::citations::{Cite, names_file};
+use super::claim::{Claim, Said};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
-use base::object::{FileStamp, Hash};
+use base::object::Hash;
 use base::path::absolute_path;
 use config::Exclude;
 use source::{FileState, read_file};
 
 /// Largest file whose content is compared.
 pub(super) const MAX_BYTES: u64 = 16 << 20;
-/// Most lines that are tracked; a longer range counts as the whole file.
-const MAX_LINES: usize = 500;
+/// Most files that are read to find where one that is gone went: with its name, with its extension.
+const MAX_NAMESAKES: usize = 20;
+const MAX_LIKE: usize = 200;
 /// Most files of a project searched for a name.
 const MAX_LISTED: usize = 20_000;
-/// Digits of the hash of a first line.
-const START_CHARS: usize = 8;
+/// Most places of one file that an entry rests on.
+const MAX_PLACES: usize = 8;
+/// A name that stands on more lines tells no place.
+const MAX_HOLDING: usize = 3;
+/// Most names that are kept of one place.
+const MAX_NAMES: usize = 12;
 
 /// A cited file, as of when the entry was written or confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,45 +45,73 @@ pub struct CitationPin {
     pub path: String,
     /// SHA-256 of its bytes, with LF line endings.
     pub hash: Hash,
-    /// The cited lines, if their text can be tracked.
+    /// SHA-256 of its text without blanks; none in pins that earlier releases wrote, and of files
+    /// that are no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Hash>,
+    /// The lines that the entry rests on; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<PinnedLines>,
+    /// What the entry names that stood there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Four digits for some of the lines of a whole file, by which it is told how much of it still
+    /// stands.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub marks: String,
     /// Whether it may not be shared with others, or is meaningless to them: the file is excluded,
     /// or git ignores it and everybody has a different one.
     #[serde(default, rename = "private", skip_serializing_if = "std::ops::Not::not")]
     pub is_private: bool,
 }
 
-/// Lines of a cited file. They occurred nowhere else in it, so they are found wherever they move.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct PinnedLines {
-    /// The first, when it was pinned.
-    pub first: u32,
-    /// Number of lines.
-    pub count: u32,
-    /// SHA-256 of the lines, with LF line endings, including the last.
-    pub hash: Hash,
-    /// The first digits of the same hash of the first line alone, to find it quickly.
-    pub start: String,
+impl CitationPin {
+    /// The pin of a whole file.
+    fn whole(path: String, hash: Hash) -> Self {
+        let (names, marks) = (Vec::new(), String::new());
+        Self { path, hash, said: None, lines: None, names, marks, is_private: false }
+    }
+
+    /// The place that it covers, as people write it: `src/a.rs`, `src/a.rs:3`, `src/a.rs:3-9`.
+    pub fn place(&self) -> String {
+        match &self.lines {
+            None => self.path.clone(),
+            Some(lines) if lines.count <= 1 => format!("{}:{}", self.path, lines.first),
+            Some(lines) => format!("{}:{}-{}", self.path, lines.first, lines.last()),
+        }
+    }
 }
 
-/// How a pinned file changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// What became of a cited place. In the order in which a person looks at them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CitedChange {
-    /// It says something else.
-    Changed,
-    /// It is gone.
+    /// It changed, and something that the entry names stands there no more; or it is not there.
+    Contradicted,
+    /// It changed, and what the entry names still stands there.
+    Touched,
+    /// It stands in another file of the project.
+    Moved {
+        /// Its path with `/`, relative to the project.
+        to: String,
+    },
+    /// The file is gone.
     Gone,
 }
 
 impl CitedChange {
     /// The name in documents.
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Changed => "changed",
+            Self::Contradicted => "contradicted",
+            Self::Touched => "touched",
+            Self::Moved { .. } => "moved",
             Self::Gone => "gone",
         }
+    }
+
+    /// Whether the entry probably is wrong.
+    pub fn is_strong(&self) -> bool {
+        matches!(self, Self::Contradicted | Self::Gone)
     }
 }
 
@@ -105,46 +145,38 @@ impl Places {
         Self { listing: Arc::default(), has_own_local: Arc::default(), ..self.clone() }
     }
 
-    /// Pins a cited file as it is now. `None` if it does not exist or is no evidence: another
-    /// memory file, a folder, a file that may not be read.
+    /// Pins what an entry rests on in a cited file as it is now: the cited lines, the definitions
+    /// of the cited name, or what holds the names of the entry; else the whole file. Empty if the
+    /// file does not exist or is no evidence: another memory file, a folder, a file that may not be
+    /// read.
     ///
-    /// `file`: path of the citing memory file, in the folder of its scope. `is_new`: whether the
-    /// entry is new or edited; if so, a file is also found by its name or the end of its path, if
-    /// that is unique in the project.
+    /// `file`: path of the citing memory file, in the folder of its scope. `claim`: what the entry
+    /// names. `is_new`: whether the entry is new or edited; if so, a file is also found by its name
+    /// or the end of its path, if that is unique in the project.
     pub(super) fn pin(
         &self,
         scope: Scope,
         file: &str,
-        cite: &Cite,
+        (cite, claim): (&Cite, &Claim),
         is_new: bool,
-    ) -> Option<CitationPin> {
+    ) -> Vec<CitationPin> {
         let candidates = self.candidates(scope, file, cite);
         let path = candidates.into_iter().find(|path| looks::is_file(path));
         let by_name = || self.by_name(scope, cite).filter(|_| is_new);
-        let path = path.or_else(by_name)?;
-        if self.is_memory(&path) {
-            return None;
-        }
-        let name = self.name_of(scope, &path)?;
-        let digest = match read_file(&path, MAX_BYTES).state {
-            FileState::Text { text, .. } => {
-                let text = with_lf(&text);
-                let lines = cite.lines.and_then(|lines| PinnedLines::of(&text, lines));
-                CitationPin {
-                    path: name,
-                    hash: Hash::of(text.as_bytes()),
-                    lines,
-                    is_private: false,
-                }
-            }
-            FileState::Binary { source_hash, .. } => {
-                CitationPin { path: name, hash: source_hash, lines: None, is_private: false }
-            }
-            _ => return None,
+        let Some(path) = path.or_else(by_name).filter(|path| !self.is_memory(path)) else {
+            return Vec::new();
+        };
+        let Some(name) = self.name_of(scope, &path) else { return Vec::new() };
+        let mut pins = match read_file(&path, MAX_BYTES).state {
+            FileState::Text { text, .. } => pins_in(&with_lf(&text), name, cite, claim),
+            FileState::Binary { source_hash, .. } => vec![CitationPin::whole(name, source_hash)],
+            _ => return Vec::new(),
         };
         let is_left_out =
             || self.project.as_deref().is_some_and(|root| source::is_ignored(root, &path));
-        Some(CitationPin { is_private: self.is_excluded(&path) || is_left_out(), ..digest })
+        let is_private = self.is_excluded(&path) || is_left_out();
+        pins.iter_mut().for_each(|pin| pin.is_private = is_private);
+        pins
     }
 
     /// Whether others may not be told about a file.
@@ -212,8 +244,7 @@ impl Places {
         if !is_name || cite.path.starts_with(['/', '.', '~']) {
             return None;
         }
-        let listed = || source::files_under(&source::canonical_path(project), MAX_LISTED);
-        let files = self.listing.get_or_init(|| listed().unwrap_or_default());
+        let files = self.listed(project);
         let is_meant = |file: &&String| {
             let is_end = |end: &str| {
                 let before = file.strip_suffix(end);
@@ -224,6 +255,27 @@ impl Places {
         let mut found = files.iter().filter(is_meant);
         let only = found.next()?;
         found.next().is_none().then(|| project.join(only))
+    }
+
+    fn listed(&self, project: &Path) -> &[String] {
+        let listed = || source::files_under(&source::canonical_path(project), MAX_LISTED);
+        self.listing.get_or_init(|| listed().unwrap_or_default())
+    }
+
+    /// Files of the project that a file which is gone may have become, with their names: those of
+    /// the same name first, then those with the same extension.
+    fn successors(&self, path: &Path) -> Vec<(String, PathBuf)> {
+        let Some(project) = self.project.as_deref().filter(|root| path.starts_with(root)) else {
+            return Vec::new();
+        };
+        let (name, end) = (path.file_name(), path.extension());
+        let of = |wanted: &dyn Fn(&Path) -> bool, most: usize| -> Vec<String> {
+            let files = self.listed(project).iter();
+            files.filter(|file| wanted(Path::new(file))).take(most).cloned().collect()
+        };
+        let named = of(&|file| file.file_name() == name, MAX_NAMESAKES);
+        let like = of(&|file| file.file_name() != name && file.extension() == end, MAX_LIKE);
+        named.into_iter().chain(like).map(|file| (file.clone(), project.join(file))).collect()
     }
 
     /// Whether a scope's pages may see only the project, because they may have come with a clone.
@@ -282,39 +334,68 @@ impl Places {
     }
 }
 
-impl PinnedLines {
-    /// The pins for lines of a text, if they have content and occur nowhere else in it.
-    fn of(text: &str, (first, last): (u32, u32)) -> Option<Self> {
-        let count = last - first + 1;
-        if count as usize > MAX_LINES {
-            return None;
-        }
-        let lines: Vec<&str> = text.lines().collect();
-        let from = usize::try_from(first).ok()? - 1;
-        let said = lines.get(from..from.checked_add(usize::try_from(count).ok()?)?)?;
-        if !said.iter().any(|line| line.chars().any(char::is_alphanumeric)) {
-            return None;
-        }
-        let stands = lines.windows(said.len()).filter(|window| *window == said).count();
-        let start = start_of(said[0]);
-        (stands == 1).then(|| Self { first, count, hash: hash_of(said), start })
+/// The pins of a file with a text.
+fn pins_in(text: &str, path: String, cite: &Cite, claim: &Claim) -> Vec<CitationPin> {
+    let lines = Lines::of(text, is_markdown(&path));
+    let whole =
+        CitationPin { said: Some(lines.hash()), ..CitationPin::whole(path, Hash::of(text)) };
+    let names = |text: &str| {
+        let mut names = claim.standing_in(&Said::of(text));
+        names.truncate(MAX_NAMES);
+        names
+    };
+    let places = places_of(&lines, cite, claim);
+    if places.is_empty() {
+        return vec![CitationPin { names: names(text), marks: lines.marks(), ..whole }];
     }
-
-    /// Whether a text holds the lines, wherever they are now.
-    fn stand_in(&self, text: &str) -> bool {
-        let lines: Vec<&str> = text.lines().collect();
-        let count = usize::try_from(self.count).unwrap_or_default().clamp(1, MAX_LINES);
-        let is_start = |line: &str| start_of(line) == self.start;
-        lines.windows(count).any(|window| is_start(window[0]) && hash_of(window) == self.hash)
-    }
+    let pinned = places.into_iter().map(|place| {
+        let names = names(&lines.text((place.first, place.last())));
+        CitationPin { lines: Some(place), names, ..whole.clone() }
+    });
+    pinned.collect()
 }
 
-fn start_of(line: &str) -> String {
-    Hash::of(line).as_str()[..START_CHARS].to_owned()
+/// The places that an entry rests on; none if that is the whole file.
+fn places_of(text: &Lines<'_>, cite: &Cite, claim: &Claim) -> Vec<PinnedLines> {
+    if let Some(lines) = cite.lines {
+        return PinnedLines::of(text, lines, None).into_iter().collect();
+    }
+    let defining = |name: &str| -> Vec<PinnedLines> {
+        let found = text.definitions(name).into_iter();
+        found.filter_map(|place| PinnedLines::of(text, place, Some(name))).collect()
+    };
+    if let Some(symbol) = &cite.symbol {
+        let found = defining(symbol);
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    let mut places: Vec<PinnedLines> = Vec::new();
+    for name in claim.telling() {
+        let mut found = defining(name);
+        if found.is_empty() {
+            let holding = text.holding(|line| Said::of(line).says(name));
+            let few = Some(holding).filter(|lines| lines.len() <= MAX_HOLDING);
+            let pinned = few.into_iter().flatten().filter_map(|at| PinnedLines::of(text, at, None));
+            found = pinned.collect();
+        }
+        places.extend(found);
+    }
+    // The widest first: what stands within another place belongs to it.
+    places.sort_by_key(|place| (std::cmp::Reverse(place.count), place.first));
+    let mut kept: Vec<PinnedLines> = Vec::new();
+    for place in places {
+        let is_within =
+            |other: &PinnedLines| other.first <= place.first && place.last() <= other.last();
+        if kept.len() < MAX_PLACES && !kept.iter().any(is_within) {
+            kept.push(place);
+        }
+    }
+    kept
 }
 
-fn hash_of(lines: &[&str]) -> Hash {
-    Hash::of(lines.join("\n") + "\n")
+fn is_markdown(path: &str) -> bool {
+    path.ends_with(".md") || path.ends_with(".markdown") || path.ends_with(".mdx")
 }
 
 /// A text with LF line endings.
@@ -324,147 +405,4 @@ pub(super) fn with_lf(text: &str) -> String {
 
 fn is_parent(part: std::path::Component<'_>) -> bool {
     part == std::path::Component::ParentDir
-}
-
-/// The pins of one file.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Pinned {
-    /// Pins may differ, since entries were written at different times.
-    pub(super) pins: BTreeSet<CitationPin>,
-    /// Whether one belongs to a page of the project, which may see only the project.
-    pub(super) is_bound: bool,
-}
-
-/// Finds out which pinned files changed. Caches what it read, by stamp.
-#[derive(Debug, Default)]
-pub(super) struct Checker {
-    known: HashMap<PathBuf, (FileStamp, Known)>,
-    /// Files that are gone.
-    gone: Vec<PathBuf>,
-    /// Whether some file may change again without another stamp.
-    is_unsure: bool,
-}
-
-/// What is known of a file.
-#[derive(Debug, Clone)]
-enum Known {
-    /// The SHA-256 of its bytes, with LF line endings, and which pinned lines it holds.
-    File {
-        hash: Hash,
-        lines: BTreeMap<Hash, bool>,
-    },
-    Gone,
-    /// Unknown: the previous result stays.
-    Unclear,
-}
-
-impl Checker {
-    /// Whether a pinned file may say something else than at the last check: compares stamps alone.
-    pub(super) fn may_differ(&self) -> bool {
-        let changed = |(path, (stamp, _)): (&PathBuf, &(FileStamp, Known))| {
-            source::stamp(path).as_ref() != Some(stamp)
-        };
-        self.is_unsure
-            || self.known.iter().any(changed)
-            || self.gone.iter().any(|path| source::stamp(path).is_some())
-    }
-
-    /// The changed pinned files, by path and pin. Looks at all of them at once, and reads those
-    /// with a new stamp.
-    pub(super) fn check(
-        &mut self,
-        places: &Places,
-        pinned: BTreeMap<PathBuf, Pinned>,
-    ) -> BTreeMap<(PathBuf, CitationPin), CitedChange> {
-        let paths: Vec<PathBuf> = pinned.keys().cloned().collect();
-        let stamps = looks::each(paths, &|_| (), |path| source::stamp(path));
-        let mut known = HashMap::new();
-        let mut unknown = Vec::new();
-        for ((path, pinned), stamp) in pinned.iter().zip(stamps) {
-            match self.known.remove(path) {
-                Some((before, now)) if Some(before) == stamp.flatten() && now.tells(pinned) => {
-                    known.insert(path.clone(), (before, now));
-                }
-                _ => unknown.push((path.clone(), pinned.clone(), places.clone())),
-            }
-        }
-        let asked = unknown.clone();
-        let read =
-            looks::each(unknown, &|_| (), |(path, pinned, places)| read(path, pinned, places));
-        let mut unstamped = HashMap::new();
-        for ((path, ..), read) in asked.into_iter().zip(read) {
-            match read.unwrap_or((None, Known::Unclear)) {
-                (Some(stamp), now) => drop(known.insert(path, (stamp, now))),
-                (None, now) => drop(unstamped.insert(path, now)),
-            }
-        }
-        self.known = known;
-        let (gone, unsure): (Vec<_>, Vec<_>) =
-            unstamped.iter().partition(|(_, now)| matches!(now, Known::Gone));
-        self.gone = gone.into_iter().map(|(path, _)| path.clone()).collect();
-        self.is_unsure = !unsure.is_empty();
-        let mut changes = BTreeMap::new();
-        for (path, Pinned { pins, .. }) in pinned {
-            let now = self.known.get(&path).map(|(_, now)| now).or_else(|| unstamped.get(&path));
-            for pin in pins {
-                if let Some(change) = now.and_then(|now| now.change(&pin)) {
-                    changes.insert((path.clone(), pin), change);
-                }
-            }
-        }
-        changes
-    }
-}
-
-impl Known {
-    /// Whether this covers all pins.
-    fn tells(&self, pinned: &Pinned) -> bool {
-        let Self::File { hash, lines } = self else { return false };
-        pinned.pins.iter().all(|pin| {
-            let is_known = |wanted: &PinnedLines| lines.contains_key(&wanted.hash);
-            pin.hash == *hash || pin.lines.as_ref().is_none_or(is_known)
-        })
-    }
-
-    fn change(&self, pin: &CitationPin) -> Option<CitedChange> {
-        match self {
-            Self::Unclear => None,
-            Self::Gone => Some(CitedChange::Gone),
-            Self::File { hash, .. } if *hash == pin.hash => None,
-            Self::File { lines, .. } => {
-                let stand = pin.lines.as_ref().and_then(|wanted| lines.get(&wanted.hash));
-                (stand != Some(&true)).then_some(CitedChange::Changed)
-            }
-        }
-    }
-}
-
-fn read(path: &Path, pinned: &Pinned, places: &Places) -> (Option<FileStamp>, Known) {
-    if pinned.is_bound && !places.is_allowed(Scope::Project, path) {
-        return (None, Known::Unclear);
-    }
-    let reading = read_file(path, MAX_BYTES);
-    let known = match reading.state {
-        FileState::Text { text, .. } => {
-            let text = with_lf(&text);
-            let hash = Hash::of(text.as_bytes());
-            let differing = pinned.pins.iter().filter(|pin| pin.hash != hash);
-            let wanted = differing.filter_map(|pin| pin.lines.as_ref());
-            let lines = wanted.map(|lines| (lines.hash.clone(), lines.stand_in(&text))).collect();
-            Known::File { hash, lines }
-        }
-        FileState::Binary { source_hash, .. } => {
-            Known::File { hash: source_hash, lines: BTreeMap::new() }
-        }
-        // It was not that large when pinned.
-        FileState::TooLarge { size } => {
-            Known::File { hash: Hash::of(size.to_string()), lines: BTreeMap::new() }
-        }
-        // A folder in its place means that the file is gone.
-        FileState::Missing | FileState::NotAFile => Known::Gone,
-        FileState::Unreadable { .. } | FileState::Excluded { .. } | FileState::NotRead => {
-            Known::Unclear
-        }
-    };
-    (reading.stamp, known)
 }

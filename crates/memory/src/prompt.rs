@@ -10,7 +10,6 @@ use super::inject::Injection;
 use super::note::{Told, numbered, stale_note};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
-use super::stale::Staleness;
 use super::worth::{Signals, is_related, worth};
 use super::{Look, Memory, Page, PageId, Scope};
 use base::error::Result;
@@ -119,7 +118,7 @@ impl Memory {
                 uses: fact.map_or(0, |fact| u32::try_from(fact.uses).unwrap_or(u32::MAX)),
                 age_days: fact.and_then(|fact| fact.quiet_days(now)),
                 is_related: is_related(page, paths),
-                stale: look.staleness(&page.id).map(Staleness::words),
+                stale: look.stale_words(page),
             }
         };
         let injection = self.injector.inject(&self.folders, look, &signals);
@@ -162,7 +161,11 @@ impl Memory {
 
     /// Writes the page tables if they differ from the pages.
     fn keep_table(&mut self, look: &Look) {
-        let rows = self.injector.rows(look.pages());
+        let mut rows = self.injector.rows(look.pages());
+        let checked_out = self.folders.checked_out();
+        for row in rows.iter_mut().filter(|row| row.scope.of_folder() == Scope::Project) {
+            row.checked_out.clone_from(&checked_out);
+        }
         self.tables.keep(&self.memory_folders(), rows);
     }
 
@@ -211,9 +214,12 @@ impl Memory {
 
     /// The pages in the system prompt whose cited files changed, with what became of these.
     fn stale_pages(&self, look: &Look) -> BTreeMap<PageId, &'static str> {
-        let resident = self.in_force.injection.iter().flat_map(|injection| &injection.resident);
-        let stale = resident.filter_map(|(id, _)| Some((id.clone(), look.staleness(id)?.words())));
-        stale.collect()
+        let injection = self.in_force.injection.as_ref();
+        let is_resident = |page: &&Page| {
+            injection.is_some_and(|shown| shown.resident.iter().any(|(id, _)| *id == page.id))
+        };
+        let resident = look.pages().filter(is_resident);
+        resident.filter_map(|page| Some((page.id.clone(), look.stale_words(page)?))).collect()
     }
 
     /// What to say of the pages that are stale now and were not, and the other way round.
@@ -221,7 +227,7 @@ impl Memory {
         let told = &self.in_force.stale;
         let is_news = |page: &&Page| stale.get(&page.id) != told.get(&page.id);
         let notes = look.pages().filter(is_news).map(|page| {
-            let cited = look.staleness(&page.id).into_iter().flat_map(|found| &found.cited);
+            let cited = look.strong_doubts(page);
             let files: Vec<(&str, &str)> =
                 cited.map(|cited| (&*cited.pin.path, cited.change.as_str())).collect();
             stale_note(page, &files)

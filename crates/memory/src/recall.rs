@@ -15,7 +15,9 @@ use self::passages::Passage;
 use self::ranking::{Ranked, rank};
 use super::load::{Loaded, MemoryFile};
 use super::page::{Page, PageId};
+use super::pins::CitedChange;
 use super::scope::{Folders, Scope};
+use super::stale::Staleness;
 use super::warning::Warning;
 use super::watching::Recalled;
 use super::{LOOK, Look, Memory, StoreAccess};
@@ -131,6 +133,8 @@ pub struct RecallHit {
     pub place: RecallPlace,
     /// The page that holds it; `None` for a message, and above the first page of a file.
     pub page: Option<PageId>,
+    /// What became of a file that its page cites: the worst of all.
+    pub stale: Option<CitedChange>,
     /// Texts of the headings above it, outermost first; none for a file.
     pub headings: Vec<String>,
     /// Above 0; higher is better. Comparable within memory, and within past sessions.
@@ -183,6 +187,7 @@ impl Memory {
         let mut problems = denied(options, &self.folders);
         problems.extend(unsearched(&warnings));
         let mut hits = self.recall.find(&expression, options);
+        self.mark_stale(&mut hits);
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
             let (found, problem) = sessions::recall(store.or(known), &expression, options);
@@ -211,6 +216,18 @@ impl Memory {
         let Look { files, warnings, .. } = self.look();
         self.recall.learn(files);
         warnings
+    }
+
+    /// Says of the hits what became of the files that they cite.
+    fn mark_stale(&mut self, hits: &mut [RecallHit]) {
+        if hits.iter().all(|hit| hit.page.is_none()) {
+            return;
+        }
+        let look = self.look();
+        for hit in hits {
+            let staleness = hit.page.as_ref().and_then(|page| look.staleness(page));
+            hit.stale = staleness.and_then(Staleness::worst).cloned();
+        }
     }
 
     fn note_recall(
@@ -315,7 +332,7 @@ impl Recall {
             is_archived: file.is_archived(),
         };
         let page = file.pages.iter().find(holds).map(|page| page.id.clone());
-        RecallHit { place, page, headings: Vec::new(), score, lines }
+        RecallHit { place, page, stale: None, headings: Vec::new(), score, lines }
     }
 
     /// The best line of each of a file's best passages, in their order.

@@ -192,6 +192,21 @@ impl Folders {
         held_by_git(real, &path) == Some(false) || wrote()
     }
 
+    /// What is checked out in the project's repository; empty where there is none.
+    pub(super) fn checked_out(&self) -> String {
+        self.real_project().and_then(settings::checked_out).unwrap_or_default()
+    }
+
+    /// Whether a file of a scope was written by this person, as far as git tells: outside a
+    /// repository every file was.
+    pub(super) fn is_written_here(&self, scope: Scope, file: &str) -> bool {
+        let project = self.real_project().filter(|_| scope == Scope::Project);
+        let written = |project: &Path| {
+            settings::is_written_here(project, &project.join(".pi/memory").join(file))
+        };
+        project.and_then(written).unwrap_or(true)
+    }
+
     /// The folder of one conversation with others, such as a group, which is its entire memory:
     /// nothing from the user's own, nor from the project's. It need not exist.
     ///

@@ -36,13 +36,14 @@ pub struct CitedFile {
 }
 
 impl Staleness {
-    /// Three words for the page's line.
-    pub fn words(&self) -> &'static str {
-        if self.cited.iter().any(|cited| cited.change == CitedChange::Changed) {
-            "cited file changed"
-        } else {
-            "cited file gone"
-        }
+    /// What became of the cited place that matters most.
+    pub fn worst(&self) -> Option<&CitedChange> {
+        self.cited.iter().map(|cited| &cited.change).min()
+    }
+
+    /// Whether a cited place says something else or is gone; if not, it only moved.
+    pub fn is_changed(&self) -> bool {
+        self.cited.iter().any(|cited| !matches!(cited.change, CitedChange::Moved { .. }))
     }
 }
 
@@ -50,9 +51,19 @@ impl Staleness {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Doubt {
-    /// A file that it cites changed.
-    CitedChanged {
-        /// The files.
+    /// A place that it cites changed, and something that it names stands there no more.
+    CitedContradicted {
+        /// The places.
+        paths: Vec<String>,
+    },
+    /// A place that it cites changed, and what it names still stands there.
+    CitedTouched {
+        /// The places.
+        paths: Vec<String>,
+    },
+    /// A file that it cites stands elsewhere.
+    CitedMoved {
+        /// The files, each as `before → now`.
         paths: Vec<String>,
     },
     /// A file that it cites is gone.
@@ -96,7 +107,7 @@ pub(super) fn check(
     let mut stale: BTreeMap<PageId, Staleness> = BTreeMap::new();
     for (id, path, pin) in &wanted {
         let change_of =
-            |path: &PathBuf, pin: &CitationPin| changes.get(&(path.clone(), pin.clone())).copied();
+            |path: &PathBuf, pin: &CitationPin| changes.get(&(path.clone(), pin.clone())).cloned();
         // If two branches pinned the same citation, one matching pin is enough.
         let is_same = |other: &(&PageId, PathBuf, &CitationPin)| {
             other.0 == *id && other.1 == *path && place_of(other.2) == place_of(pin)
@@ -107,9 +118,12 @@ pub(super) fn check(
         let Some(change) = change_of(path, pin).filter(|_| !is_held) else { continue };
         let staleness =
             stale.entry((*id).clone()).or_insert_with(|| Staleness { cited: Vec::new() });
-        if staleness.cited.iter().all(|cited| cited.path != *path) {
-            let (pin, path) = ((*pin).clone(), path.clone());
-            staleness.cited.push(CitedFile { pin, path, change });
+        let (pin, path) = ((*pin).clone(), path.clone());
+        // One line for a file: the place that matters most.
+        match staleness.cited.iter_mut().find(|cited| cited.path == path) {
+            Some(known) if change < known.change => *known = CitedFile { pin, path, change },
+            Some(_) => {}
+            None => staleness.cited.push(CitedFile { pin, path, change }),
         }
     }
     stale
@@ -131,17 +145,25 @@ pub(super) fn doubts(
     now: Timestamp,
 ) -> Vec<Doubt> {
     let mut found = Vec::new();
-    let paths = |change: CitedChange| -> Vec<String> {
+    let paths = |wanted: &str| -> Vec<String> {
         let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
-        cited.filter(|cited| cited.change == change).map(|cited| cited.pin.path.clone()).collect()
+        let meant = cited.filter(|cited| cited.change.as_str() == wanted);
+        let shown = meant.map(|cited| match &cited.change {
+            CitedChange::Moved { to } => format!("{} → {to}", cited.pin.path),
+            CitedChange::Gone => cited.pin.path.clone(),
+            _ => cited.pin.place(),
+        });
+        shown.collect()
     };
-    let (changed, gone) = (paths(CitedChange::Changed), paths(CitedChange::Gone));
-    if !changed.is_empty() {
-        found.push(Doubt::CitedChanged { paths: changed });
-    }
-    if !gone.is_empty() {
-        found.push(Doubt::CitedGone { paths: gone });
-    }
+    let mut doubt = |paths: Vec<String>, doubt: fn(Vec<String>) -> Doubt| {
+        if !paths.is_empty() {
+            found.push(doubt(paths));
+        }
+    };
+    doubt(paths("contradicted"), |paths| Doubt::CitedContradicted { paths });
+    doubt(paths("touched"), |paths| Doubt::CitedTouched { paths });
+    doubt(paths("moved"), |paths| Doubt::CitedMoved { paths });
+    doubt(paths("gone"), |paths| Doubt::CitedGone { paths });
     let today = day(now);
     let since = |day: &str| days_between(day, &today);
     let quiet = fact.quiet_days(now).map(i64::from);

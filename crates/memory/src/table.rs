@@ -47,6 +47,9 @@ pub struct Row {
     pub resident: Option<Fidelity>,
     /// Its first words, which identify it after an edit.
     pub words: Vec<String>,
+    /// What was checked out in the project; empty where there is no repository.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checked_out: String,
 }
 
 impl Row {
@@ -66,17 +69,19 @@ impl Row {
             tokens: Fidelity::ALL.map(|fidelity| forms.at(fidelity).tokens),
             resident,
             words,
+            checked_out: String::new(),
         }
     }
 
-    /// What identifies the page.
-    pub fn known(&self) -> KnownPage {
+    /// What identifies the page. `checked_out`: now.
+    pub fn known(&self, checked_out: &str) -> KnownPage {
         KnownPage {
             id: self.id.clone(),
             scope: self.scope,
             file: self.file.clone(),
             headings: self.headings.clone(),
             words: self.words.clone(),
+            is_here: self.checked_out.is_empty() || self.checked_out == checked_out,
         }
     }
 }

@@ -201,7 +201,7 @@ impl Memory {
         }
         self.missed(&staged, "still waits, without a reason, as the session ends");
         self.missed(&lost, LOST);
-        self.keeper.write(&self.folders);
+        self.keeper.write(&self.folders, self.now());
     }
 
     /// The memory faults, in the order of their kinds.

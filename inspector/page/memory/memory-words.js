@@ -17,8 +17,12 @@ export const FIDELITIES = {
  */
 export function doubtText(doubt) {
   switch (doubt.reason) {
-    case "cited_changed":
-      return "It cites what has changed:";
+    case "cited_contradicted":
+      return "What it says of a place stands there no more:";
+    case "cited_touched":
+      return "A place that it cites changed; what it names still stands there:";
+    case "cited_moved":
+      return "It cites what stands elsewhere now:";
     case "cited_gone":
       return "It cites what is gone:";
     case "old":
@@ -30,7 +34,9 @@ export function doubtText(doubt) {
 
 /** What is said of a cited file whose difference is not there. */
 export const UNSHOWN = {
-  changed: "How it changed cannot be shown: no store holds what it said then, or it may not be shown.",
+  contradicted: "How it changed cannot be shown: no store holds what it said then, or it may not be shown.",
+  touched: "How it changed cannot be shown: no store holds what it said then, or it may not be shown.",
+  moved: "It says the same in another file.",
   gone: "It is not there any more.",
 };
 

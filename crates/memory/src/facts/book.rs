@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
+use crate::claim::Claim;
 use crate::identity::KnownPage;
 use crate::page::{Page, PageId};
 use crate::pins::{CitationPin, Places};
@@ -57,6 +58,10 @@ pub(crate) struct Met<'a> {
     pub(crate) is_torn: &'a dyn Fn(Scope, &str) -> bool,
     /// Whether a file could be read only in part or not at all: it may have more pages.
     pub(crate) is_unsure: &'a dyn Fn(Scope, &str) -> bool,
+    /// Whether a file was written by this person, and not by git.
+    pub(crate) is_written_here: &'a dyn Fn(Scope, &str) -> bool,
+    /// What is checked out in the project.
+    pub(crate) checked_out: &'a str,
     /// Where cited files are.
     pub(crate) places: &'a Places,
     /// Now.
@@ -66,12 +71,12 @@ pub(crate) struct Met<'a> {
 impl Book {
     /// Reads those files of the folders that changed since the last reading. Returns whether any
     /// did.
-    pub(crate) fn read(&mut self, folders: &Folders) -> bool {
+    pub(crate) fn read(&mut self, folders: &Folders, now: Timestamp) -> bool {
         let mut is_new = false;
         for (scope, folder) in chapters(folders) {
             let chapter = self.chapters.entry(folder.path().to_owned()).or_default();
             if !chapter.is_read || stamps(&folder) != chapter.stamps {
-                chapter.read(scope, &folder);
+                chapter.read(scope, &folder, &day(now));
                 is_new = true;
             }
         }
@@ -79,9 +84,9 @@ impl Book {
     }
 
     /// The known pages, for carrying IDs over.
-    pub(crate) fn known(&self) -> Vec<KnownPage> {
+    pub(crate) fn known(&self, checked_out: &str) -> Vec<KnownPage> {
         let facts = self.chapters.values().flat_map(|chapter| chapter.facts.values());
-        facts.filter(|fact| !fact.text.is_empty()).map(Fact::known).collect()
+        facts.filter(|fact| !fact.text.is_empty()).map(|fact| fact.known(checked_out)).collect()
     }
 
     /// The facts of a page.
@@ -90,9 +95,10 @@ impl Book {
     }
 
     /// Brings the facts up to date with the pages: citations of new or edited pages are pinned,
-    /// missing pages are marked.
-    pub(crate) fn update(&mut self, folders: &Folders, met: Met<'_>) {
+    /// missing pages are marked. Returns whether this person wrote a page of the project by hand.
+    pub(crate) fn update(&mut self, folders: &Folders, met: Met<'_>) -> bool {
         let today = day(met.now);
+        let mut is_written = false;
         for (scope, folder) in chapters(folders) {
             let path = folder.path();
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
@@ -101,8 +107,7 @@ impl Book {
             for page in &here {
                 let place = &page.place;
                 if !(met.is_torn)(place.scope, &place.file) {
-                    let changed_at = (met.changed_at)(place.scope, &place.file);
-                    chapter.meet(page, met.places, &today, changed_at);
+                    is_written |= chapter.meet(page, &met, &today) && place.scope == Scope::Project;
                 }
             }
             let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
@@ -110,13 +115,14 @@ impl Book {
                 |fact: &Fact| (met.is_unsure)(fact.scope, &fact.file) || (met.is_unsure)(scope, "");
             chapter.miss(&present, &is_unsure, &today);
         }
+        is_written
     }
 
     /// Pins a page's citations anew and records its confirmation. `None` if the page is unknown.
     pub(crate) fn confirm(&mut self, page: &Page, places: &Places, now: Timestamp) -> Option<()> {
         let chapter = self.chapter_of(&page.id)?;
         let mut fact = chapter.facts.get(&page.id)?.clone();
-        fact.confirmed = day(now);
+        (fact.confirmed, fact.seen) = (day(now), false);
         fact.cites = pinned(page, places, true);
         chapter.set(fact);
         Some(())
@@ -159,11 +165,17 @@ impl Book {
     /// Writes what changed. Skips a folder in which another process is writing, until the next
     /// time. `is_shared`: whether memory was written here, so that the facts in git may change too.
     /// Returns what could not be written, and whether everything was.
-    pub(crate) fn write(&mut self, folders: &Folders, is_shared: bool) -> (Vec<Warning>, bool) {
+    pub(crate) fn write(
+        &mut self,
+        folders: &Folders,
+        is_shared: bool,
+        now: Timestamp,
+    ) -> (Vec<Warning>, bool) {
         let (mut warnings, mut is_done) = (Vec::new(), true);
         for (scope, folder) in chapters(folders) {
             let Some(chapter) = self.chapters.get_mut(folder.path()) else { continue };
-            match chapter.write(scope, &folder, is_shared || scope != Scope::Project) {
+            let is_in_git = is_shared || scope != Scope::Project;
+            match chapter.write(scope, &folder, is_in_git, &day(now)) {
                 Ok(is_written) => {
                     is_done &= is_written;
                     if is_written && is_shared && scope == Scope::Project {
@@ -186,7 +198,7 @@ impl Book {
 
 impl Chapter {
     /// Reads both files. Unwritten changes made here win over the files' content.
-    fn read(&mut self, scope: Scope, folder: &MemoryFolder) {
+    fn read(&mut self, scope: Scope, folder: &MemoryFolder, today: &str) {
         self.stamps = stamps(folder);
         self.is_read = true;
         if self.is_too_large() {
@@ -206,14 +218,14 @@ impl Chapter {
                 }
             };
         self.unread = None;
-        let (shared, aside) = joined(lines.entries, lines.bad, scope);
+        let (shared, aside) = joined(lines.entries, lines.bad, scope, today);
         let mut facts = shared.clone();
         (self.shared, self.aside) = (shared, [aside, Vec::new()]);
         if let Some((lines, _)) = own {
-            let (local, aside) = joined(lines.entries, lines.bad, scope);
+            let (local, aside) = joined(lines.entries, lines.bad, scope, today);
             self.aside[1] = aside;
             for (id, fact) in local {
-                add_local(&mut facts, id, fact);
+                add_local(&mut facts, id, fact, today);
             }
         }
         let before = std::mem::replace(&mut self.facts, facts);
@@ -225,24 +237,38 @@ impl Chapter {
         }
     }
 
-    fn meet(&mut self, page: &Page, places: &Places, today: &str, changed_at: Option<Timestamp>) {
+    /// Returns whether this person wrote the page since it was last met.
+    fn meet(&mut self, page: &Page, met: &Met<'_>, today: &str) -> bool {
+        let (place, places) = (&page.place, met.places);
+        let is_written = || (met.is_written_here)(place.scope, &place.file);
+        let on = if place.scope == Scope::Project && !self.shared.contains_key(&page.id) {
+            met.checked_out.to_owned()
+        } else {
+            String::new()
+        };
         let Some(known) = self.facts.get(&page.id) else {
             // It is at least as old as its file.
+            let changed_at = (met.changed_at)(place.scope, &place.file);
             let since = changed_at.map(day).filter(|since| since.as_str() < today);
-            let mut fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
-            fact.cites = pinned(page, places, true);
-            return self.set(fact);
+            let fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
+            let (is_written, cites) = (is_written(), pinned(page, places, true));
+            self.set(Fact { cites, seen: !is_written, on, ..fact });
+            return is_written;
         };
         // The line from a pull is right if it knows the page as it is now.
         let is_of_page = |fact: &&Fact| fact.text == text_hash(&page.text);
-        let pulled = self.shared.get(&page.id).filter(is_of_page).filter(|_| !is_of_page(&known));
+        let pulled = self.shared.get(&page.id).filter(is_of_page);
+        let pulled = pulled.filter(|_| known.seen || !is_of_page(&known));
         let mut fact = pulled.unwrap_or(known).clone();
-        fact.scope = page.place.scope;
+        (fact.scope, fact.on) = (place.scope, on);
         fact.gone.clear();
-        if fact.describe(page) {
+        let is_edited = fact.describe(page);
+        let is_written = is_edited && is_written();
+        if is_edited {
             today.clone_into(&mut fact.confirmed);
+            fact.seen = !is_written;
             fact.cites = pinned(page, places, true);
-        } else if fact.cites.len() < page.cites.len() {
+        } else if fact.cited_files() < page.cites.len() {
             // Includes only files that were created since, or that this person has and others do
             // not.
             let new: Vec<CitationPin> = pinned(page, places, false);
@@ -251,6 +277,7 @@ impl Chapter {
             fact.cites.extend(new);
         }
         self.set(fact);
+        is_written
     }
 
     fn miss(
@@ -280,14 +307,20 @@ impl Chapter {
         }
     }
 
-    fn write(&mut self, scope: Scope, folder: &MemoryFolder, is_shared: bool) -> Result<bool> {
+    fn write(
+        &mut self,
+        scope: Scope,
+        folder: &MemoryFolder,
+        is_shared: bool,
+        today: &str,
+    ) -> Result<bool> {
         let is_behind = || self.facts.values().any(|fact| self.is_unshared(fact));
         if self.changed.is_empty() && !(is_shared && is_behind()) {
             return Ok(true);
         }
         let Some(_lock) = folder.try_lock()? else { return Ok(false) };
         if !self.is_read || stamps(folder) != self.stamps {
-            self.read(scope, folder);
+            self.read(scope, folder, today);
         }
         if let Some(error) = self.unread.take() {
             return Err(error);
@@ -337,7 +370,7 @@ impl Chapter {
 }
 
 /// Adds a line of `page-facts.local.jsonl`.
-fn add_local(facts: &mut BTreeMap<PageId, Fact>, id: PageId, fact: Fact) {
+fn add_local(facts: &mut BTreeMap<PageId, Fact>, id: PageId, fact: Fact, today: &str) {
     if fact.file == LOCAL_INDEX_FILE {
         facts.insert(id, Fact { scope: Scope::Local, ..fact });
     } else if fact.file.is_empty() {
@@ -346,7 +379,7 @@ fn add_local(facts: &mut BTreeMap<PageId, Fact>, id: PageId, fact: Fact) {
         }
     } else {
         let joined = match facts.remove(&id) {
-            Some(shared) => fact.join(shared),
+            Some(shared) => fact.join(shared, today),
             None => fact,
         };
         facts.insert(id, joined);
@@ -369,10 +402,9 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
 
 /// The pins of all of a page's citations.
 fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
-    let place = &page.place;
-    let pin = |cite| places.pin(place.scope, &place.file, cite, is_new);
-    let pins = page.cites.iter().filter_map(pin);
-    let mut pins: Vec<CitationPin> = pins.collect();
+    let (place, claim) = (&page.place, Claim::of(&page.text));
+    let pin = |cite| places.pin(place.scope, &place.file, (cite, &claim), is_new);
+    let mut pins: Vec<CitationPin> = page.cites.iter().flat_map(pin).collect();
     pins.sort();
     pins.dedup();
     pins

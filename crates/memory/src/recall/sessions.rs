@@ -94,6 +94,7 @@ fn find(
             lines.push(SnippetLine::plain(&passages[at].text));
         }
         hits.push(RecallHit {
+            stale: None,
             place: RecallPlace::Message {
                 session: ObjectId::session(key),
                 position: *position,

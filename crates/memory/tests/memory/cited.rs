@@ -53,8 +53,8 @@ fn an_entry_is_stale_while_what_it_cites_says_something_else() {
     repository.write(".pi/memory/topic.md", "# T\n\n## Deep\nsee `src/b.rs`\n\n## More\nx\n");
     assert_eq!(stale_now(), ["B", "C", "D", "Deep"], "other memory files are no evidence");
     let look = memory.look();
-    let words = |key: &str| look.staleness(&id(&look, key)).unwrap().words();
-    assert_eq!((words("B"), words("C")), ("cited file gone", "cited file changed"));
+    let words = |key: &str| look.stale_words(page(&look, key));
+    assert_eq!((words("B"), words("C")), (Some("cited file gone"), Some("cited file changed")));
 }
 
 #[test]
@@ -250,11 +250,12 @@ fn what_is_old_or_was_never_used_is_suggested_and_stays() {
     memory.recalled(recalled.clone());
     memory.recalled(recalled);
     memory.ended();
-    assert!(!repository.root().join(".pi/memory/page-facts.jsonl").exists());
     let suggested = |now: fn() -> Timestamp| -> Vec<String> {
         let found = repository.memory().with_clock(now).stale();
         let shown = |doubt: &Doubt| match doubt {
-            Doubt::CitedChanged { paths } => format!("changed {paths:?}"),
+            Doubt::CitedContradicted { paths } => format!("contradicted {paths:?}"),
+            Doubt::CitedTouched { paths } => format!("touched {paths:?}"),
+            Doubt::CitedMoved { paths } => format!("moved {paths:?}"),
             Doubt::CitedGone { paths } => format!("gone {paths:?}"),
             Doubt::Old { days } => format!("old {days}"),
             Doubt::NeverUsed { days } => format!("unused {days}"),
@@ -270,7 +271,7 @@ fn what_is_old_or_was_never_used_is_suggested_and_stays() {
     assert_eq!(
         late,
         [
-            "A: changed [\"a.rs\"], old 181",
+            "A: contradicted [\"a.rs\"], old 181",
             "B: old 181",
             "C: old 181",
             "Used: old 181",
@@ -495,11 +496,14 @@ fn verify_lists_what_changed_with_hashes() {
     let seen: Vec<_> = reports[0]
         .cited
         .iter()
-        .map(|cited| (&*cited.path, cited.change, cited.now.is_some(), cited.diff.is_some()))
+        .map(|cited| (&*cited.path, &cited.change, cited.now.is_some(), cited.diff.is_some()))
         .collect();
     assert_eq!(
         seen,
-        [("a.rs", CitedChange::Changed, true, false), ("b.rs", CitedChange::Gone, false, false)]
+        [
+            ("a.rs", &CitedChange::Contradicted, true, false),
+            ("b.rs", &CitedChange::Gone, false, false)
+        ]
     );
     assert_ne!(Some(&reports[0].cited[0].before), reports[0].cited[0].now.as_ref());
 }

@@ -285,11 +285,12 @@ fn a_look_does_not_wait_for_another_writer() {
     let repository = Repository::new();
     repository.write(MEMORY, "- A: a\n");
     let mut memory = repository.memory();
-    memory.look();
-    let lock = fs::File::create(repository.own(".lock")).unwrap();
+    let own = repository.own(".lock");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let lock = fs::File::create(own).unwrap();
     lock.lock().unwrap();
     assert_eq!(look_after_write(&mut memory).warnings, []);
-    assert!(!repository.root().join(FACTS).exists());
+    assert!(!repository.root().join(FACTS).exists(), "it was not waited for");
     drop(lock);
     memory.look();
     assert_eq!(repository.text(FACTS).lines().count(), 1);

@@ -86,20 +86,20 @@ fn verify_shows_the_diff_of_a_cited_file() {
     let seen: Vec<_> = report
         .cited
         .iter()
-        .map(|cited| (&*cited.path, cited.change, cited.diff.as_deref()))
+        .map(|cited| (&*cited.path, &cited.change, cited.diff.as_deref()))
         .collect();
     assert_eq!(
         seen,
         [
-            (".env", CitedChange::Changed, None),
-            ("a.rs", CitedChange::Changed, Some("@@ -1,2 +1,2 @@\n one\n-two\n+three\n")),
+            ("a.rs", &CitedChange::Contradicted, Some("@@ -1,2 +1,2 @@\n one\n-two\n+three\n")),
+            (".env", &CitedChange::Contradicted, None),
         ]
     );
     let env = desk.store.get(&desk.id(".env"), AsOf::Latest).unwrap();
     assert!(env.is_none(), "an excluded file is pinned by its hash alone");
     std::fs::remove_file(desk.repository.root().join("a.rs")).unwrap();
     let report = memory.verify().remove(0);
-    assert_eq!(report.cited[1].diff.as_deref(), Some("@@ -1,2 +0,0 @@\n-one\n-two\n"));
+    assert_eq!(report.cited[0].diff.as_deref(), Some("@@ -1,2 +0,0 @@\n-one\n-two\n"));
 }
 
 #[test]

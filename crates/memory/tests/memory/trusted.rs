@@ -69,6 +69,8 @@ fn a_look_writes_nothing_into_the_project() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
     repository.write(MEMORY, "- A: `a.rs`\n");
+    // What a person wrote and did not commit yet is pinned for others.
+    repository.commit();
     repository.write(".pi/memory/MEMORY.local.md", "- B: `a.rs`\n");
     let before = held(&repository.root());
     for trusted in [false, true] {

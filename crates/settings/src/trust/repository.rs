@@ -66,6 +66,60 @@ pub fn held_by_git(project: &Path, path: &Path) -> Option<bool> {
     Some(may_hold(&root, &git, path))
 }
 
+/// What is checked out in the repository of a folder: the name of the branch's reference, or a
+/// commit. `None` where there is no repository.
+pub fn checked_out(folder: &Path) -> Option<String> {
+    let (_, git) = repository(folder)?;
+    Some(text_of(&git.join("HEAD"))?.trim().trim_start_matches("ref: ").to_owned())
+}
+
+/// Whether a file of a project was written here since git wrote it, or is new: git's index does not
+/// have it, or has it with another time or size. `false` where that cannot be told; `None` where there is
+/// no repository.
+///
+/// `path`: absolute. Format of the index: <https://git-scm.com/docs/index-format>.
+pub fn is_written_here(project: &Path, path: &Path) -> Option<bool> {
+    let (root, git) = repository(project)?;
+    if !may_hold(&root, &git, path) {
+        return Some(true);
+    }
+    let differs = || {
+        let name = path.strip_prefix(&root).ok()?.to_string_lossy().replace('\\', "/");
+        let Found::Bytes(index) = read_bytes(&git.join("index"), MAX_INDEX_BYTES) else {
+            return None;
+        };
+        let stamp = source::stamp(path)?;
+        let (seconds, nanos, size) = index_entry(&index, &name)?;
+        let now =
+            (stamp.mtime_ns.div_euclid(1_000_000_000), stamp.mtime_ns.rem_euclid(1_000_000_000));
+        // Git notes size 0 of a file that was changed in the same moment.
+        let is_other_size = u64::try_from(size) != Ok(stamp.size);
+        Some(is_other_size || now.0 != seconds || (nanos != 0 && now.1 != nanos))
+    };
+    Some(differs().unwrap_or(false))
+}
+
+/// When a file was changed that git last wrote or compared, in seconds and nanoseconds, and its size.
+fn index_entry(index: &[u8], name: &str) -> Option<(i64, i64, i64)> {
+    let number = |at: usize| {
+        let bytes = index.get(at..at + 4)?.try_into().ok()?;
+        Some(i64::from(u32::from_be_bytes(bytes)))
+    };
+    let named = [name.as_bytes(), b"\0"].concat();
+    let length = |flags: usize| {
+        let bytes = index.get(flags..flags + 2)?;
+        Some((usize::from(bytes[0] & 0x0f) << 8) | usize::from(bytes[1]))
+    };
+    memchr::memmem::find_iter(index, &named).find_map(|at| {
+        // The name stands behind 62 bytes, or 64 in an entry with more flags.
+        let start = [62, 64].into_iter().find_map(|before| {
+            let start = at.checked_sub(before)?;
+            (length(start + 60)? == name.len()).then_some(start)
+        })?;
+        Some((number(start + 8)?, number(start + 12)?, number(start + 36)?))
+    })
+}
+
 fn may_hold(root: &Path, git: &Path, path: &Path) -> bool {
     let Ok(within) = path.strip_prefix(root) else { return true };
     let name = within.to_string_lossy().replace('\\', "/").to_lowercase();

@@ -1,0 +1,193 @@
+//! Finds out which pinned files changed, and how. Caches what it read, by stamp. Must not pin.
+
+use files::looks;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::lines::Lines;
+use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, with_lf};
+use crate::claim::Said;
+use crate::scope::Scope;
+use base::object::{FileStamp, Hash};
+use source::{FileState, read_file};
+
+/// Hundredths of a file's lines: if fewer stand, it says something else.
+const STILL_SAME: usize = 50;
+
+/// The pins of one file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pinned {
+    /// Pins may differ, since entries were written at different times.
+    pub(crate) pins: BTreeSet<CitationPin>,
+    /// Whether one belongs to a page of the project, which may see only the project.
+    pub(crate) is_bound: bool,
+}
+
+/// What became of each pin of a file; `None`: nothing.
+type Verdicts = BTreeMap<CitationPin, Option<CitedChange>>;
+
+/// Finds out which pinned files changed.
+#[derive(Debug, Default)]
+pub(crate) struct Checker {
+    known: HashMap<PathBuf, Known>,
+    /// Whether some file may change again without another stamp.
+    is_unsure: bool,
+}
+
+/// What is known of a file.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// Its stamp; `None` if there is no such file, or it may not be looked at.
+    stamp: Option<FileStamp>,
+    /// Where it went, with that file's stamp.
+    moved: Option<(PathBuf, Option<FileStamp>)>,
+    verdicts: Verdicts,
+    /// What was pinned in a file that is not there, until it is sought elsewhere.
+    missed: Option<Pinned>,
+    /// Whether it could not be read this time.
+    is_unsure: bool,
+}
+
+impl Checker {
+    /// Whether a pinned file may say something else than at the last check: compares stamps alone.
+    pub(crate) fn may_differ(&self) -> bool {
+        self.is_unsure || self.known.iter().any(|(path, known)| !known.is_as_read(path))
+    }
+
+    /// The changed pinned files, by path and pin. Looks at all of them at once, and reads those
+    /// with a new stamp.
+    pub(crate) fn check(
+        &mut self,
+        places: &Places,
+        pinned: BTreeMap<PathBuf, Pinned>,
+    ) -> BTreeMap<(PathBuf, CitationPin), CitedChange> {
+        let mut before = std::mem::take(&mut self.known);
+        let asked: Vec<_> = pinned
+            .into_iter()
+            .map(|(path, pinned)| {
+                let known = before.remove(&path);
+                (path, pinned, known, places.clone())
+            })
+            .collect();
+        let paths: Vec<PathBuf> = asked.iter().map(|(path, ..)| path.clone()).collect();
+        let found = looks::each(asked, &|_| (), |(path, pinned, known, places)| {
+            let tells = |known: &Known| {
+                !known.is_unsure
+                    && pinned.pins.iter().all(|pin| known.verdicts.contains_key(pin))
+                    && known.is_as_read(path)
+            };
+            known.clone().filter(tells).unwrap_or_else(|| read(path, pinned, places))
+        });
+        let unanswered = || Known { is_unsure: true, ..Known::default() };
+        let found = found.into_iter().map(|found| found.unwrap_or_else(unanswered));
+        self.known = paths.into_iter().zip(found).collect();
+        // The files of the project are listed with looks of their own.
+        for (path, known) in &mut self.known {
+            if let Some((to, moved)) = std::mem::take(&mut known.missed)
+                .and_then(|pinned| successor(path, &pinned, places))
+            {
+                known.follow(to, moved);
+            }
+        }
+        self.is_unsure = self.known.values().any(|known| known.is_unsure);
+        let changes = self.known.iter().flat_map(|(path, known)| {
+            let changed = known.verdicts.iter().filter_map(|(pin, now)| Some((pin, now.clone()?)));
+            changed.map(|(pin, now)| ((path.clone(), pin.clone()), now))
+        });
+        changes.collect()
+    }
+}
+
+impl Known {
+    fn follow(&mut self, to: String, moved: PathBuf) {
+        let change = CitedChange::Moved { to };
+        self.verdicts.values_mut().for_each(|verdict| *verdict = Some(change.clone()));
+        let stamp = source::stamp(&moved);
+        self.moved = Some((moved, stamp));
+    }
+
+    fn is_as_read(&self, path: &Path) -> bool {
+        source::stamp(path) == self.stamp
+            && self.moved.as_ref().is_none_or(|(to, stamp)| source::stamp(to) == *stamp)
+    }
+}
+
+fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
+    let verdicts = |now: &dyn Fn(&CitationPin) -> Option<CitedChange>| -> Verdicts {
+        pinned.pins.iter().map(|pin| (pin.clone(), now(pin))).collect()
+    };
+    if pinned.is_bound && !places.is_allowed(Scope::Project, path) {
+        return Known {
+            stamp: source::stamp(path),
+            verdicts: verdicts(&|_| None),
+            ..Known::default()
+        };
+    }
+    let reading = read_file(path, MAX_BYTES);
+    // A file without a stamp may change again unseen.
+    let is_unsure = reading.stamp.is_none();
+    let of =
+        |verdicts| Known { stamp: reading.stamp.clone(), verdicts, is_unsure, ..Known::default() };
+    match reading.state {
+        FileState::Text { text, .. } => of(judged(&with_lf(&text), path, pinned)),
+        FileState::Binary { source_hash, .. } => {
+            of(verdicts(&|pin| (pin.hash != source_hash).then_some(CitedChange::Contradicted)))
+        }
+        // It was not that large when pinned.
+        FileState::TooLarge { .. } => of(verdicts(&|_| Some(CitedChange::Contradicted))),
+        // A folder in its place means that the file is gone.
+        FileState::Missing | FileState::NotAFile => {
+            let (missed, gone) = (Some(pinned.clone()), verdicts(&|_| Some(CitedChange::Gone)));
+            Known { missed, is_unsure: false, ..of(gone) }
+        }
+        // Unknown.
+        FileState::Unreadable { .. } | FileState::Excluded { .. } | FileState::NotRead => {
+            of(verdicts(&|_| None))
+        }
+    }
+}
+
+/// The file of the project in which everything stands that was pinned in one that is gone.
+fn successor(path: &Path, pinned: &Pinned, places: &Places) -> Option<(String, PathBuf)> {
+    places.successors(path).into_iter().find(|(_, file)| {
+        if !places.is_allowed(Scope::Project, file) {
+            return false;
+        }
+        let verdicts = match read_file(file, MAX_BYTES).state {
+            FileState::Text { text, .. } => judged(&with_lf(&text), file, pinned),
+            _ => return false,
+        };
+        verdicts.values().all(Option::is_none)
+    })
+}
+
+/// What became of the pins of a file that has a text now.
+fn judged(text: &str, path: &Path, pinned: &Pinned) -> Verdicts {
+    let hash = Hash::of(text);
+    let lines = std::cell::LazyCell::new(|| Lines::of(text, is_markdown(&path.to_string_lossy())));
+    let now = |pin: &CitationPin| {
+        if pin.hash == hash { None } else { change(pin, text, &lines) }
+    };
+    pinned.pins.iter().map(|pin| (pin.clone(), now(pin))).collect()
+}
+
+fn change(pin: &CitationPin, text: &str, now: &Lines<'_>) -> Option<CitedChange> {
+    if pin.said.as_ref() == Some(&now.hash()) {
+        return None;
+    }
+    let stand = |text: &str| {
+        let said = Said::of(text);
+        pin.names.iter().all(|name| said.says(name))
+    };
+    let is_touched = match &pin.lines {
+        Some(lines) if lines.stand_in(now) => return None,
+        Some(lines) => {
+            let tells = !pin.names.is_empty() || lines.symbol.is_some();
+            tells && lines.place_in(now).is_some_and(|place| stand(&now.text(place)))
+        }
+        None if pin.said.is_none() => false,
+        None if pin.names.is_empty() => now.percent_standing(&pin.marks) > STILL_SAME,
+        None => stand(text),
+    };
+    Some(if is_touched { CitedChange::Touched } else { CitedChange::Contradicted })
+}

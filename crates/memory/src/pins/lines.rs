@@ -1,0 +1,266 @@
+//! Lines of a cited file: what stood there when they were pinned, and whether and where it stands
+//! now. What formatters change does not count: blanks, empty lines, line endings. Must not look at
+//! files.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::blocks::definitions;
+use crate::claim::squeezed;
+use base::object::Hash;
+
+/// Most lines that are tracked; a longer range counts as the whole file.
+const MAX_LINES: usize = 500;
+/// Most lines of which a mark is kept.
+const MAX_MARKS: usize = 40;
+/// Digits of a mark.
+const MARK_CHARS: usize = 4;
+/// The mark of a line that says too little to be found again.
+const NO_MARK: &str = "----";
+/// Least characters of a line that has a mark.
+const MIN_MARKED: usize = 4;
+/// Digits of the hash of a first line.
+const START_CHARS: usize = 8;
+
+/// Lines of a cited file. They are found wherever they move.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PinnedLines {
+    /// The first, when it was pinned.
+    pub first: u32,
+    /// Number of lines.
+    pub count: u32,
+    /// SHA-256 of the lines that are not empty, without blanks, joined with LF. Of pins that
+    /// earlier releases wrote: of all the lines, each with LF.
+    pub hash: Hash,
+    /// What they define, if the name was cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// Number of lines that are not empty; 0 in pins that earlier releases wrote.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub filled: u32,
+    /// How often they stood in the file; 0 in pins that earlier releases wrote: once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stood: u32,
+    /// Four digits for the line before, for some of the lines at equal distances, and for the line
+    /// after, by which the place is found again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub marks: String,
+    /// Of pins that earlier releases wrote: the first digits of the hash of the first line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub start: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// A text by its lines that are not empty, without blanks.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    all: Vec<&'a str>,
+    /// Number in the text, from 1, and what it says.
+    filled: Vec<(u32, String)>,
+    is_markdown: bool,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str, is_markdown: bool) -> Self {
+        let all: Vec<&str> = text.lines().collect();
+        let numbered = (1..).zip(all.iter().map(|line| squeezed(line)));
+        let filled = numbered.filter(|(_, line)| !line.is_empty()).collect();
+        Self { all, filled, is_markdown }
+    }
+
+    /// The definitions of a name, as first and last line from 1.
+    pub(super) fn definitions(&self, name: &str) -> Vec<(u32, u32)> {
+        let found = definitions(&self.all, name, self.is_markdown).into_iter();
+        found.map(|(first, last)| (number(first), number(last))).collect()
+    }
+
+    /// The lines, from 1, that hold a text.
+    pub(super) fn holding(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
+        let lines = (1..).zip(&self.all).filter(|(_, line)| is_meant(line));
+        lines.map(|(line, _)| (line, line)).collect()
+    }
+
+    /// The text of lines, from 1.
+    pub(super) fn text(&self, (first, last): (u32, u32)) -> String {
+        let [first, last] = [first, last].map(|line| line as usize);
+        let lines = self.all.get(first.saturating_sub(1)..last.min(self.all.len()));
+        lines.unwrap_or_default().join("\n")
+    }
+
+    /// SHA-256 of all that it says.
+    pub(super) fn hash(&self) -> Hash {
+        Hash::of(self.filled.iter().map(|(_, line)| line.as_str()).collect::<String>())
+    }
+
+    /// Marks of some of its lines, at equal distances.
+    pub(super) fn marks(&self) -> String {
+        sampled(&self.filled)
+    }
+
+    /// The share of some marks, in hundredths, whose lines stand in it.
+    pub(super) fn percent_standing(&self, marks: &str) -> usize {
+        let standing: std::collections::HashSet<String> =
+            self.filled.iter().map(|(_, line)| mark(line)).collect();
+        let marks: Vec<&str> = parted(marks).filter(|mark| *mark != NO_MARK).collect();
+        let held = marks.iter().filter(|mark| standing.contains(**mark)).count();
+        (held * 100).checked_div(marks.len()).unwrap_or(0)
+    }
+
+    fn within(&self, (first, last): (u32, u32)) -> std::ops::Range<usize> {
+        let from = self.filled.partition_point(|(line, _)| *line < first);
+        from..self.filled.partition_point(|(line, _)| *line <= last)
+    }
+}
+
+impl PinnedLines {
+    /// The pin of lines of a text, from 1; `None` if they say nothing or are too many.
+    pub(super) fn of(
+        text: &Lines<'_>,
+        (first, last): (u32, u32),
+        symbol: Option<&str>,
+    ) -> Option<Self> {
+        if last as usize > text.all.len() || (last - first) as usize >= MAX_LINES {
+            return None;
+        }
+        let range = text.within((first, last));
+        let said = &text.filled[range.clone()];
+        if !said.iter().any(|(_, line)| line.chars().any(char::is_alphanumeric)) {
+            return None;
+        }
+        let at = |place: Option<usize>| {
+            place
+                .and_then(|at| text.filled.get(at))
+                .map_or(NO_MARK.to_owned(), |(_, line)| mark(line))
+        };
+        let (before, after) = (at(range.start.checked_sub(1)), at(Some(range.end)));
+        let hash = hash_of(said);
+        Some(Self {
+            first,
+            count: last - first + 1,
+            stood: whole(standing(text, said.len(), &hash)),
+            filled: whole(said.len()),
+            hash,
+            symbol: symbol.map(str::to_owned),
+            marks: format!("{before}{}{after}", sampled(said)),
+            start: String::new(),
+        })
+    }
+
+    /// The last line, when it was pinned.
+    pub fn last(&self) -> u32 {
+        self.first.saturating_add(self.count.saturating_sub(1))
+    }
+
+    /// Whether a text still says them, wherever they are now.
+    pub(super) fn stand_in(&self, text: &Lines<'_>) -> bool {
+        if self.filled == 0 {
+            return self.stand_as_written_before(text);
+        }
+        if let Some(symbol) = &self.symbol {
+            let now = text.definitions(symbol);
+            let is_same =
+                |place: &(u32, u32)| hash_of(&text.filled[text.within(*place)]) == self.hash;
+            if now.iter().any(is_same) {
+                return true;
+            }
+        }
+        standing(text, self.filled as usize, &self.hash) >= self.stood.max(1) as usize
+    }
+
+    /// As earlier releases compared: blanks count.
+    fn stand_as_written_before(&self, text: &Lines<'_>) -> bool {
+        let count = (self.count as usize).clamp(1, MAX_LINES);
+        let start = |line: &str| Hash::of(line).as_str()[..START_CHARS].to_owned();
+        text.all.windows(count).any(|window| {
+            start(window[0]) == self.start && Hash::of(window.join("\n") + "\n") == self.hash
+        })
+    }
+
+    /// What stands now where they stood: first and last line; `None` if the place is not there any
+    /// more.
+    pub(super) fn place_in(&self, text: &Lines<'_>) -> Option<(u32, u32)> {
+        if let Some(symbol) = &self.symbol {
+            let now = text.definitions(symbol);
+            return now.into_iter().min_by_key(|(first, _)| first.abs_diff(self.first));
+        }
+        let marks: Vec<&str> = parted(&self.marks).collect();
+        let [before, inner @ .., after] = &marks[..] else { return None };
+        let filled = self.filled as usize;
+        let step = filled.div_ceil(inner.len().max(1)).max(1);
+        let now: Vec<String> = text.filled.iter().map(|(_, line)| mark(line)).collect();
+        let wanted = inner.iter().enumerate().map(|(at, mark)| (at * step + 1, *mark));
+        let wanted = wanted.chain([(0, *before), (filled + 1, *after)]);
+        let start = most_likely_start(&now, wanted, text.within((self.first, self.first)).start)?;
+        // Lines may have come into the place or left it.
+        let near = |from: usize, mark: &str| {
+            let reach = &now[from.min(now.len())..(from + 2 * filled + 8).min(now.len())];
+            reach.iter().position(|one| one == mark).filter(|_| mark != NO_MARK).map(|at| from + at)
+        };
+        let first = near(start.saturating_sub(1), before)
+            .filter(|at| *at < start + filled)
+            .map_or(start, |at| at + 1);
+        let end = near(first, after).unwrap_or(start + filled).min(now.len());
+        let (one, last) = (text.filled.get(first)?, text.filled.get(end.checked_sub(1)?)?);
+        (one.0 <= last.0).then_some((one.0, last.0))
+    }
+}
+
+/// Where in a text the lines began that most marks speak for; near `from` where they disagree.
+fn most_likely_start<'m>(
+    now: &[String],
+    wanted: impl Iterator<Item = (usize, &'m str)>,
+    from: usize,
+) -> Option<usize> {
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    for (place, mark) in wanted.filter(|(_, mark)| *mark != NO_MARK) {
+        let found = now.iter().enumerate().filter(|(_, one)| *one == mark);
+        // Places count from the line before the first one.
+        for start in found.filter_map(|(at, _)| (at + 1).checked_sub(place)) {
+            *votes.entry(start).or_default() += 1;
+        }
+    }
+    let best = votes
+        .into_iter()
+        .max_by_key(|(start, votes)| (*votes, std::cmp::Reverse((start.abs_diff(from), *start))));
+    best.map(|(start, _)| start)
+}
+
+fn standing(text: &Lines<'_>, count: usize, hash: &Hash) -> usize {
+    text.filled.windows(count.max(1)).filter(|window| hash_of(window) == *hash).count()
+}
+
+fn hash_of(lines: &[(u32, String)]) -> Hash {
+    Hash::of(lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n"))
+}
+
+fn sampled(lines: &[(u32, String)]) -> String {
+    let step = lines.len().div_ceil(MAX_MARKS).max(1);
+    lines.iter().step_by(step).map(|(_, line)| mark(line)).collect()
+}
+
+fn mark(line: &str) -> String {
+    let says = line.chars().filter(|char| char.is_alphanumeric()).count();
+    if says < MIN_MARKED {
+        NO_MARK.to_owned()
+    } else {
+        Hash::of(line).as_str()[..MARK_CHARS].to_owned()
+    }
+}
+
+fn parted(marks: &str) -> impl Iterator<Item = &str> {
+    (0..marks.len() / MARK_CHARS).filter_map(|at| marks.get(at * MARK_CHARS..(at + 1) * MARK_CHARS))
+}
+
+/// A place from 0 as a number from 1.
+fn number(at: usize) -> u32 {
+    whole(at).saturating_add(1)
+}
+
+fn whole(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

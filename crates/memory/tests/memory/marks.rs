@@ -1,0 +1,214 @@
+//! What an entry rests on, and which mark it gets: that alone which the entry says decides.
+
+use memory::{CitedChange, Look};
+
+use crate::repository::{Repository, id, look_after_write, memory_in, next_day, run, stale, write};
+
+const MEMORY: &str = ".pi/memory/MEMORY.md";
+const SOURCE: &str = "const MAX_STEPS: usize = 64;\n\nfn other() {\n    work(1);\n}\n";
+
+/// What became of the places that an entry cites: `src/a.rs:1 contradicted`.
+fn marks(look: &Look, key: &str) -> Vec<String> {
+    let staleness = look.staleness(&id(look, key));
+    let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
+    cited.map(|cited| format!("{} {}", cited.pin.place(), cited.change.as_str())).collect()
+}
+
+/// A project with one entry about `src/a.rs`, which then changes. Returns its marks.
+fn marks_after(entry: &str, before: &str, now: &str) -> Vec<String> {
+    let repository = Repository::new();
+    repository.write("src/a.rs", before);
+    repository.write(MEMORY, format!("- Entry: {entry}\n"));
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("src/a.rs", now);
+    marks(&memory.look(), "Entry")
+}
+
+#[test]
+fn a_cited_name_stands_for_its_definition() {
+    let entry = "64 steps at most, `src/a.rs::MAX_STEPS`";
+    let with = |from: &str, to: &str| SOURCE.replace(from, to);
+    for (now, expected) in [
+        (with("work(1)", "work(2)"), vec![]),
+        (format!("// new\n\n{SOURCE}"), vec![]),
+        (with("= 64", "= 65"), vec!["src/a.rs:1 contradicted"]),
+        (with("usize", "u32"), vec!["src/a.rs:1 touched"]),
+        (with("MAX_STEPS", "MOST"), vec!["src/a.rs:1 contradicted"]),
+    ] {
+        assert_eq!(marks_after(entry, SOURCE, &now), expected, "{now}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_there_stands_for_the_file() {
+    let marked = marks_after("`src/a.rs::nowhere`", SOURCE, &SOURCE.replace("work(1)", "go(2)"));
+    assert_eq!(marked, ["src/a.rs touched"]);
+}
+
+#[test]
+fn a_cited_file_is_pinned_where_the_entry_names_something() {
+    let entry = "`other` works once (src/a.rs)";
+    let with = |from: &str, to: &str| SOURCE.replace(from, to);
+    assert_eq!(marks_after(entry, SOURCE, &with("= 64", "= 65")), [""; 0]);
+    assert_eq!(marks_after(entry, SOURCE, &with("work(1)", "go(1)")), ["src/a.rs:3-5 touched"]);
+    assert_eq!(marks_after(entry, SOURCE, &with("other", "it")), ["src/a.rs:3-5 contradicted"]);
+    // One that names nothing of it rests on all of it, and hardly doubts itself.
+    let vague = "The loop is in src/a.rs";
+    assert_eq!(marks_after(vague, SOURCE, &with("= 64", "= 65")), ["src/a.rs touched"]);
+    assert_eq!(marks_after(vague, SOURCE, "nothing\nof it\n"), ["src/a.rs contradicted"]);
+}
+
+#[test]
+fn what_a_formatter_does_to_blanks_is_no_change() {
+    let before = "fn b() {\n    work(1, 2);\n}\n";
+    for entry in ["`src/a.rs`", "`src/a.rs:1-3`", "`src/a.rs::b`", "`work` is in `src/a.rs`"] {
+        for now in [
+            before.replace("    ", "\t"),
+            format!("\u{feff}{before}"),
+            before.trim_end().to_owned(),
+            before.replace("2);", "2); "),
+            before.replace('\n', "\r\n"),
+            before.replace("{\n", "{\n\n"),
+        ] {
+            assert_eq!(marks_after(entry, before, &now), [""; 0], "{entry}: {now:?}");
+        }
+    }
+}
+
+#[test]
+fn cited_lines_are_found_again_where_they_changed() {
+    let before = "a one\nlimit is ten = 10\nb three\nc four\n";
+    let entry = "at most ten, `src/a.rs:2`";
+    let with = |to: &str| before.replace("limit is ten = 10", to);
+    for (now, expected) in [
+        (format!("new line\n{}", with("limit is 10;")), vec!["src/a.rs:2 touched"]),
+        (with("limit is 20"), vec!["src/a.rs:2 contradicted"]),
+        (format!("{}then 10\n", with("limit is 20")), vec!["src/a.rs:2 contradicted"]),
+        ("all else\n".to_owned(), vec!["src/a.rs:2 contradicted"]),
+    ] {
+        assert_eq!(marks_after(entry, before, &now), expected, "{now}");
+    }
+}
+
+#[test]
+fn the_same_line_elsewhere_hides_no_change() {
+    let before = "retries = 3\nother\nretries = 3\n";
+    let marked = marks_after("`src/a.rs:3`", before, "retries = 3\nother\nretries = 4\n");
+    assert_eq!(marked.len(), 1, "{marked:?}");
+}
+
+#[test]
+fn a_moved_file_is_followed() {
+    let repository = Repository::new();
+    repository.write("src/a.rs", SOURCE);
+    repository.write("src/b.rs", "fn b() {}\n");
+    repository.write(MEMORY, "- Entry: 64, `src/a.rs`\n- Other: `src/b.rs:1`\n");
+    repository.memory().look();
+    std::fs::create_dir(repository.root().join("core")).unwrap();
+    for (from, to) in [("src/a.rs", "core/a.rs"), ("src/b.rs", "core/renamed.rs")] {
+        std::fs::rename(repository.root().join(from), repository.root().join(to)).unwrap();
+    }
+    let mut memory = repository.memory();
+    let look = memory.look();
+    let to = |key: &str| look.staleness(&id(&look, key)).unwrap().worst().unwrap().clone();
+    assert_eq!(to("Entry"), CitedChange::Moved { to: "core/a.rs".into() });
+    assert_eq!(to("Other"), CitedChange::Moved { to: "core/renamed.rs".into() });
+    assert!(look.stale.values().all(|stale| !stale.is_changed()));
+    assert!(look.all_pages().all(|page| look.stale_words(page).is_none()));
+    repository.write("core/a.rs", SOURCE.replace("64", "65"));
+    assert_eq!(marks(&memory.look(), "Entry"), ["src/a.rs gone"]);
+}
+
+#[test]
+fn a_tag_or_emphasis_confirms_nothing() {
+    let repository = Repository::new();
+    repository.write("src/a.rs", "const LIMIT: u32 = 10;\n");
+    repository.write(MEMORY, "- Limit: ten calls, see `src/a.rs`\n");
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("src/a.rs", "const LIMIT: u32 = 20;\n");
+    for edited in [
+        "- Limit: ten calls, see `src/a.rs`.\n",
+        "- **Limit**: ten calls, see `src/a.rs` #important\n",
+        "- Limit: *ten* calls; see `src/a.rs`!\n",
+    ] {
+        repository.write(MEMORY, edited);
+        assert_eq!(memory.look().stale.len(), 1, "{edited}");
+    }
+    repository.write(MEMORY, "- Limit: twenty calls, see `src/a.rs`\n");
+    assert_eq!(memory.look().stale.len(), 0);
+}
+
+#[test]
+fn an_entry_of_another_branch_is_no_edit() {
+    let repository = Repository::new();
+    repository.write("a.rs", "const LIMIT: u32 = 10;\n");
+    repository.write("b.rs", "b\n");
+    repository.write(MEMORY, "- Base: one\n");
+    look_after_write(&mut repository.memory());
+    repository.commit();
+    repository.git(&["branch", "dev"]);
+    repository.write(MEMORY, "- Base: one\n- Limit: at most ten calls, `a.rs`\n");
+    let limit = id(&look_after_write(&mut repository.memory()), "Limit");
+    repository.commit();
+    repository.git(&["checkout", "--quiet", "dev"]);
+    repository.write(MEMORY, "- Base: one\n- Retry: at most ten times, `b.rs`\n");
+    let look = look_after_write(&mut repository.memory());
+    assert_ne!(id(&look, "Retry"), limit);
+    repository.commit();
+    repository.git(&["checkout", "--quiet", "main"]);
+    repository.write("a.rs", "const LIMIT: u32 = 20;\n");
+    assert_eq!(stale(&repository.memory().look()), ["Limit"]);
+}
+
+#[test]
+fn pins_of_entries_written_by_hand_come_with_a_clone() {
+    let repository = Repository::new();
+    repository.write("a.rs", "const LIMIT: u32 = 10;\n");
+    repository.write(MEMORY, "- Limit: ten, see `a.rs`\n");
+    repository.memory().look();
+    repository.commit();
+    repository.write("a.rs", "const LIMIT: u32 = 20;\n");
+    repository.commit();
+    let clone = repository.cloned("clone");
+    assert_eq!(stale(&memory_in(&clone, &repository.agent()).look()), ["Limit"]);
+    assert_eq!(run(&clone, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_look_confirms_nothing_beside_the_pins_of_the_author() {
+    let repository = Repository::new();
+    repository.write("a.rs", "const LIMIT: u32 = 10;\n");
+    repository.write(MEMORY, "- Limit: ten, see `a.rs`\n");
+    repository.commit();
+    // The author looked at what was committed, so the facts stayed here until something was
+    // written.
+    repository.memory().look();
+    repository.write("a.rs", "const LIMIT: u32 = 20;\n");
+    repository.commit();
+    let clone = repository.cloned("clone");
+    let colleague = repository.agent().with_file_name("colleague");
+    assert_eq!(stale(&memory_in(&clone, &colleague).look()), [""; 0], "nothing is known yet");
+    repository.write(MEMORY, "- Limit: ten, see `a.rs`\n- Other: nothing\n");
+    look_after_write(&mut repository.memory());
+    repository.commit();
+    run(&clone, &["pull", "--quiet"]);
+    let mut late = memory_in(&clone, &colleague).with_clock(next_day);
+    assert_eq!(stale(&late.look()), ["Limit"]);
+}
+
+#[test]
+fn a_clock_that_was_ahead_does_not_win() {
+    let repository = Repository::new();
+    repository.write("a.rs", "1\n");
+    repository.write(MEMORY, "- Entry: see `a.rs`\n");
+    let look = look_after_write(&mut repository.memory());
+    let facts = repository.text(".pi/memory/page-facts.jsonl");
+    repository.write("a.rs", "2\n");
+    let ahead = facts.replace("2030-01-10", "2099-01-01");
+    repository.memory().confirm(id(&look, "Entry").as_str()).unwrap();
+    let now = repository.text(".pi/memory/page-facts.jsonl");
+    write(&repository.root().join(".pi/memory/page-facts.jsonl"), format!("{ahead}{now}"));
+    assert_eq!(stale(&repository.memory().with_clock(next_day).look()), [""; 0]);
+}
