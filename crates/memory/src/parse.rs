@@ -55,6 +55,7 @@ pub(super) fn pages_of(scope: Scope, file: &str, text: &str, document: &Document
             is_pinned: is_tagged("pinned") || is_below_pin(&place),
             is_important: is_tagged("important"),
             cites: cites(body, &links),
+            is_withheld: false,
             text: body.trim_end().to_owned(),
             key,
             place,

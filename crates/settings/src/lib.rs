@@ -17,5 +17,6 @@ pub use sources::{SettingValue, setting_values};
 use store_place::own_folder;
 pub use store_place::{StorePlace, store_place};
 pub use trust::{
-    Brought, FACTS_FILE, Standing, TrustAnswer, TrustBook, held_by_git, look_at_project,
+    Brought, FACTS_FILE, Standing, TrustAnswer, TrustBook, held_by_git, look_at_opened,
+    look_at_project, project_of,
 };
