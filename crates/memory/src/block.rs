@@ -44,7 +44,9 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
         let _ = writeln!(text, "- global, for all projects: {folder}/{file}");
     }
     if folders.names_project() {
-        let folder = folders.shown_project().unwrap_or_default();
+        // Where a clone has its memory changes no request before the person trusts it.
+        let shown = folders.shown_project().filter(|_| folders.folder(Scope::Project).is_some());
+        let folder = shown.unwrap_or_else(|| ".pi/memory".to_owned());
         let folder = quote::name(&folder.replace('\\', "/")).into_owned();
         let _ = writeln!(text, "- project, committed for the team: {folder}/{file}");
     }

@@ -162,13 +162,12 @@ impl Loader {
         };
         let document = markdown::parse(&text);
         let mut warnings = oddities(path, &text, bytes, document.front_matter.as_ref());
-        let mut pages = pages_of(scope, &file, &text, &document);
+        let (mut pages, count) = pages_of(scope, &file, &text, &document, MAX_PAGES);
         let secret_lines = secret_lines(&text).0;
         withhold(&mut pages, &document, &secret_lines);
-        if pages.len() > MAX_PAGES {
-            let problem = format!("has {} entries; the first {MAX_PAGES} count", pages.len());
+        if count > MAX_PAGES {
+            let problem = format!("has {count} entries; the first {MAX_PAGES} count");
             warnings.push(Warning::new("MANY_ENTRIES", path, problem));
-            pages.truncate(MAX_PAGES);
         }
         let hash = Hash::of(&text);
         let path = path.to_owned();

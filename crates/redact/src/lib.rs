@@ -58,7 +58,7 @@ pub fn redact_text(text: &str) -> Redacted {
 pub fn redact_note(text: &str) -> Redacted {
     counted(|met| {
         let mut changed = replace(text, met);
-        for way in noted::ways() {
+        for way in noted::ways(text) {
             let present = changed.as_deref().unwrap_or(text);
             if let Some(next) = without(present, &way.find(present), way.rule, met) {
                 changed = Some(next);

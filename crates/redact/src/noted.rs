@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::checks::{self, mixed};
@@ -60,9 +61,15 @@ static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
     ]
 });
 
-/// The ways in which a password may be noted.
-pub(super) fn ways() -> &'static [Noted] {
-    &WAYS
+/// The ways in which a text may note a password.
+pub(super) fn ways(text: &str) -> &'static [Noted] {
+    static KEYWORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let words = "pass,pwd,pw,kennwort,contrase,senha,wachtwoord,парол,ПАРОЛ,Парол,key,token,secret,schl,jeton,clave,\
+            log,sign,cred,anmeld,einlog,zugang,account,user,benutzer,mysql,mariadb,mongo,htpasswd,redis-cli,sqlcmd,bcp,smbclient";
+        AhoCorasick::builder().ascii_case_insensitive(true).build(words.split(',')).ok()
+    });
+    let may_note = KEYWORDS.as_ref().is_none_or(|words| words.is_match(text));
+    if may_note { &WAYS } else { &[] }
 }
 
 impl Noted {

@@ -157,8 +157,9 @@ impl TrustBook {
         if is_own { Standing::Own } else { Standing::Unknown }
     }
 
-    /// Records the user's answer for a folder and for the project whose memory it has; `None` removes
-    /// it. Returns the folder's real path.
+    /// Records the user's answer about an opened folder: yes for it and for the project whose memory it
+    /// has, no for the one that they were asked about, see [`look_at_opened`]; `None` removes both.
+    /// Returns the real path of the folder that it is about.
     ///
     /// # Errors
     /// As [`Self::answer`].
@@ -168,6 +169,9 @@ impl TrustBook {
         trusted: Option<bool>,
         now: Timestamp,
     ) -> Result<PathBuf> {
+        if trusted == Some(false) {
+            return self.answer(&look_at_opened(self, opened)?.0, trusted, now);
+        }
         let real = self.answer(opened, trusted, now)?;
         let project = project_of(&real);
         if project != real {

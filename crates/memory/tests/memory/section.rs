@@ -291,17 +291,22 @@ fn an_entry_is_marked_once_its_cited_file_changed() {
 #[test]
 fn headings_count_within_the_lines_and_bytes_of_a_scope() {
     let parts = |count: usize| -> String {
-        let part = |at| format!("## Part {at} of the program, and what there is to know\n\n- k{at}: {at}\n\n");
+        let part = |at| {
+            format!("## Part {at} of the program, and what there is to know\n\n- k{at}: {at}\n\n")
+        };
         (0..count).map(part).collect()
     };
-    for (count, key, limit) in
-        [(260, "maxInjectLines", 200_usize), (260, "maxInjectBytes", 8_192), (9, "maxInjectLines", 4)]
-    {
+    for (count, key, limit) in [
+        (260, "maxInjectLines", 200_usize),
+        (260, "maxInjectBytes", 8_192),
+        (9, "maxInjectLines", 4),
+    ] {
         let config = format!("{{\"{key}\": {limit}, \"maxMemoryTokens\": 30000}}");
         let text = parts(count);
         let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", &config)]);
         let text = desk.section().text;
-        let part = text.split("## Global (MEMORY.md)\n").nth(1).unwrap().split("\n…").next().unwrap();
+        let part =
+            text.split("## Global (MEMORY.md)\n").nth(1).unwrap().split("\n…").next().unwrap();
         let size = if key == "maxInjectLines" { part.lines().count() } else { part.len() };
         assert!(size <= limit && size > limit / 2, "{key}: {size} of {limit}");
     }
@@ -314,7 +319,11 @@ fn long_rules_stand_before_the_last_of_many_facts() {
         "- Never run the migration by hand: it takes a lock that the import needs, and the import is killed without a message, so ask first and wait for the answer\n",
         "- Reports: always quote the names of tables, since two customers have tables with names of reserved words, and the old parser fails on those silently\n",
     ];
-    let text = format!("## Facts\n{}## Other\n{}", (0..250).map(ports).collect::<String>(), rules.concat());
+    let text = format!(
+        "## Facts\n{}## Other\n{}",
+        (0..250).map(ports).collect::<String>(),
+        rules.concat()
+    );
     let desk = Desk::new(&[("a/memory/MEMORY.md", &text)]);
     let section = desk.section();
     for rule in rules {
@@ -335,7 +344,7 @@ fn an_entry_with_a_secret_is_withheld_and_told() {
         let mut memory = desk.memory();
         let shown = section(&mut memory).unwrap().text;
         assert!(shown.contains("- CI: green"), "{shown}");
-        for part in [key, "kW3nq8", "below"] {
+        for part in [key, "kW3nq8", "below: it"] {
             assert!(!shown.contains(part), "{config}: {shown}");
         }
         let warnings = memory.check();

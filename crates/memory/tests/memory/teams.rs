@@ -67,12 +67,14 @@ fn what_two_people_add_merges_by_itself() {
 #[test]
 fn an_unfinished_merge_is_told_with_both_texts() {
     let repository = Repository::new();
-    let text = "- A: a\n<<<<<<< HEAD\n- CI: red\n||||||| x\n- CI: grey\n=======\n- CI: green\n>>>>>>> b\n";
+    let text =
+        "- A: a\n<<<<<<< HEAD\n- CI: red\n||||||| x\n- CI: grey\n=======\n- CI: green\n>>>>>>> b\n";
     repository.write(".pi/memory/MEMORY.md", text);
     let mut memory = repository.memory();
     let warnings = memory.check();
     let told = warnings.iter().find(|warning| warning.code == "CONFLICT_MARKERS").unwrap();
-    let words = "line 2: a merge is not finished: this side says \"- CI: red\", the other \"- CI: green\"";
+    let words =
+        "line 2: a merge is not finished: this side says \"- CI: red\", the other \"- CI: green\"";
     assert!(told.problem.ends_with(words), "{}", told.problem);
     memory.prepare_remember(Scope::Project, "B: b", None).unwrap().run(some_day()).unwrap();
     let held = memory.prepare_flush().run();
@@ -99,11 +101,16 @@ fn entries_that_a_write_leaves_out_are_told_and_kept() {
     let (mut memory, root) = (repository.memory(), repository.root());
     let args = json!({ "path": file, "content": "## Notes\n\n- New: one fact\n" });
     let told = written(&mut memory, &root, "write", &args);
-    assert!(told.contains("45 entries are gone by this call: \"Key 0: something learnt\""), "{told}");
+    assert!(
+        told.contains("45 entries are gone by this call: \"Key 0: something learnt\""),
+        "{told}"
+    );
     assert!(told.contains(", and 5 more; the text before is in "), "{told}");
-    let kept = told.split("the text before is in ").nth(1).unwrap().split(". Where").next().unwrap();
+    let kept =
+        told.split("the text before is in ").nth(1).unwrap().split(". Where").next().unwrap();
     assert_eq!(fs::read_to_string(kept).unwrap(), text);
-    let status = Command::new("git").args(["status", "--short", "-uall"]).current_dir(&root).output();
+    let status =
+        Command::new("git").args(["status", "--short", "-uall"]).current_dir(&root).output();
     assert!(!String::from_utf8_lossy(&status.unwrap().stdout).contains("set-aside"));
 
     // Who mends or moves entries is told nothing, and an edit may take out some.
