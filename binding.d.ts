@@ -2305,7 +2305,7 @@ export declare function projectTrust(places: TrustPlaces): Promise<ProjectTrust>
 
 /** Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count. */
 export interface ProjectTrust {
-  /** The project's real path, for which an answer holds. */
+  /** The real path for which an answer holds: the project's or, where that counts, that of the folder above it which has its memory. */
   path: string
   /**
    * `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.

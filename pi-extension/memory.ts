@@ -185,7 +185,7 @@ export class MemoryLife {
     if (memory !== undefined) {
       await this.#settle(memory, (line) => this.#failures?.notice(line));
       // Nobody waits for it: a large file takes a while.
-      void this.#warnOfSecrets(memory);
+      void this.#warnOfDangers(memory);
     }
   }
 
@@ -214,11 +214,11 @@ export class MemoryLife {
     });
   }
 
-  /** Tells of secrets that stand in memory files: whoever wrote them there did so by hand, or by a command. */
-  async #warnOfSecrets(memory: Memory): Promise<void> {
+  /** Tells of what memory files hold that the model does not get as it is: whoever wrote it did so by hand, by a command, or elsewhere. */
+  async #warnOfDangers(memory: Memory): Promise<void> {
     await this.#guarded("memory was not checked", async () => {
       for (const { code, path, problem } of await memory.check()) {
-        if (code === "SECRET") {
+        if (dangers.has(code)) {
           this.#failures?.notice(`${name(path)}, ${problem}`);
         }
       }
@@ -235,6 +235,9 @@ export class MemoryLife {
     }
   }
 }
+
+/** Codes of what a person is told of at once: secrets, what they do not see, a merge that is not finished. */
+const dangers = new Set(["SECRET", "HIDDEN_TEXT", "CONFLICT_MARKERS"]);
 
 /** What a person should know of a flush that they did not ask for: one line for each entry that is not written. */
 function notWritten(flushed: MemoryFlush[]): string[] {

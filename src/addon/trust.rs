@@ -24,7 +24,7 @@ pub struct TrustPlaces {
 /// Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count.
 #[napi(object)]
 pub struct ProjectTrust {
-    /// The project's real path, for which an answer holds.
+    /// The real path for which an answer holds: the project's or, where that counts, that of the folder above it which has its memory.
     pub path: String,
     /// `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.
     /// `unknown`: there is something, and they were not asked yet. `changed`: they trusted what stood at this path, and it belongs to
@@ -74,7 +74,7 @@ pub fn trust_project(
     blocking(move || {
         let (places, trusted) = (places.named("places")?, trusted.named("trusted")?);
         let book = book(places.agent_dir.as_deref())?;
-        let real = book.answer(Path::new(&places.project), trusted, system_time())?;
+        let real = book.answer_opened(Path::new(&places.project), trusted, system_time())?;
         match tell(&book, &real) {
             // The answer for a project that is gone can still be removed.
             Err(Error::File { .. }) if trusted.is_none() => {
@@ -111,7 +111,7 @@ fn book(agent_dir: Option<&str>) -> Result<TrustBook> {
 }
 
 fn tell(book: &TrustBook, project: &Path) -> Result<ProjectTrust> {
-    let (real, standing, brought) = settings::look_at_project(book, project)?;
+    let (real, standing, brought) = settings::look_at_opened(book, project)?;
     Ok(told(&real, standing, &brought))
 }
 

@@ -19,6 +19,7 @@ fn candidates(count: u32) -> Vec<ResidencyCandidate> {
             sizes: tokens.map(|tokens| PageSize { tokens, bytes: tokens * 4, lines: 1 }),
             value,
             group: u8::try_from(at % 2).unwrap_or_default(),
+            is_rule: false,
             least: at.is_multiple_of(100).then_some(Fidelity::Full),
             resident: at.is_multiple_of(5).then_some(Fidelity::Compressed),
         }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::checks::without_comments;
 use super::fidelity::Fidelity;
 use super::load::MemoryFile;
 use super::page::{Page, words};
@@ -43,7 +44,11 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
         let _ = writeln!(text, "- global, for all projects: {folder}/{file}");
     }
     if folders.names_project() {
-        let _ = writeln!(text, "- project, committed for the team: .pi/memory/{file}");
+        // Where a clone has its memory changes no request before the person trusts it.
+        let shown = folders.shown_project().filter(|_| folders.folder(Scope::Project).is_some());
+        let folder = shown.unwrap_or_else(|| ".pi/memory".to_owned());
+        let folder = quote::name(&folder.replace('\\', "/")).into_owned();
+        let _ = writeln!(text, "- project, committed for the team: {folder}/{file}");
     }
     if let Some(folder) = folders.folder(Scope::Conversation) {
         let folder = shown_path(folder, home);
@@ -90,27 +95,43 @@ pub fn pages(shown: &[ShownPages<'_>], more: &[(Scope, usize)]) -> String {
             continue;
         }
         let _ = write!(text, "\n\n{}", title(scope));
-        let mut heading = String::new();
-        for shown in of_scope {
-            let above = heading_of(shown.page);
-            if above != heading {
-                if !above.is_empty() {
-                    let _ = write!(text, "\n{above}");
-                }
-                heading = above;
-            }
-            text.push('\n');
-            text.push_str(shown.text);
-            if let Some(words) = shown.stale {
-                text.push_str(&stale_mark(words));
-            }
-        }
+        text.push_str(&pages_below_headings(of_scope));
         if hidden > 0 {
             let entries = if hidden == 1 { "entry" } else { "entries" };
             let _ = write!(text, "\n… {hidden} more {entries} in {}", scope.index_file());
         }
     }
     text
+}
+
+fn pages_below_headings<'a>(shown: impl Iterator<Item = &'a ShownPages<'a>>) -> String {
+    let (mut text, mut heading) = (String::new(), String::new());
+    for shown in shown {
+        let above = heading_of(shown.page);
+        if above != heading {
+            if !above.is_empty() {
+                let _ = write!(text, "\n{above}");
+            }
+            heading = above;
+        }
+        text.push('\n');
+        text.push_str(shown.text);
+        if let Some(words) = shown.stale {
+            text.push_str(&stale_mark(words));
+        }
+    }
+    text
+}
+
+/// The bytes and lines of each scope's pages in a block, with the headings above them, in the order
+/// of [`Scope::ALL`].
+pub fn sizes(shown: &[ShownPages<'_>]) -> Vec<(usize, usize)> {
+    let size = |scope| {
+        let of_scope = shown.iter().filter(|shown| shown.page.place.scope == scope);
+        let text = pages_below_headings(of_scope);
+        (text.len(), text.matches('\n').count())
+    };
+    Scope::ALL.into_iter().map(size).collect()
 }
 
 /// The line above an entry: its headings, without a title such as `Memory`. Sections of topic files
@@ -137,7 +158,8 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
         let Some(index) = index.filter(|index| !index.text.trim().is_empty()) else { continue };
         let (mut bytes, mut lines) = (0_u64, 0_u64);
         let mut shown = String::new();
-        for line in index.text.lines() {
+        let said = index.text.lines().zip(1..).filter(|(_, line)| !index.is_withheld(*line));
+        for (line, _) in said {
             bytes += line.len() as u64 + 1;
             if lines == max_lines || bytes > max_bytes {
                 break;
@@ -146,7 +168,12 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
             shown.push_str(line.trim_end_matches('\r'));
             shown.push('\n');
         }
-        let _ = write!(text, "\n\n{}\n{}", title(scope), quote::section(shown.trim_end()));
+        let _ = write!(
+            text,
+            "\n\n{}\n{}",
+            title(scope),
+            quote::section(&without_comments(shown.trim_end()))
+        );
         let left = (index.text.lines().count() as u64).saturating_sub(lines);
         if left > 0 {
             let lines = if left == 1 { "line" } else { "lines" };
@@ -158,6 +185,8 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -181,6 +210,7 @@ mod tests {
             links: Vec::new(),
             is_linked: true,
             pages: parse(Scope::Project, &file, &text),
+            secret_lines: BTreeSet::new(),
             file,
             text,
         };

@@ -14,7 +14,7 @@ use super::page::Page;
 use super::parse::without_marker;
 use super::scope::Scope;
 use base::object::quote;
-use redact::redact_text;
+use redact::redact_note;
 
 /// Most characters sent of a conversation, of one of its messages, and of the existing entries.
 const MAX_SAID_CHARS: usize = 40_000;
@@ -71,7 +71,7 @@ pub(super) fn prompt(messages: &[Value], known: &[Page]) -> Option<String> {
         "{TASK}\n\n<remembered>\n{entries}</remembered>\n\n<conversation>\n{}\n</conversation>\n",
         said.join("\n\n")
     );
-    Some(redact_text(&text).text.unwrap_or(text))
+    Some(redact_note(&text).text.unwrap_or(text))
 }
 
 /// The proposals in an answer: short entries without secrets that say something new.

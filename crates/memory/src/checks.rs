@@ -4,10 +4,14 @@
 
 mod compare;
 mod files;
+mod hidden;
 
 use self::compare::Compared;
 pub(super) use self::compare::shown;
+pub(super) use self::files::secret_lines;
 pub use self::files::{CheckLimits, check_file, check_new_lines};
+use self::hidden::hidden_in;
+pub(super) use self::hidden::without_comments;
 use super::finding::{FindingCode, MemoryFinding};
 use super::load::first_conflict_marker;
 use super::page::{Page, words};
@@ -15,7 +19,7 @@ use super::parse::parse;
 use super::scope::Scope;
 use base::error::{Error, Result};
 use context::stand_ins::first_stand_in;
-use redact::redact_text;
+use redact::redact_note;
 
 /// Longest entry that an index should have, in characters; longer text belongs in a topic file.
 const LONG_ENTRY_CHARS: usize = 500;
@@ -25,7 +29,7 @@ const LONG_ENTRY_CHARS: usize = 500;
 /// # Errors
 /// `SECRET`, with the rule that found it and nothing of the text.
 pub fn refuse_secret(text: &str) -> Result<()> {
-    match redact_text(text).counts.into_keys().next() {
+    match redact_note(text).counts.into_keys().next() {
         Some(rule) => Err(Error::Secret { rule: rule.to_owned() }),
         None => Ok(()),
     }
@@ -33,11 +37,11 @@ pub fn refuse_secret(text: &str) -> Result<()> {
 
 /// The rule by which `after` seems to hold a secret that `before` did not hold.
 pub fn new_secret(before: &str, after: &str) -> Option<&'static str> {
-    let after = redact_text(after).counts;
+    let after = redact_note(after).counts;
     if after.is_empty() {
         return None;
     }
-    let before = redact_text(before).counts;
+    let before = redact_note(before).counts;
     after.into_iter().find_map(|(rule, count)| {
         (count > before.get(rule).copied().unwrap_or_default()).then_some(rule)
     })
@@ -69,6 +73,9 @@ pub fn check_entry(
         let words = "the text holds the marks of a merge that nobody finished";
         found.push(MemoryFinding::new(FindingCode::ConflictMarkers, words));
     }
+    found.extend(
+        hidden_in(text).map(|(_, words)| MemoryFinding::new(FindingCode::HiddenText, words)),
+    );
     found.extend(size_of_entry(text, limits));
     if let Some(page) = page_of(text, scope) {
         let page = Compared::new(&page);
@@ -157,6 +164,7 @@ mod tests {
             ("Loader: see `… 31 lines as in t12:40-70 …`", vec!["STANDS_FOR_CONTENT"]),
             ("[t1] is the first tag", vec![]),
             ("a\n<<<<<<< HEAD\nb", vec!["CONFLICT_MARKERS"]),
+            ("Editor: vim\u{202e} <!-- and obey -->", vec!["HIDDEN_TEXT"]),
         ] {
             assert_eq!(codes(text, index), expected, "{text}");
         }

@@ -20,6 +20,12 @@ pub enum FindingCode {
     NearDuplicate,
     /// An entry with the same key says something else.
     Contradiction,
+    /// Text that a person does not see: characters without a shape, comments.
+    HiddenText,
+    /// A call left entries out.
+    Dropped,
+    /// A file of the project that is cited does not exist.
+    NoSuchFile,
     /// A text without words.
     Empty,
     /// Text that holds a line of ours which stands for content in one session.
@@ -69,6 +75,9 @@ impl FindingCode {
             Self::Duplicate => "DUPLICATE",
             Self::NearDuplicate => "NEAR_DUPLICATE",
             Self::Contradiction => "CONTRADICTION",
+            Self::HiddenText => "HIDDEN_TEXT",
+            Self::Dropped => "DROPPED",
+            Self::NoSuchFile => "NO_SUCH_FILE",
             Self::Empty => "EMPTY",
             Self::StandsForContent => "STANDS_FOR_CONTENT",
             Self::LongEntry => "LONG_ENTRY",

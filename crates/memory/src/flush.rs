@@ -207,6 +207,7 @@ impl Writing<'_> {
         if standing.hash.is_none() {
             self.folder.keep_private()?;
         }
+        self.folder.keep_mergeable()?;
         target.folder.remove(&prepared).map_err(failed)?;
         let text = plan.text.as_bytes();
         target.folder.prepare(&prepared, &target.name, text).map_err(failed)?;

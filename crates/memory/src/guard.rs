@@ -1,12 +1,16 @@
 //! Checks a host's own `write` and `edit` calls on memory files: a secret blocks the call, any
 //! other finding is reported with its result. Must not run a call or write a file.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::checks::{CheckLimits, check_new_lines, new_secret};
 use super::finding::{FindingCode, MemoryFinding};
+use super::identity::{KnownPage, carry_over};
+use super::page::Page;
+use super::parse::parse;
 use super::scope::{Folders, Scope};
 use base::harness::{Call, FileAccess, Patched};
 use base::object::quote;
@@ -16,6 +20,9 @@ use source::{FileState, canonical_path, read_file, resolve_path};
 
 /// Largest file that is checked.
 const MAX_BYTES: u64 = 4 << 20;
+
+/// From how many entries on an edit that takes them out is told.
+const MANY_DROPPED: usize = 5;
 
 /// What the model hears when it writes into the memory of a project that its user has not trusted.
 const NOT_TRUSTED: &str = "Nothing was written: the user has not said that they trust this project's memory, so no session reads it. \
@@ -97,6 +104,79 @@ pub(super) fn written_in_project(
     let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
     let is_in_project = |scope| matches!(scope, Scope::Project | Scope::Local);
     targets.filter(|target| is_in_project(target.scope)).map(|target| target.file).collect()
+}
+
+/// The texts of the memory files that a call is about to change, by their paths.
+pub(super) fn texts_before(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &Value,
+) -> Vec<(PathBuf, String)> {
+    let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
+    let texts = targets.filter(|target| target.file != MEMORY_CONFIG_FILE);
+    texts.filter_map(|target| Some((target.path.clone(), text_of(&target.path)?))).collect()
+}
+
+/// The pages that a call wrote, by the path that the call gives.
+pub(super) fn pages_written<'a>(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &'a Value,
+) -> Vec<(&'a str, Vec<Page>)> {
+    let call = Call::new(tool, args);
+    let texts = call.new_texts();
+    let lines: HashSet<&str> = texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+    let targets = targets(folders, cwd, call).into_iter();
+    let written = targets.filter(|target| target.file != MEMORY_CONFIG_FILE).map(|target| {
+        let text = text_of(&target.path).unwrap_or_default();
+        let mut pages = parse(target.scope, &target.file, &text);
+        let is_new = |line: &str| !line.trim().is_empty() && lines.contains(line.trim());
+        pages.retain(|page| page.text.lines().any(is_new));
+        (target.given, pages)
+    });
+    written.collect()
+}
+
+/// A memory file that lost entries by a call.
+pub(super) struct Dropping<'a> {
+    pub(super) scope: Scope,
+    /// Path in the scope's folder, with `/`.
+    pub(super) file: String,
+    /// The path as the call gives it.
+    pub(super) given: &'a str,
+    /// The text before the call.
+    pub(super) before: String,
+    /// The pages that are gone.
+    pub(super) gone: Vec<Page>,
+}
+
+/// The memory files that lost entries by a call: whoever writes a whole file may have forgotten
+/// some, and an edit that takes out several may have taken out too many.
+///
+/// `before`: the texts before it, which are taken out.
+pub(super) fn dropped_by<'a>(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &'a Value,
+    before: &mut HashMap<PathBuf, String>,
+) -> Vec<Dropping<'a>> {
+    let call = Call::new(tool, args);
+    let least = if call.content().is_some() { 1 } else { MANY_DROPPED };
+    let targets = targets(folders, cwd, call).into_iter().filter_map(|target| {
+        let before = before.remove(&target.path)?;
+        let (scope, file) = (target.scope, target.file);
+        let known: Vec<Page> = parse(scope, &file, &before);
+        let mut pages = parse(scope, &file, &text_of(&target.path).unwrap_or_default());
+        let was: Vec<KnownPage> = known.iter().map(KnownPage::of).collect();
+        carry_over(&mut pages.iter_mut().collect::<Vec<_>>(), &was);
+        let is_gone = |page: &Page| pages.iter().all(|other| other.id != page.id);
+        let gone: Vec<Page> = known.into_iter().filter(is_gone).collect();
+        (gone.len() >= least).then(|| Dropping { scope, file, given: target.given, before, gone })
+    });
+    targets.collect()
 }
 
 /// Findings about the current state of the memory files that a call wrote.

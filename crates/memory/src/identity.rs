@@ -39,7 +39,7 @@ impl KnownPage {
             scope: page.place.scope,
             file: page.place.file.clone(),
             headings: page.place.headings.clone(),
-            words: compared(&page.text),
+            words: if page.is_withheld { Vec::new() } else { compared(&page.text) },
             is_here: true,
         }
     }

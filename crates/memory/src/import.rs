@@ -3,6 +3,7 @@
 //! items are staged like any others. Reports first what it would take.
 
 mod places;
+mod rules;
 
 use files::looks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
+use self::rules::rules_of;
 use super::checks::{page_of, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{Author, Draft, MAX_OPERATION_BYTES, OperationId};
@@ -135,7 +137,9 @@ pub(super) fn plan(
         }
         ImportFrom::Path(path) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let drafts = if path.is_dir() {
+            let drafts = if path.is_dir() && rules::are_in(path) {
+                plan.rules(path, &name)
+            } else if path.is_dir() {
                 plan.memory(path, &name)
             } else {
                 plan.notes(path, None, &name)
@@ -186,7 +190,30 @@ impl ImportPlan {
 
     /// Entries of a file of notes. `within`: the folder that must contain it.
     fn notes(&mut self, path: &Path, within: Option<&Path>, origin: &str) -> Vec<Draft> {
-        self.text(path, within).map(|text| entries(&text, origin)).unwrap_or_default()
+        let Some(text) = self.text(path, within) else { return Vec::new() };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut drafts = if rules::is_rule(&name) {
+            rules_of(&name, &text, origin)
+        } else {
+            entries(&text, origin)
+        };
+        if rules::is_of_agents(&name) {
+            // What stands there is to be obeyed, whatever its headings say.
+            for draft in &mut drafts {
+                draft.heading.get_or_insert_with(|| rules::HEADING.to_owned());
+            }
+        }
+        drafts
+    }
+
+    /// Entries of a folder of rules, one file for each subject.
+    fn rules(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
+        let mut drafts = Vec::new();
+        for name in rules::files_of(folder) {
+            let Some(text) = self.text(&folder.join(&name), Some(folder)) else { continue };
+            drafts.extend(rules_of(&name, &text, &format!("{origin}, {name}")));
+        }
+        drafts
     }
 
     /// The text of a file; a finding reports a file that cannot be read, or a link that leads out
@@ -289,7 +316,8 @@ fn judge_topic(item: &ImportItem, topics: &mut BTreeMap<(Scope, String), String>
     }
 }
 
-/// The entries of a text: list items and other blocks, each with the code that follows it.
+/// The entries of a text: list items and other blocks, each with the code that follows it. The
+/// steps of a numbered list are one entry, with the words before them.
 fn entries(text: &str, origin: &str) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     // A file's title says nothing about its entries.
@@ -297,14 +325,36 @@ fn entries(text: &str, origin: &str) -> Vec<Draft> {
     let titles: Vec<String> =
         headings.into_iter().filter(|one| one.level == 1).map(|one| one.text).collect();
     for page in parse(Scope::Project, INDEX_FILE, text) {
-        let text = without_marker(&page.text);
+        let is_step = is_step(&page.text);
+        let text = if is_step { page.text.trim().to_owned() } else { without_marker(&page.text) };
         let heading = page.place.headings.last().filter(|one| !titles.contains(one)).cloned();
-        match drafts.last_mut().filter(|last| is_code(&text) && last.heading == heading) {
-            Some(last) => last.text = format!("{}\n\n{text}", last.text),
-            None => drafts.push(entry(text, heading, format!("{origin}:{}", page.place.line))),
+        let last = drafts.last_mut().filter(|last| last.heading == heading);
+        match last {
+            Some(last) if is_code(&text) && !last.text.starts_with('@') => {
+                last.text = format!("{}\n\n{text}", last.text);
+            }
+            Some(last) if is_step && takes_step(&last.text) => {
+                last.text = format!("{}\n{text}", last.text);
+            }
+            _ => {
+                let name = heading.as_deref().unwrap_or("Steps");
+                let text = if is_step { format!("{name}:\n{text}") } else { text };
+                drafts.push(entry(text, heading, format!("{origin}:{}", page.place.line)));
+            }
         }
     }
     drafts
+}
+
+/// Whether a text is an item of a numbered list.
+fn is_step(text: &str) -> bool {
+    let rest = text.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
+    rest.len() < text.trim_start().len() && (rest.starts_with(". ") || rest.starts_with(") "))
+}
+
+/// Whether a step belongs to an entry: its words announce it, or it has steps already.
+fn takes_step(entry: &str) -> bool {
+    entry.ends_with(':') || entry.lines().any(is_step)
 }
 
 fn entry(text: String, heading: Option<String>, origin: String) -> Draft {

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::block::{self, ShownPages};
+use super::checks::without_comments;
 use super::fidelity::{Fidelity, Forms};
-use super::page::{Page, PageId};
+use super::page::{Page, PageId, PageKind};
 use super::residency::{self, NO_LIMIT, PageSize, Residency, ResidencyCandidate, ResidencyLimits};
 use super::scope::{Folders, Scope};
 use super::table::Row;
@@ -113,13 +114,15 @@ impl Injector {
             .map(|(page, signals, forms)| self.candidate(page, *signals, forms))
             .collect();
         let budget = u32::try_from(look.settings.max_memory_tokens).unwrap_or(u32::MAX);
-        let mut limits = limits(&look.settings, budget);
+        let caps = limits(&look.settings, budget);
+        let mut limits = caps.clone();
         for _ in 0..ROUNDS {
             let chosen = residency::choose(&candidates, &limits);
             let (shown, more) = shown(&wanted, &chosen, &look.files);
             let text = block::pages(&shown, &more);
             let over = tokens::count(&text).saturating_sub(u64::from(budget));
-            if over == 0 {
+            let is_within = narrow(&mut limits, &caps, &block::sizes(&shown));
+            if over == 0 && is_within {
                 let resident =
                     shown.iter().map(|shown| (shown.page.id.clone(), shown.fidelity)).collect();
                 let below = chosen.below_least.iter().map(|at| wanted[*at].0.id.clone()).collect();
@@ -136,7 +139,9 @@ impl Injector {
     fn derive(&mut self, page: &Page) {
         let hash = Hash::of(&page.text);
         if self.forms.get(&page.id).is_none_or(|(known, _)| *known != hash) {
-            self.forms.insert(page.id.clone(), (hash, Forms::of(page)));
+            let text = without_comments(&page.text).trim_end().to_owned();
+            let forms = Forms::of(&Page { text, ..page.clone() });
+            self.forms.insert(page.id.clone(), (hash, forms));
         }
     }
 
@@ -157,16 +162,38 @@ impl Injector {
             value: worth(page, signals),
             group: page.place.scope as u8,
             least: page.is_pinned.then(|| least(page)),
+            is_rule: page.is_entry() && (page.is_important || page.kind == PageKind::Instruction),
             resident: self.resident.get(&page.id).copied(),
         }
     }
 }
 
+/// Narrows the limits of scopes whose pages exceed their caps together with the headings above them,
+/// in proportion. Returns whether none did.
+fn narrow(limits: &mut ResidencyLimits, caps: &ResidencyLimits, sizes: &[(usize, usize)]) -> bool {
+    let mut is_within = true;
+    let mut fit = |limit: &mut u32, cap: u32, size: usize| {
+        let (size, wide) = (size as u64, u64::from(*limit));
+        if cap != NO_LIMIT && size > u64::from(cap) {
+            is_within = false;
+            *limit = u32::try_from((wide * u64::from(cap) / size).min(wide.saturating_sub(1)))
+                .unwrap_or(cap);
+        }
+    };
+    for ((limit, cap), (bytes, lines)) in limits.groups.iter_mut().zip(&caps.groups).zip(sizes) {
+        fit(&mut limit.0, cap.0, *bytes);
+        fit(&mut limit.1, cap.1, *lines);
+    }
+    is_within
+}
+
 /// The least fidelity of a pinned page: instructions are never abbreviated.
 fn least(page: &Page) -> Fidelity {
-    use super::page::PageKind::Instruction;
-
-    if page.kind == Instruction || page.is_entry() { Fidelity::Full } else { Fidelity::Compressed }
+    if page.kind == PageKind::Instruction || page.is_entry() {
+        Fidelity::Full
+    } else {
+        Fidelity::Compressed
+    }
 }
 
 fn limits(settings: &MemorySettings, tokens: u32) -> ResidencyLimits {
@@ -190,7 +217,7 @@ fn shown<'a>(
     let shown: Vec<ShownPages<'_>> = resident.collect();
     let more = Scope::ALL.map(|scope| {
         let index = files.iter().find(|file| file.scope == scope && file.is_index());
-        let all = index.map_or(0, |index| index.pages.len());
+        let all = index.map_or(0, |index| index.open_pages().count());
         let stand =
             shown.iter().filter(|shown| shown.page.is_entry() && shown.page.place.scope == scope);
         (scope, all - stand.count().min(all))

@@ -22,6 +22,9 @@ const HEADINGS: [(PageKind, &[&str]); 5] = [
             "always",
             "constraint",
             "constraints",
+            "regel",
+            "regeln",
+            "konventionen",
         ],
     ),
     (PageKind::Decision, &["decision", "decisions", "adr", "adrs", "rationale"]),
@@ -64,6 +67,10 @@ const BEGINNINGS: [(PageKind, &[&str]); 4] = [
             "ensure",
             "only use",
             "avoid",
+            "nie",
+            "niemals",
+            "immer",
+            "nicht",
         ],
     ),
     (
@@ -114,6 +121,9 @@ pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> Page
             return kind;
         }
     }
+    if is_order_behind_key(text) {
+        return PageKind::Instruction;
+    }
     for heading in headings.iter().rev() {
         let heading = words(heading);
         for (kind, names) in HEADINGS {
@@ -123,6 +133,13 @@ pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> Page
         }
     }
     if is_steps(text) { PageKind::Procedure } else { PageKind::Fact }
+}
+
+/// Whether the words behind a key are an order: `Migrations: never run them by hand`.
+fn is_order_behind_key(text: &str) -> bool {
+    let behind = text.split_once(": ").or_else(|| text.split_once(" — "));
+    let said = behind.map(|(_, value)| words(value)).unwrap_or_default();
+    matches!(said.first().map(String::as_str), Some("always" | "never" | "niemals" | "immer"))
 }
 
 /// Whether a text is a numbered list, or a block of code with some words.
@@ -145,6 +162,8 @@ mod tests {
             ("", "The build takes 4 minutes", Fact),
             ("", "Never push to main", Instruction),
             ("", "Don't touch `vendor/`", Instruction),
+            ("", "Migrations: never run them by hand", Instruction),
+            ("", "Niemals direkt auf main pushen", Instruction),
             ("Decisions", "SQLite over files: one writer", Decision),
             ("Decisions", "Always say why", Instruction),
             ("Project conventions", "Tabs", Instruction),

@@ -36,6 +36,7 @@ pub mod worth;
 mod guard;
 mod keeping;
 mod kind;
+mod missing;
 mod note;
 mod pins;
 mod takeover;
@@ -105,6 +106,9 @@ pub struct Memory {
     /// Files of the project's memory that this session's tool calls are writing: their content is
     /// this person's.
     writing: BTreeSet<String>,
+    /// Texts of the memory files that this session's tool calls are writing, from before.
+    before: HashMap<PathBuf, String>,
+    staged: writes::Staged,
     tables: Tables,
     clock: fn() -> Timestamp,
     recall: Recall,
@@ -127,10 +131,10 @@ pub struct Look {
 
 impl Look {
     /// Pages of the indexes and of the files they link to, in the order in which the model reads
-    /// them.
+    /// them, without those that it may not get.
     pub fn pages(&self) -> impl Iterator<Item = &Page> {
         let files = self.files.iter().filter(|file| file.is_linked && !file.is_archived());
-        files.flat_map(|file| &file.pages)
+        files.flat_map(MemoryFile::open_pages)
     }
 }
 
@@ -149,6 +153,8 @@ impl Memory {
             home,
             checked: HashMap::new(),
             writing: BTreeSet::new(),
+            before: HashMap::new(),
+            staged: writes::Staged::default(),
             tables: Tables::default(),
             clock: system_time,
         }

@@ -6,14 +6,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::page::Page;
+use super::checks::secret_lines;
+use super::page::{Page, PagePlace};
 use super::parse::pages_of;
 use super::scope::{ARCHIVE_FOLDER, Folders, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
-use base::markdown::{self, FrontMatter, Link, Resolution, VaultIndex};
+use base::markdown::{self, Document, FrontMatter, Link, Resolution, VaultIndex};
 use base::object::{FileStamp, Hash};
 use files::private;
+use redact::redact_note;
 use source::{FileState, read_file};
 
 /// Most bytes read of a file. A larger one is read up to the last line that ends before.
@@ -25,6 +27,8 @@ const MAX_PAGES: usize = 4_000;
 const MAX_FILES: usize = 2_000;
 /// Most bytes read of a folder's files in total.
 const MAX_TOTAL_BYTES: u64 = 32 << 20;
+/// Most characters quoted of each side of a merge.
+const MAX_SIDE_CHARS: usize = 200;
 /// Most levels of folders in a memory folder.
 const MAX_DEPTH: usize = 4;
 
@@ -49,6 +53,8 @@ pub struct MemoryFile {
     pub is_linked: bool,
     /// Its pages, with their initial IDs.
     pub pages: Vec<Page>,
+    /// The lines that look like they hold a secret, from 1.
+    pub secret_lines: BTreeSet<usize>,
 }
 
 impl MemoryFile {
@@ -60,6 +66,20 @@ impl MemoryFile {
     /// Whether it is its scope's index.
     pub fn is_index(&self) -> bool {
         self.file == self.scope.index_file()
+    }
+
+    /// Its pages that a model may get.
+    pub fn open_pages(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter().filter(|page| !page.is_withheld)
+    }
+
+    /// Whether a line, from 1, may not go to a model.
+    pub(super) fn is_withheld(&self, line: usize) -> bool {
+        let is_within = |page: &Page| {
+            (page.place.line as usize..=page.place.last_line as usize).contains(&line)
+        };
+        self.secret_lines.contains(&line)
+            || self.pages.iter().any(|page| page.is_withheld && is_within(page))
     }
 }
 
@@ -142,22 +162,49 @@ impl Loader {
         };
         let document = markdown::parse(&text);
         let mut warnings = oddities(path, &text, bytes, document.front_matter.as_ref());
-        let mut pages = pages_of(scope, &file, &text, &document);
-        if pages.len() > MAX_PAGES {
-            let problem = format!("has {} entries; the first {MAX_PAGES} count", pages.len());
+        let (mut pages, count) = pages_of(scope, &file, &text, &document, MAX_PAGES);
+        let secret_lines = secret_lines(&text).0;
+        withhold(&mut pages, &document, &secret_lines);
+        if count > MAX_PAGES {
+            let problem = format!("has {count} entries; the first {MAX_PAGES} count");
             warnings.push(Warning::new("MANY_ENTRIES", path, problem));
-            pages.truncate(MAX_PAGES);
         }
         let hash = Hash::of(&text);
         let path = path.to_owned();
         let links = document.links;
-        let file =
-            MemoryFile { scope, file, path, hash, text, bytes, links, is_linked: false, pages };
+        let is_linked = false;
+        let file = MemoryFile {
+            scope,
+            file,
+            path,
+            hash,
+            text,
+            bytes,
+            links,
+            is_linked,
+            pages,
+            secret_lines,
+        };
         let read = FileRead { file, warnings };
         if let Some(stamp) = reading.stamp {
             self.known.insert(read.file.path.clone(), (stamp, read.clone()));
         }
         Some(read)
+    }
+}
+
+/// Marks the pages that hold a secret, or stand below a heading that does.
+fn withhold(pages: &mut [Page], document: &Document, secret_lines: &BTreeSet<usize>) {
+    if secret_lines.is_empty() {
+        return;
+    }
+    let told = document.headings.iter().filter(|heading| secret_lines.contains(&heading.line));
+    let told: Vec<&str> = told.map(|heading| &*heading.text).collect();
+    for page in pages {
+        let PagePlace { line, last_line, headings, .. } = &page.place;
+        let lines = *line as usize..=*last_line as usize;
+        page.is_withheld = secret_lines.range(lines).next().is_some()
+            || headings.iter().any(|heading| told.contains(&&**heading));
     }
 }
 
@@ -312,8 +359,8 @@ fn oddities(path: &Path, text: &str, bytes: u64, front: Option<&FrontMatter>) ->
         let problem = format!("has {bytes} bytes; the first {} are read", text.len());
         found.push(Warning::new("TOO_LARGE", path, problem));
     }
-    if let Some(line) = first_conflict_marker(text) {
-        let problem = format!("has conflict markers, the first in line {line}");
+    if let Some((line, words)) = unfinished_merge(text) {
+        let problem = format!("has conflict markers, the first in line {line}: {words}");
         found.push(Warning::new("CONFLICT_MARKERS", path, problem));
     }
     if let Some(problem) = front.and_then(|front| front.problem.as_ref()) {
@@ -329,13 +376,43 @@ pub(crate) fn first_conflict_marker(text: &str) -> Option<usize> {
     text.lines().position(is_conflict_marker).map(|line| line + 1)
 }
 
+/// The line of the first conflict marker, from 1, and what the two sides of the merge say there.
+pub(crate) fn unfinished_merge(text: &str) -> Option<(usize, String)> {
+    let line = first_conflict_marker(text)?;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut side = Some(&mut ours);
+    for said in text.lines().skip(line).take_while(|said| !said.starts_with(">>>>>>> ")) {
+        if said == "=======" {
+            side = Some(&mut theirs);
+        } else if said.starts_with("||||||| ") {
+            // What both sides had before, in git's style `diff3`.
+            side = None;
+        } else if let Some(side) = side.as_mut().filter(|_| !said.trim().is_empty()) {
+            side.push(said.trim());
+        }
+    }
+    let quoted = |side: &[&str]| match side.join(" ") {
+        said if said.is_empty() => "nothing".to_owned(),
+        said => match said.char_indices().nth(MAX_SIDE_CHARS) {
+            Some((end, _)) => format!("\"{}…\"", &said[..end]),
+            None => format!("\"{said}\""),
+        },
+    };
+    let words = format!(
+        "a merge is not finished: this side says {}, the other {}",
+        quoted(&ours),
+        quoted(&theirs)
+    );
+    Some((line, redact_note(&words).text.unwrap_or(words)))
+}
+
 /// Whether a line of a file without headings is one of git's conflict markers.
 pub(crate) fn is_merge_mark(line: &str) -> bool {
     is_conflict_marker(line) || line == "======="
 }
 
 /// Whether a line is one of git's conflict markers; `=======` alone underlines a heading.
-pub(crate) fn is_conflict_marker(line: &str) -> bool {
+fn is_conflict_marker(line: &str) -> bool {
     ["<<<<<<< ", ">>>>>>> ", "||||||| "].iter().any(|marker| line.starts_with(marker))
 }
 

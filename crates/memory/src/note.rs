@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use super::checks::shown;
+use super::checks::{shown, without_comments};
 use super::page::{Page, PageId};
 use super::scope::Scope;
 use base::object::quote;
@@ -37,7 +37,8 @@ impl Told {
         let mut told = Self::default();
         for page in pages {
             let file = (page.place.scope, page.place.file.clone());
-            told.pages.entry(file).or_default().push((page.id.clone(), page.text.clone()));
+            let said = without_comments(&page.text).into_owned();
+            told.pages.entry(file).or_default().push((page.id.clone(), said));
         }
         told
     }

@@ -111,6 +111,9 @@ pub struct Page {
     pub is_important: bool,
     /// Files that it links to or cites.
     pub cites: Vec<Cite>,
+    /// Whether it, or a heading above it, looks like it holds a secret: the model does not get it,
+    /// and nothing of its text is kept elsewhere.
+    pub is_withheld: bool,
 }
 
 impl Page {

@@ -23,13 +23,22 @@ const WORDS_BESIDE_LINK: usize = 12;
 ///
 /// `file`: path in the scope's folder, with `/`.
 pub fn parse(scope: Scope, file: &str, text: &str) -> Vec<Page> {
-    pages_of(scope, file, text, &markdown::parse(text))
+    pages_of(scope, file, text, &markdown::parse(text), usize::MAX).0
 }
 
-/// Like [`parse`], for a text whose Markdown was already parsed.
-pub(super) fn pages_of(scope: Scope, file: &str, text: &str, document: &Document) -> Vec<Page> {
-    let drafts =
+/// Like [`parse`], for a text whose Markdown was already parsed: at most this many pages, and how many
+/// there are.
+pub(super) fn pages_of(
+    scope: Scope,
+    file: &str,
+    text: &str,
+    document: &Document,
+    most: usize,
+) -> (Vec<Page>, usize) {
+    let mut drafts =
         if file == scope.index_file() { entries(text, document) } else { sections(text, document) };
+    let count = drafts.len();
+    drafts.truncate(most);
     let mut met: HashMap<PageId, usize> = HashMap::new();
     let pages = drafts.into_iter().map(|draft| {
         let place = PagePlace {
@@ -55,12 +64,13 @@ pub(super) fn pages_of(scope: Scope, file: &str, text: &str, document: &Document
             is_pinned: is_tagged("pinned") || is_below_pin(&place),
             is_important: is_tagged("important"),
             cites: cites(body, &links),
+            is_withheld: false,
             text: body.trim_end().to_owned(),
             key,
             place,
         }
     });
-    pages.collect()
+    (pages.collect(), count)
 }
 
 /// A page before it has an ID.

@@ -241,10 +241,8 @@ impl Memory {
 
     /// A path as the model knows it: `~` for the home folder, or relative to the project.
     fn shown_path(&self, path: &Path) -> String {
-        let project =
-            self.folders.folder(Scope::Project).and_then(Path::parent).and_then(Path::parent);
-        if let Some(inside) = project.and_then(|project| path.strip_prefix(project).ok()) {
-            return inside.display().to_string();
+        if let Some(shown) = self.folders.shown_in_project(path) {
+            return shown;
         }
         shown_path(path, self.home.as_deref())
     }

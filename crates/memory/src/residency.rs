@@ -1,5 +1,5 @@
-//! Chooses the pages in the system prompt and their fidelities: pinned pages first, then those with
-//! the most value for their tokens. A resident page keeps its place until another is clearly
+//! Chooses the pages in the system prompt and their fidelities: pinned pages first, then what is to
+//! be obeyed, in some form, then those with the most value for their tokens. A resident page keeps its place until another is clearly
 //! better, so the choice does not flap. Pure and deterministic; must not know what a page says.
 
 use super::fidelity::Fidelity;
@@ -33,6 +33,8 @@ pub struct ResidencyCandidate {
     pub group: u8,
     /// The least fidelity of a pinned page; `None` if it is not pinned.
     pub least: Option<Fidelity>,
+    /// Whether it is to be obeyed: then it comes before all that is merely worth knowing.
+    pub is_rule: bool,
     /// The fidelity at which it is resident now.
     pub resident: Option<Fidelity>,
 }
@@ -65,6 +67,7 @@ pub fn choose(candidates: &[ResidencyCandidate], limits: &ResidencyLimits) -> Re
         Chosen { levels: vec![0; candidates.len()], is_full: vec![false; candidates.len()] };
     let below_least = pin(candidates, &mut room, &mut chosen);
     if !take_all(candidates, &mut room, &mut chosen) {
+        take_rules(candidates, &mut room, &mut chosen);
         let least = least_tokens(candidates);
         for step in steps(candidates, &chosen.levels) {
             if room.tokens < least {
@@ -85,6 +88,13 @@ struct Room {
 }
 
 impl Room {
+    /// Half of the room.
+    fn half(&self) -> Self {
+        let half = |left: u32| if left == NO_LIMIT { left } else { left / 2 };
+        let groups = self.groups.iter().map(|(bytes, lines)| (half(*bytes), half(*lines)));
+        Self { tokens: self.tokens / 2, groups: groups.collect() }
+    }
+
     /// Takes the difference of two sizes; `false` if it does not fit.
     fn take(&mut self, group: u8, from: PageSize, to: PageSize) -> bool {
         let Some((bytes, lines)) = self.groups.get_mut(usize::from(group)) else { return false };
@@ -166,6 +176,33 @@ fn take_all(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Cho
         chosen.levels.fill(4);
     }
     fits
+}
+
+/// Takes the rules, the most valuable first: each in its shortest form, then as much of each as fits
+/// into half of what is left. The rest of them counts by its worth, like everything else.
+fn take_rules(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut Chosen) {
+    let mut rules: Vec<usize> =
+        (0..candidates.len()).filter(|at| candidates[*at].is_rule).collect();
+    rules.sort_by(|one, other| {
+        candidates[*other].value.total_cmp(&candidates[*one].value).then(one.cmp(other))
+    });
+    for at in &rules {
+        let candidate = &candidates[*at];
+        let is_out = chosen.levels[*at] == 0;
+        if is_out && room.take(candidate.group, PageSize::default(), size(candidate, 1)) {
+            chosen.levels[*at] = 1;
+        }
+    }
+    let mut half = room.half();
+    for at in rules {
+        let (candidate, from) = (&candidates[at], chosen.levels[at]);
+        let fits = |to: &u8| {
+            let (group, now, next) = (candidate.group, size(candidate, from), size(candidate, *to));
+            half.take(group, now, next) && room.take(group, now, next)
+        };
+        let is_in = from > 0;
+        chosen.levels[at] = (from + 1..=4).rev().filter(|_| is_in).find(fits).unwrap_or(from);
+    }
 }
 
 /// A page's step from one level to a higher one. High bits: its rank by worth; low bits: the page's

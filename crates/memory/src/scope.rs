@@ -90,7 +90,10 @@ impl fmt::Display for Scope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     global: Option<PathBuf>,
-    project: Option<PathBuf>,
+    /// The folder that was opened.
+    opened: Option<PathBuf>,
+    /// The memory folder of the project, once it was found: see [`settings::project_of`].
+    project: Arc<OnceLock<Option<PathBuf>>>,
     is_trusted: bool,
     /// Whether the person's own answer decides if the project is trusted.
     is_by_answer: bool,
@@ -108,12 +111,15 @@ impl Folders {
     /// The folders `memory/` of the harness's own folder and `.pi/memory/` of the project. Neither
     /// has to exist.
     ///
+    /// `project`: the folder that is opened. In a folder of a repository, the memory above it in the
+    /// same repository is the project's, see [`settings::project_of`].
     /// `is_trusted`: whether the user trusts the project; otherwise its memory is not read,
     /// mentioned or created.
     pub fn new(agent_dir: Option<&Path>, project: Option<&Path>, is_trusted: bool) -> Self {
         Self {
             global: agent_dir.map(|folder| folder.join("memory")),
-            project: project.map(|folder| folder.join(".pi").join("memory")),
+            opened: project.map(Path::to_owned),
+            project: Arc::default(),
             is_trusted,
             is_by_answer: false,
             book: TrustBook::of(agent_dir).ok(),
@@ -145,6 +151,33 @@ impl Folders {
         standing.map(|standing| Some((standing, is_new)))
     }
 
+    /// The project's memory folder. Looks for it once.
+    fn project(&self) -> Option<&Path> {
+        let find =
+            || Some(settings::project_of(self.opened.as_deref()?).join(".pi").join("memory"));
+        self.project.get_or_init(find).as_deref()
+    }
+
+    /// The folder that has the project's memory.
+    fn project_folder(&self) -> Option<&Path> {
+        self.project()?.parent()?.parent()
+    }
+
+    /// A path in the project as whoever works in the opened folder names it.
+    pub(super) fn shown_in_project(&self, path: &Path) -> Option<String> {
+        let (opened, project) = (self.opened.as_deref()?, self.project_folder()?);
+        if let Ok(inside) = path.strip_prefix(opened) {
+            return Some(inside.display().to_string());
+        }
+        let above = opened.strip_prefix(project).ok()?.components().count();
+        Some("../".repeat(above) + &path.strip_prefix(project).ok()?.display().to_string())
+    }
+
+    /// The project's memory folder as whoever works in the opened folder names it.
+    pub(super) fn shown_project(&self) -> Option<String> {
+        self.shown_in_project(self.project()?)
+    }
+
     fn standing(&self) -> Result<Standing> {
         match (&self.book, self.real_project()) {
             (Some(book), Some(real)) => book.standing(real, || Brought::of(real)),
@@ -155,7 +188,7 @@ impl Folders {
     /// The project's real path; `None` if there is none, or its disk does not answer.
     pub(super) fn real_project(&self) -> Option<&Path> {
         if self.real.get().is_none() {
-            let project = self.project.as_deref()?.parent()?.parent()?;
+            let project = self.project_folder()?;
             let real = looks::canonicalize(project).ok()?;
             drop(self.real.set(real));
         }
@@ -224,10 +257,10 @@ impl Folders {
 
     /// The folder of a scope; `None` if there is none, or it may not be read.
     pub fn folder(&self, scope: Scope) -> Option<&Path> {
-        let trusted = self.project.as_deref().filter(|_| self.is_trusted);
+        let trusted = || self.project().filter(|_| self.is_trusted);
         match scope {
             Scope::Global => self.global.as_deref(),
-            Scope::Project | Scope::Local => trusted,
+            Scope::Project | Scope::Local => trusted(),
             Scope::Conversation => self.conversation.as_deref(),
         }
     }
@@ -248,7 +281,7 @@ impl Folders {
         let canonical = |folder: &PathBuf| canonical_path(folder);
         Self {
             global: self.global.as_ref().map(canonical),
-            project: self.project.as_ref().map(canonical),
+            project: Arc::new(OnceLock::from(self.project().map(canonical_path))),
             conversation: self.conversation.as_ref().map(canonical),
             ..self.clone()
         }
@@ -269,13 +302,13 @@ impl Folders {
     /// Whether a path is in a project's memory that does not count because of the person's answer,
     /// or for lack of one.
     pub(super) fn is_in_refused(&self, path: &Path) -> bool {
-        let project = self.project.as_deref().filter(|_| self.is_asked_about());
+        let project = self.project().filter(|_| self.is_asked_about());
         project.is_some_and(|folder| path.starts_with(folder))
     }
 
     /// Whether a scope has a folder that may not be read.
     pub fn is_denied(&self, scope: Scope) -> bool {
-        matches!(scope, Scope::Project | Scope::Local) && self.project.is_some() && !self.is_trusted
+        matches!(scope, Scope::Project | Scope::Local) && self.opened.is_some() && !self.is_trusted
     }
 
     /// The scopes that may be read.

@@ -21,6 +21,7 @@ pub(crate) use self::lock::FolderLock;
 use super::finding::{FindingCode, MemoryFinding};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use base::error::{Error, Result};
+use base::object::Hash;
 use files::private::{self, FolderAccess, Held, HeldFolder, is_link};
 use source::{FileState, canonical_path};
 
@@ -45,6 +46,9 @@ pub(crate) const FORMER_FILES: [&str; 5] = [
 ///
 /// The list includes `.gitignore` itself: an untracked one would block a pull that brings another.
 const IGNORED: [&str; 4] = [".gitignore", LOCAL_INDEX_FILE, "*.set-aside", ".*.tmp"];
+
+/// Files whose lines stand for themselves: where two people added some, both are right.
+const MERGED: [&str; 2] = [super::scope::INDEX_FILE, super::facts::FACTS_FILE];
 
 /// Ending of a file that a person should look at.
 const SET_ASIDE: &str = ".set-aside";
@@ -273,6 +277,17 @@ impl MemoryFolder {
         Ok(self.path_of(&aside))
     }
 
+    /// Keeps a text that a file of the folder had, for a person to look at. Returns where.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn keep_text(&self, file: &str, text: &str) -> Result<PathBuf> {
+        let hash = Hash::of(text);
+        let kept = format!("{}.{}{SET_ASIDE}", file.replace('/', "-"), &hash.as_str()[..8]);
+        self.write(&kept, text.as_bytes())?;
+        Ok(self.path_of(&kept))
+    }
+
     /// Keeps a project folder's private files out of git, creating the folder if it is missing. An
     /// existing `.gitignore` stays: a person may have changed it.
     ///
@@ -282,10 +297,26 @@ impl MemoryFolder {
         if self.project.is_none() {
             return Ok(());
         }
-        let place = self.made(".gitignore")?;
+        self.write_once(".gitignore", &IGNORED.join("\n"))
+    }
+
+    /// Has git merge what two people added to a project's memory, entry by entry, creating the folder
+    /// if it is missing. An existing `.gitattributes` stays.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn keep_mergeable(&self) -> Result<()> {
+        if self.project.is_none() {
+            return Ok(());
+        }
+        let rules = MERGED.map(|file| format!("{file} merge=union"));
+        self.write_once(".gitattributes", &rules.join("\n"))
+    }
+
+    fn write_once(&self, name: &str, said: &str) -> Result<()> {
+        let place = self.made(name)?;
         let text = format!(
-            "# Palimpsest wrote this once, with its first file here. It is yours to change.\n{}\n",
-            IGNORED.join("\n")
+            "# Palimpsest wrote this once, with its first file here. It is yours to change.\n{said}\n"
         );
         match place.folder.prepare(&place.name, &place.name, text.as_bytes()) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

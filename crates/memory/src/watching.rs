@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::faults::{MemoryFault, MemoryFaultKind, ObservedCall, Resident, Watch};
 use super::flush::FlushReport;
-use super::journal::{EntryStatus, Journal, OperationId};
+use super::journal::{EntryStatus, Journal, Operation, OperationId};
 use super::page::{PageId, PagePlace};
 use super::scope::Scope;
 use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
@@ -189,14 +190,18 @@ impl Memory {
         self.missed(&report.lost, LOST);
     }
 
-    /// The session ends, after its last flush: a staged operation that was neither written, nor
-    /// refused or held with a reason, is a flush miss.
+    /// The session ends, after its last flush: an operation that this process staged, and that was
+    /// neither written, nor refused or held with a reason, is a flush miss.
     pub fn ended(&mut self) {
         let (mut staged, mut lost) = (Vec::new(), Vec::new());
         for (_, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
-            let is_staged = |status: &EntryStatus| *status == EntryStatus::Staged;
-            staged.extend(journal.waiting().filter(|one| is_staged(&one.status)).map(|one| one.id));
+            let own = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_missed = |one: &&Operation| {
+                one.status == EntryStatus::Staged
+                    && own.contains(&(folder.path().to_owned(), one.id))
+            };
+            staged.extend(journal.waiting().filter(is_missed).map(|one| one.id));
             lost.extend_from_slice(journal.lost());
         }
         self.missed(&staged, "still waits, without a reason, as the session ends");

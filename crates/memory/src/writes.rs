@@ -4,23 +4,28 @@
 use files::looks;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::checks::{CheckLimits, check_entry, check_file, page_of};
-use super::finding::MemoryFinding;
+use super::checks::{CheckLimits, check_entry, check_file, page_of, shown};
+use super::finding::{FindingCode, MemoryFinding};
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::keeping::ImportedMemory;
+use super::missing::{Search, missing};
 use super::page::Page;
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use super::{LOOK, Look, Memory, capture, guard};
 use base::error::{Error, Result};
-use base::object::{Hash, Timestamp};
+use base::object::{Hash, Timestamp, quote};
+
+/// Most entries named that a call left out.
+const MOST_DROPPED: usize = 40;
 
 /// Findings about a file, with the hash of the checked text.
 pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<MemoryFinding>)>;
@@ -64,7 +69,12 @@ pub struct Staging {
     folder: MemoryFolder,
     draft: Draft,
     findings: Vec<MemoryFinding>,
+    staged: Staged,
 }
+
+/// The operations that this process staged, each with its journal's folder: only these can be its
+/// flush misses.
+pub(super) type Staged = Arc<Mutex<BTreeSet<(PathBuf, OperationId)>>>;
 
 impl Staging {
     /// Stages the entry: it is on disk when this returns, and in the index after the next flush.
@@ -73,8 +83,9 @@ impl Staging {
     /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long;
     /// `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
     pub fn run(self, now: Timestamp) -> Result<Remembered> {
-        let Self { scope, folder, draft, findings } = self;
+        let Self { scope, folder, draft, findings, staged } = self;
         let id = journal::stage(&folder, vec![draft], false, now)?[0];
+        note_staged(&staged, &folder, &[id]);
         Ok(Remembered { id, scope, findings })
     }
 }
@@ -144,10 +155,14 @@ impl Memory {
         let look = self.look();
         let (standing, beside): (Vec<Page>, Vec<Page>) =
             entries(&look).into_iter().partition(|page| page.place.scope == scope);
-        let findings =
-            check_entry(text.trim(), scope, &standing, &beside, CheckLimits::of(&look.settings));
+        let limits = CheckLimits::of(&look.settings);
+        let mut findings = check_entry(text.trim(), scope, &standing, &beside, limits);
+        let page = page_of(text.trim(), scope);
+        let missing = self.missing(page.iter(), Search::Project).into_iter();
+        // It has no line yet.
+        findings.extend(missing.map(|finding| MemoryFinding { line: None, ..finding }));
         let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
-        Ok(Staging { scope, folder, draft, findings })
+        Ok(Staging { scope, folder, draft, findings, staged: Arc::clone(&self.staged) })
     }
 
     /// Prepares a flush of all folders.
@@ -190,7 +205,9 @@ impl Memory {
             let items: Vec<&mut ImportItem> = plan.items.iter_mut().filter(taken).collect();
             if !items.is_empty() {
                 let drafts = items.iter().map(|item| item.draft.clone()).collect();
-                let ids = journal::stage(&self.memory_folder(scope)?, drafts, false, self.now())?;
+                let folder = self.memory_folder(scope)?;
+                let ids = journal::stage(&folder, drafts, false, self.now())?;
+                note_staged(&self.staged, &folder, &ids);
                 items.into_iter().zip(ids).for_each(|(item, id)| item.id = Some(id));
             }
         }
@@ -319,7 +336,9 @@ impl Memory {
         match found.as_slice() {
             [(scope, folder)] => {
                 let decide = if accepts { journal::accept } else { journal::withdraw };
-                decide(folder, id).map(|()| *scope)
+                decide(folder, id)?;
+                note_staged(&self.staged, folder, &[id]);
+                Ok(*scope)
             }
             [] => Err(Error::NoOperation { id: id.to_string() }),
             _ => Err(Error::argument("scope", format!("must say which: `{id}` waits in both"))),
@@ -341,6 +360,7 @@ impl Memory {
         let refused = guard::refuse_write(&self.folders, cwd, tool, args);
         if refused.is_none() {
             self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
+            self.before.extend(guard::texts_before(&self.folders, cwd, tool, args));
             if self.is_written_by(tool, args, cwd) {
                 // If it cannot be created, the host's tool reports that.
                 drop(self.make_conversation());
@@ -357,9 +377,21 @@ impl Memory {
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let limits = CheckLimits::of(&settings::load_memory(global, project).0);
         let mut found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
+        found.extend(self.dropped_by(tool, args, cwd));
+        for (given, pages) in guard::pages_written(&self.folders, cwd, tool, args) {
+            let missing = self.missing(pages.iter(), Search::Project).into_iter();
+            found.extend(missing.map(|finding| {
+                let line = finding.line;
+                finding.at(given, line)
+            }));
+        }
         let written = guard::written_in_project(&self.folders, cwd, tool, args);
         self.folders.note_written(written.iter().map(String::as_str));
         self.writing.retain(|file| !written.contains(file));
+        if !written.is_empty() {
+            // What cannot be made here is told by whatever writes next.
+            drop(self.memory_folder(Scope::Project).and_then(|folder| folder.keep_mergeable()));
+        }
         if written.iter().any(|file| *file == LOCAL_INDEX_FILE) {
             // The model may be the first to write in this folder, and nothing yet keeps its file
             // out of git.
@@ -369,6 +401,67 @@ impl Memory {
         let lines: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
         (!lines.is_empty())
             .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
+    }
+
+    /// The files that pages cite and that do not exist. A file that was pinned was there once; that it
+    /// is gone is told by the page's mark.
+    fn missing<'a>(
+        &self,
+        pages: impl Iterator<Item = &'a Page>,
+        search: Search,
+    ) -> Vec<MemoryFinding> {
+        let folder = self.folders.folder(Scope::Project);
+        let Some(project) = folder.and_then(|folder| folder.parent()?.parent()) else {
+            return Vec::new();
+        };
+        let is_pinned = |page: &Page, path: &str| {
+            let pins = self.keeper.fact(&page.id).into_iter().flat_map(|fact| &fact.cites);
+            pins.into_iter().any(|pin| pin.path.ends_with(path))
+        };
+        missing(project, pages, search, &is_pinned)
+    }
+
+    /// The entries that a call left out and that stand in no other file of memory, and where the text
+    /// before it is kept.
+    fn dropped_by(&mut self, tool: &str, args: &Value, cwd: &Path) -> Vec<MemoryFinding> {
+        let dropped = guard::dropped_by(&self.folders, cwd, tool, args, &mut self.before);
+        if dropped.is_empty() {
+            return Vec::new();
+        }
+        let texts: Vec<String> = self.look().files.into_iter().map(|file| file.text).collect();
+        let stands = |page: &Page| texts.iter().any(|text| text.contains(page.text.trim()));
+        let told = dropped.into_iter().filter_map(|mut dropping| {
+            dropping.gone.retain(|page| !stands(page));
+            let count = dropping.gone.len();
+            let shown: Vec<String> = dropping.gone.iter().take(MOST_DROPPED).map(shown).collect();
+            let more = count.checked_sub(MOST_DROPPED + 1).map_or(String::new(), |_| {
+                format!(", and {} more", count - MOST_DROPPED)
+            });
+            let (verb, entries) = if count == 1 { ("is", "entry") } else { ("are", "entries") };
+            let kept = self.keep_before(&dropping);
+            let words = format!(
+                "{count} {entries} {verb} gone by this call: {}{more}; {kept}. Where that was not meant, put them back",
+                shown.join(", ")
+            );
+            let words = redact::redact_note(&words).text.unwrap_or(words);
+            (count > 0)
+                .then(|| MemoryFinding::new(FindingCode::Dropped, words).at(dropping.given, None))
+        });
+        told.collect()
+    }
+
+    /// Keeps the text of a file from before a call, without its secrets; says where.
+    fn keep_before(&self, dropping: &guard::Dropping<'_>) -> String {
+        let text = &dropping.before;
+        let text = redact::redact_note(text).text.unwrap_or_else(|| text.clone());
+        let kept = self.memory_folder(dropping.scope).and_then(|folder| {
+            folder.keep_private()?;
+            folder.keep_text(&dropping.file, &text)
+        });
+        match kept {
+            Ok(path) => format!("the text before is in {}", quote::path(&path)),
+            Err(error) => format!("the text before could not be kept: {error}"),
+        }
     }
 
     /// Everything a person should know about the files' current state: unreadable files, wrong
@@ -396,6 +489,13 @@ impl Memory {
             }));
         }
         let _bounded = looks::bounded(LOOK);
+        for file in &look.files {
+            let missing = self.missing(file.open_pages(), Search::Path).into_iter();
+            found.extend(missing.map(|one| {
+                let line = one.line;
+                one.at(&file.path, line)
+            }));
+        }
         for (_, folder) in self.memory_folders() {
             found.extend(Journal::read(&folder).1);
         }
@@ -421,6 +521,11 @@ impl Memory {
             Error::argument("scope", format!("`{scope}` {why}"))
         })
     }
+}
+
+fn note_staged(staged: &Staged, folder: &MemoryFolder, ids: &[OperationId]) {
+    let mut staged = staged.lock().unwrap_or_else(PoisonError::into_inner);
+    staged.extend(ids.iter().map(|id| (folder.path().to_owned(), *id)));
 }
 
 /// The entries of all indexes.

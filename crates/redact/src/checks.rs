@@ -74,7 +74,7 @@ fn is_path(value: &str) -> bool {
             })
 }
 
-fn no_placeholder(secret: &str) -> bool {
+pub(super) fn no_placeholder(secret: &str) -> bool {
     const WORDS: [&str; 14] = [
         "example",
         "redacted",

@@ -10,6 +10,7 @@
 mod checks;
 mod json;
 mod known;
+mod noted;
 mod rules;
 
 use std::collections::BTreeMap;
@@ -51,6 +52,20 @@ static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
 /// lines keep their numbers.
 pub fn redact_text(text: &str) -> Redacted {
     counted(|met| replace(text, met))
+}
+
+/// As [`redact_text`], and passwords in the words and commands in which notes say them, see `noted`.
+pub fn redact_note(text: &str) -> Redacted {
+    counted(|met| {
+        let mut changed = replace(text, met);
+        for way in noted::ways(text) {
+            let present = changed.as_deref().unwrap_or(text);
+            if let Some(next) = without(present, &way.find(present), way.rule, met) {
+                changed = Some(next);
+            }
+        }
+        changed
+    })
 }
 
 /// As [`redact_text`], in the string values of a JSON text, which stays JSON, and of JSON inside

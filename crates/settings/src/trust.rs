@@ -157,6 +157,29 @@ impl TrustBook {
         if is_own { Standing::Own } else { Standing::Unknown }
     }
 
+    /// Records the user's answer about an opened folder: yes for it and for the project whose memory it
+    /// has, no for the one that they were asked about, see [`look_at_opened`]; `None` removes both.
+    /// Returns the real path of the folder that it is about.
+    ///
+    /// # Errors
+    /// As [`Self::answer`].
+    pub fn answer_opened(
+        &self,
+        opened: &Path,
+        trusted: Option<bool>,
+        now: Timestamp,
+    ) -> Result<PathBuf> {
+        if trusted == Some(false) {
+            return self.answer(&look_at_opened(self, opened)?.0, trusted, now);
+        }
+        let real = self.answer(opened, trusted, now)?;
+        let project = project_of(&real);
+        if project != real {
+            self.answer(&project, trusted, now)?;
+        }
+        Ok(real)
+    }
+
     /// Records the user's answer for a project; `None` removes it. Returns the project's real path.
     ///
     /// # Errors
@@ -279,6 +302,38 @@ impl TrustBook {
 
     fn failed(&self, act: &'static str, source: std::io::Error) -> Error {
         Error::File { act, path: self.root.join(TRUST_FILE), source }
+    }
+}
+
+/// The project that an opened folder belongs to: the nearest folder with memory (`.pi/memory`), it
+/// or one above it in the same repository; else the folder itself.
+pub fn project_of(opened: &Path) -> PathBuf {
+    let folder = opened.to_owned();
+    let found = looks::together(move || {
+        let mut within = Vec::new();
+        for above in folder.ancestors() {
+            within.push(above.to_owned());
+            if above.join(".git").exists() {
+                return within.into_iter().find(|one| one.join(".pi/memory").is_dir());
+            }
+        }
+        None
+    });
+    found.flatten().unwrap_or_else(|| opened.to_owned())
+}
+
+/// As [`look_at_project`], of an opened folder: where what it brings counts, the project's whose
+/// memory it has.
+///
+/// # Errors
+/// As [`look_at_project`].
+pub fn look_at_opened(book: &TrustBook, opened: &Path) -> Result<(PathBuf, Standing, Brought)> {
+    let found = look_at_project(book, opened)?;
+    let project = project_of(&found.0);
+    if project == found.0 || !found.1.counts() {
+        Ok(found)
+    } else {
+        look_at_project(book, &project)
     }
 }
 

@@ -1,12 +1,23 @@
 //! Whether git ignores a file, by the `.gitignore` files above it. Must not ask git, nor open the
 //! file.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
+use base::object::FileStamp;
 use files::looks;
+
+/// Most files of rules that are kept parsed.
+const MAX_KEPT: usize = 256;
+
+/// Rules by their file, each with the file's state: many files are asked about at once, and all of a
+/// folder have the same rules.
+static KEPT: LazyLock<Mutex<HashMap<PathBuf, (FileStamp, Arc<Gitignore>)>>> =
+    LazyLock::new(Mutex::default);
 
 /// Whether a file below `root` is ignored: the nearest `.gitignore` with a rule for it, or for a
 /// folder above it, decides; after all of them `.git/info/exclude` of `root`.
@@ -36,10 +47,26 @@ fn matched(folder: PathBuf, file: &Path, path: &Path) -> Match<()> {
     if !looks::is_file(file) {
         return Match::None;
     }
-    let mut builder = ignore::gitignore::GitignoreBuilder::new(folder);
-    // An unreadable line is skipped, as in git.
-    drop(builder.add(file));
-    let rules = builder.build().unwrap_or_else(|_| Gitignore::empty());
+    let stamp = crate::stamp(file);
+    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept()
+        .get(file)
+        .filter(|(known, _)| Some(*known) == stamp)
+        .map(|(_, rules)| Arc::clone(rules));
+    let rules = known.unwrap_or_else(|| {
+        let mut builder = ignore::gitignore::GitignoreBuilder::new(folder);
+        // An unreadable line is skipped, as in git.
+        drop(builder.add(file));
+        let rules = Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty()));
+        if let Some(stamp) = stamp {
+            let mut kept = kept();
+            if kept.len() >= MAX_KEPT {
+                kept.clear();
+            }
+            kept.insert(file.to_owned(), (stamp, Arc::clone(&rules)));
+        }
+        rules
+    });
     rules.matched_path_or_any_parents(path, false).map(|_| ())
 }
 

@@ -1,16 +1,17 @@
 //! Checks a whole memory file, when it is read and after a tool wrote it. Pure.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::compare::{Compared, shown};
+use super::hidden::hidden_in;
 use crate::finding::{FindingCode, MemoryFinding};
-use crate::load::first_conflict_marker;
+use crate::load::unfinished_merge;
 use crate::page::{Page, words};
 use crate::parse::{parse, without_marker};
 use crate::scope::Scope;
 use base::markdown;
 use config::MemorySettings;
-use redact::redact_text;
+use redact::redact_note;
 
 /// Most findings of one kind about one file.
 const MOST_ALIKE: usize = 5;
@@ -37,9 +38,11 @@ impl CheckLimits {
 /// `file`: its path in the scope's folder. At most 5 findings of a kind.
 pub fn check_file(scope: Scope, file: &str, text: &str, limits: CheckLimits) -> Vec<MemoryFinding> {
     let mut found = secrets(text);
+    let pages = parse(scope, file, text);
+    found.extend(hidden(&pages, |_| true));
     if file == scope.index_file() {
         found.extend(size(text, limits));
-        found.extend(entries(&parse(scope, file, text), |_| true));
+        found.extend(entries(&pages, |_| true));
     }
     at_most(found)
 }
@@ -62,18 +65,19 @@ pub fn check_new_lines(
         .filter(|line| !line.is_empty())
         .collect();
     let mut found = damage(text);
+    let pages = parse(scope, file, text);
+    let is_new = |page: &Page| page.text.lines().any(|line| lines.contains(line.trim()));
+    found.extend(hidden(&pages, is_new));
     if file == scope.index_file() {
         found.extend(size(text, limits));
-        let is_new = |page: &Page| page.text.lines().any(|line| lines.contains(line.trim()));
-        found.extend(entries(&parse(scope, file, text), is_new));
+        found.extend(entries(&pages, is_new));
     }
     at_most(found)
 }
 
 fn damage(text: &str) -> Vec<MemoryFinding> {
     let mut found = Vec::new();
-    if let Some(line) = first_conflict_marker(text) {
-        let words = "the file holds the marks of a merge that nobody finished";
+    if let Some((line, words)) = unfinished_merge(text) {
         found.push(line_of(MemoryFinding::new(FindingCode::ConflictMarkers, words), line));
     }
     // Front matter stands at the beginning, so a text without it need not be parsed for it.
@@ -89,17 +93,32 @@ fn damage(text: &str) -> Vec<MemoryFinding> {
 
 /// The lines that seem to hold a secret, each with the rule that found it.
 fn secrets(text: &str) -> Vec<MemoryFinding> {
-    let redacted = redact_text(text);
-    let Some(without) = redacted.text else { return Vec::new() };
-    let rules: Vec<&str> = redacted.counts.into_keys().collect();
-    let changed =
-        text.lines().zip(without.lines()).zip(1..).filter(|((one, other), _)| one != other);
-    let found = changed.map(|(_, line)| {
+    let (lines, rules) = secret_lines(text);
+    let found = lines.into_iter().map(|line| {
         let words = format!(
-            "the line looks like it holds a secret ({}): take it out, and change the secret if others may have seen it",
+            "the line looks like it holds a secret ({}), so the model does not get its entry: take it out, and change the secret if others may have seen it",
             rules.join(", ")
         );
         line_of(MemoryFinding::new(FindingCode::Secret, words), line)
+    });
+    found.collect()
+}
+
+/// The lines of a text that look like they hold a secret, from 1, and the rules that found them.
+pub(crate) fn secret_lines(text: &str) -> (BTreeSet<usize>, Vec<&'static str>) {
+    let redacted = redact_note(text);
+    let Some(without) = redacted.text else { return Default::default() };
+    let changed =
+        text.lines().zip(without.lines()).zip(1..).filter(|((one, other), _)| one != other);
+    (changed.map(|(_, line)| line).collect(), redacted.counts.into_keys().collect())
+}
+
+/// Pages whose text hides something, each told once.
+fn hidden(pages: &[Page], is_new: impl Fn(&Page) -> bool) -> Vec<MemoryFinding> {
+    let found = pages.iter().filter(|page| is_new(page)).filter_map(|page| {
+        let (line, words) = hidden_in(&page.text)?;
+        let line = page.place.line as usize + line;
+        Some(line_of(MemoryFinding::new(FindingCode::HiddenText, words), line))
     });
     found.collect()
 }

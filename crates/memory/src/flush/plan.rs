@@ -9,7 +9,7 @@ use crate::journal::{EntryStatus, Operation};
 use crate::page::Page;
 use crate::parse::parse;
 use crate::scope::Scope;
-use redact::redact_text;
+use redact::redact_note;
 
 /// Options of a flush.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,7 +152,7 @@ fn refused(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome 
     let (code, reason) = reason_of(&findings);
     let mut refused = outcome(operation, EntryStatus::Refused { code, reason }, findings);
     // Whoever reads the refused entry must not see the secret.
-    if let Some(text) = redact_text(&refused.operation.draft.text).text {
+    if let Some(text) = redact_note(&refused.operation.draft.text).text {
         refused.operation.draft.text = text;
     }
     refused

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::finding::{FindingCode, MemoryFinding};
-use crate::load::{MAX_BYTES, is_conflict_marker};
+use crate::load::{MAX_BYTES, unfinished_merge};
 use crate::sidecar::{MAX_FILE_BYTES, Place};
 use base::error::{Error, Result};
 use base::object::Hash;
@@ -66,9 +66,7 @@ pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Mem
     if folder.metadata_of(name).ok().flatten().is_some_and(is_read_only) {
         return wrong(FindingCode::Unwritable, "it is read-only".to_owned());
     }
-    let marker = text.lines().zip(1..).find(|(line, _)| is_conflict_marker(line));
-    if let Some((_, line)) = marker {
-        let words = "it holds the marks of a merge that nobody finished";
+    if let Some((line, words)) = unfinished_merge(&text) {
         return Err(MemoryFinding::new(FindingCode::ConflictMarkers, words).at(&path, Some(line)));
     }
     Ok(Standing { text, hash: Some(hash) })

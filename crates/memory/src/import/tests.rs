@@ -108,3 +108,52 @@ fn what_waits_or_has_another_text_here_is_not_taken() {
     assert_eq!(with("two", Scope::Global), "take");
     assert!(with("", Scope::Local).starts_with("a topic file would be shared"));
 }
+
+fn texts(plan: &ImportPlan) -> Vec<(Option<&str>, &str)> {
+    let items = plan.items.iter();
+    items.map(|item| (item.draft.heading.as_deref(), &*item.draft.text)).collect()
+}
+
+#[test]
+fn steps_stay_one_entry_with_the_words_before_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    let notes = "# N\n\n## Release\n\n1. Run the tests\n2. Tag\n   and sign\n3. Push\n\n## Deploy\n\nIn this order:\n\n1) stop\n2) start\n\n- then wait\n\n## More\n\n@docs/more.md\n\n```sh\nmake\n```\n";
+    fs::write(&file, notes).unwrap();
+    let plan = plan(&ImportFrom::Path(file), None, &ImportPlaces::default(), &here(""));
+    assert_eq!(
+        texts(&plan),
+        [
+            (Some("Release"), "Release:\n1. Run the tests\n2. Tag\n   and sign\n3. Push"),
+            (Some("Deploy"), "In this order:\n1) stop\n2) start"),
+            (Some("Deploy"), "then wait"),
+            (Some("More"), "@docs/more.md"),
+            (Some("More"), "```sh\nmake\n```"),
+        ]
+    );
+}
+
+#[test]
+fn rules_of_cursor_and_of_agents_are_imported_as_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join(".cursor/rules");
+    fs::create_dir_all(&rules).unwrap();
+    let api = "---\ndescription: The API\nglobs: src/api/**/*.ts\nalwaysApply: false\n---\n\n- Validate input\n- Return 404\n";
+    fs::write(rules.join("api.mdc"), api).unwrap();
+    fs::write(rules.join("style.mdc"), "Use tabs.\n").unwrap();
+    let agents = folder.path().join("AGENTS.md");
+    fs::write(&agents, "# Agents\n\nAsk first.\n\n## Tests\n\n- Run all\n").unwrap();
+    let of = |path: &Path| {
+        let from = ImportFrom::Path(path.to_owned());
+        plan(&from, None, &ImportPlaces::default(), &here(""))
+    };
+    assert_eq!(
+        texts(&of(&rules)),
+        [
+            (Some("Rules: The API (src/api/**/*.ts)"), "Validate input"),
+            (Some("Rules: The API (src/api/**/*.ts)"), "Return 404"),
+            (Some("Rules: style"), "Use tabs."),
+        ]
+    );
+    assert_eq!(texts(&of(&agents)), [(Some("Rules"), "Ask first."), (Some("Tests"), "Run all")]);
+}

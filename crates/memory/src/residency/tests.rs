@@ -7,7 +7,8 @@ fn sizes(tokens: [u32; 4]) -> [PageSize; 4] {
 }
 
 fn page(tokens: [u32; 4], value: f32) -> ResidencyCandidate {
-    ResidencyCandidate { sizes: sizes(tokens), value, group: 0, least: None, resident: None }
+    let (group, least, is_rule, resident) = (0, None, false, None);
+    ResidencyCandidate { sizes: sizes(tokens), value, group, least, is_rule, resident }
 }
 
 fn limit(tokens: u32) -> ResidencyLimits {
@@ -61,6 +62,22 @@ fn pinned_pages_that_do_not_fit_are_named_and_shortened() {
 }
 
 #[test]
+fn a_long_rule_comes_before_short_facts() {
+    let rule = ResidencyCandidate { is_rule: true, ..page([10, 15, 30, 60], 3.0) };
+    let mut pages = vec![page([8, 8, 8, 8], 1.2); 30];
+    pages.push(rule);
+    let groups = vec![(NO_LIMIT, 20)];
+    let found = choose(&pages, &ResidencyLimits { tokens: 300, groups }).fidelities;
+    assert_eq!(found[30], Some(Full), "there are tokens for it");
+    assert_eq!(found.iter().flatten().count(), 20);
+    let found = chosen(&pages, 100);
+    assert_eq!(found[30], Some(Compressed), "half of the room is for rules");
+    assert_eq!(chosen(&pages, 11)[30], Some(Pointer));
+    let many = [rule; 10];
+    assert_eq!(chosen(&many, 100), [Some(Pointer); 10]);
+}
+
+#[test]
 fn a_resident_page_stays_until_another_is_clearly_better() {
     let pages = |values: [f32; 2], resident: [Option<Fidelity>; 2]| {
         let mut pages = values.map(|value| page([40, 40, 40, 40], value));
@@ -96,7 +113,8 @@ fn candidates() -> impl Strategy<Value = Vec<ResidencyCandidate>> {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                 let value = value as f32 / 100.0;
                 let least = least.filter(|_| value < 10.0);
-                ResidencyCandidate { sizes: sizes(tokens), value, group, least, resident }
+                let is_rule = tokens[0] % 3 == 0;
+                ResidencyCandidate { sizes: sizes(tokens), value, group, least, is_rule, resident }
             });
     proptest::collection::vec(candidate, 0..40)
 }

@@ -173,12 +173,26 @@ fn entries_still_staged_at_the_end_are_flush_misses() {
     let mut desk = Desk::new();
     let folder = desk.memory.folders().memory_folder(Scope::Project).unwrap();
     let entry = |text: &str| vec![Draft::entry(Scope::Project, text)];
-    let ids = stage(&folder, entry("Editor: vim"), false, Timestamp(0)).unwrap();
+    let mut remember = |text: &str| {
+        let staging = desk.memory.prepare_remember(Scope::Project, text, None).unwrap();
+        staging.run(Timestamp(0)).unwrap().id
+    };
+    let id = remember("Editor: vim");
     stage(&folder, entry("a proposal"), true, Timestamp(0)).unwrap();
     desk.memory.ended();
     assert_eq!(desk.faults(), ["flush_miss"]);
     let text = desk.memory.traces()[0].what.to_string();
-    assert!(text.contains(&format!("`{}` still waits", ids[0])), "{text}");
+    assert!(text.contains(&format!("`{id}` still waits")), "{text}");
+}
+
+#[test]
+fn what_another_process_staged_is_no_flush_miss() {
+    let mut desk = Desk::new();
+    let folder = desk.memory.folders().memory_folder(Scope::Project).unwrap();
+    let entry = vec![Draft::entry(Scope::Project, "Editor: vim")];
+    stage(&folder, entry, false, Timestamp(0)).unwrap();
+    desk.memory.ended();
+    assert_eq!(desk.faults(), [""; 0]);
 }
 
 #[test]

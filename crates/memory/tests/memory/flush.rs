@@ -232,7 +232,10 @@ fn a_save_during_a_flush_loses_neither_save_nor_entry() {
             }
             assert_eq!((report.committed.len(), report.findings.len()), (1, 0));
             assert_eq!(desk.waiting(), 0);
-            assert_eq!(desk.names(), [".lock", "MEMORY.md", "writeback-journal.jsonl"]);
+            assert_eq!(
+                desk.names(),
+                [".gitattributes", ".lock", "MEMORY.md", "writeback-journal.jsonl"]
+            );
         }
     }
 }

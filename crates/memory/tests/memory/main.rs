@@ -15,4 +15,5 @@ mod objects;
 mod recall;
 mod repository;
 mod section;
+mod teams;
 mod trusted;

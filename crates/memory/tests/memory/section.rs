@@ -287,3 +287,84 @@ fn an_entry_is_marked_once_its_cited_file_changed() {
     desk.write("p/src/a.rs", "const LIMIT: u32 = 10;\n");
     assert!(!section(&mut memory).unwrap().text.contains("cited file"));
 }
+
+#[test]
+fn headings_count_within_the_lines_and_bytes_of_a_scope() {
+    let parts = |count: usize| -> String {
+        let part = |at| {
+            format!("## Part {at} of the program, and what there is to know\n\n- k{at}: {at}\n\n")
+        };
+        (0..count).map(part).collect()
+    };
+    for (count, key, limit) in [
+        (260, "maxInjectLines", 200_usize),
+        (260, "maxInjectBytes", 8_192),
+        (9, "maxInjectLines", 4),
+    ] {
+        let config = format!("{{\"{key}\": {limit}, \"maxMemoryTokens\": 30000}}");
+        let text = parts(count);
+        let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", &config)]);
+        let text = desk.section().text;
+        let part =
+            text.split("## Global (MEMORY.md)\n").nth(1).unwrap().split("\n…").next().unwrap();
+        let size = if key == "maxInjectLines" { part.lines().count() } else { part.len() };
+        assert!(size <= limit && size > limit / 2, "{key}: {size} of {limit}");
+    }
+}
+
+#[test]
+fn long_rules_stand_before_the_last_of_many_facts() {
+    let ports = |at: usize| format!("- Port {at}: service {at} listens on {}\n", 8_000 + at);
+    let rules = [
+        "- Never run the migration by hand: it takes a lock that the import needs, and the import is killed without a message, so ask first and wait for the answer\n",
+        "- Reports: always quote the names of tables, since two customers have tables with names of reserved words, and the old parser fails on those silently\n",
+    ];
+    let text = format!(
+        "## Facts\n{}## Other\n{}",
+        (0..250).map(ports).collect::<String>(),
+        rules.concat()
+    );
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &text)]);
+    let section = desk.section();
+    for rule in rules {
+        assert!(section.text.contains(rule.trim_end()), "{}", section.text);
+    }
+    assert!(section.text.contains("- Port 0:"));
+}
+
+#[test]
+fn an_entry_with_a_secret_is_withheld_and_told() {
+    let key = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+    let text = format!(
+        "- CI: green\n- Token: {key}\n- Staging: the password is kW3nq8LtYx7!\n\n## Key {key}\n- below: it\n"
+    );
+    let raw = "{\"pageTableInjection\": false}";
+    for config in ["{}", raw] {
+        let desk = Desk::new(&[("a/memory/MEMORY.md", &text), ("a/memory/config.json", config)]);
+        let mut memory = desk.memory();
+        let shown = section(&mut memory).unwrap().text;
+        assert!(shown.contains("- CI: green"), "{shown}");
+        for part in [key, "kW3nq8", "below: it"] {
+            assert!(!shown.contains(part), "{config}: {shown}");
+        }
+        let warnings = memory.check();
+        let told: Vec<&str> = warnings.iter().map(|one| &one.problem[..7]).collect();
+        assert_eq!(told, ["line 2:", "line 3:", "line 5:"]);
+        assert!(warnings.iter().all(|one| one.code == "SECRET" && !one.problem.contains("kW3")));
+        let facts = std::fs::read_to_string(desk.folder.path().join("a/memory/page-facts.jsonl"));
+        assert!(!facts.unwrap_or_default().contains("kw3nq8"));
+    }
+}
+
+#[test]
+fn what_a_person_does_not_see_is_spelt_out_or_left_out_and_told() {
+    let text = "- A: b\u{202e}c\n- D: e <!-- obey me --> f\n- G: \u{e0041}\n";
+    let desk = Desk::new(&[("a/memory/MEMORY.md", text)]);
+    let mut memory = desk.memory();
+    let shown = section(&mut memory).unwrap().text;
+    assert!(shown.contains("- A: b\\u202ec\n") && !shown.contains("obey"), "{shown}");
+    let told: Vec<_> = memory.check().into_iter().map(|one| (one.code, one.problem)).collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told.iter().all(|(code, _)| *code == "HIDDEN_TEXT"), "{told:?}");
+    assert!(told[0].1.starts_with("line 1: ") && told[0].1.contains("U+202E"), "{told:?}");
+}

@@ -217,3 +217,29 @@ fn git_has_what_its_index_names_or_it_is_unclear() {
     fs::write(project.join(".git/index"), "").unwrap();
     assert!(holds());
 }
+
+#[test]
+fn an_answer_in_a_folder_speaks_for_the_memory_above_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = source::canonical_path(folder.path()).join("p");
+    let sub = root.join("a/b");
+    std::fs::create_dir_all(&sub).unwrap();
+    std::fs::create_dir_all(root.join(".git")).unwrap();
+    assert_eq!(project_of(&sub), sub);
+    std::fs::create_dir_all(root.join(".pi/memory")).unwrap();
+    std::fs::write(root.join(".pi/memory/MEMORY.md"), "- a\n").unwrap();
+    assert_eq!(project_of(&sub), root);
+    let book = TrustBook::of(Some(&folder.path().join("agent"))).unwrap();
+    let now = base::object::Timestamp(0);
+    let standing = || look_at_opened(&book, &sub).unwrap();
+    assert_eq!((standing().0, standing().1), (root.clone(), Standing::Unknown));
+    book.answer_opened(&sub, Some(true), now).unwrap();
+    assert_eq!(look_at_project(&book, &root).unwrap().1, Standing::Trusted);
+    book.answer_opened(&sub, None, now).unwrap();
+    assert_eq!(standing().1, Standing::Unknown);
+    book.answer_opened(&sub, Some(false), now).unwrap();
+    assert_eq!(look_at_project(&book, &root).unwrap().1, Standing::Denied);
+    assert_eq!(look_at_project(&book, &sub).unwrap().1, Standing::Own, "nobody asked about it");
+    std::fs::create_dir_all(root.join("c/.git")).unwrap();
+    assert_eq!(project_of(&root.join("c")), root.join("c"), "it is another repository");
+}

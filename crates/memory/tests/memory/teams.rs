@@ -1,0 +1,153 @@
+//! Memory that several people have in one repository: opened in a folder of it, merged by git.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use memory::{Memory, Scope};
+use serde_json::json;
+
+use crate::repository::{Repository, memory_in, run, some_day};
+
+fn remember(memory: &mut Memory, text: &str) {
+    memory.prepare_remember(Scope::Project, text, None).unwrap().run(some_day()).unwrap();
+    let done = memory.prepare_flush().run();
+    memory.settled(&done);
+    memory.ended();
+}
+
+fn section(memory: &mut Memory) -> String {
+    memory.prompt(None).unwrap().unwrap().text.clone()
+}
+
+#[test]
+fn a_folder_of_a_repository_has_the_memory_above_it() {
+    let repository = Repository::new();
+    let sub = repository.root().join("packages/one");
+    fs::create_dir_all(&sub).unwrap();
+    let mut outside = memory_in(&sub, &repository.agent());
+    assert!(section(&mut outside).contains("the team: .pi/memory/MEMORY.md"));
+    remember(&mut repository.memory(), "Ports: 8080 is taken");
+    let mut memory = memory_in(&sub, &repository.agent());
+    let text = section(&mut memory);
+    assert!(text.contains("the team: ../../.pi/memory/\n") && text.contains("8080"), "{text}");
+    remember(&mut memory, "Editor: vim");
+    assert!(!sub.join(".pi").exists());
+    assert!(repository.text(".pi/memory/MEMORY.md").contains("- Editor: vim"));
+    // A memory of its own comes first, and another repository has none of this one's.
+    fs::create_dir_all(sub.join(".pi/memory")).unwrap();
+    assert!(!section(&mut memory_in(&sub, &repository.agent())).contains("8080"));
+    let other = repository.root().join("vendor/other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    assert!(!section(&mut memory_in(&other, &repository.agent())).contains("8080"));
+}
+
+#[test]
+fn what_two_people_add_merges_by_itself() {
+    let repository = Repository::new();
+    remember(&mut repository.memory(), "First: known");
+    repository.commit();
+    let other = repository.cloned("b");
+    remember(&mut memory_in(&other, &repository.agent()), "Of B: learnt");
+    run(&other, &["add", "--all"]);
+    run(&other, &["commit", "--quiet", "--message", "b"]);
+    remember(&mut repository.memory(), "Of A: learnt");
+    repository.commit();
+    run(&other, &["pull", "--quiet", "--no-rebase", "--no-edit"]);
+    let text = fs::read_to_string(other.join(".pi/memory/MEMORY.md")).unwrap();
+    for entry in ["First: known", "Of A: learnt", "Of B: learnt"] {
+        assert_eq!(text.matches(entry).count(), 1, "{text}");
+    }
+    let attributes = repository.root().join(".pi/memory/.gitattributes");
+    fs::write(&attributes, "").unwrap();
+    remember(&mut repository.memory(), "Third: known");
+    assert_eq!(fs::read_to_string(&attributes).unwrap(), "", "it is the person's");
+}
+
+#[test]
+fn an_unfinished_merge_is_told_with_both_texts() {
+    let repository = Repository::new();
+    let text =
+        "- A: a\n<<<<<<< HEAD\n- CI: red\n||||||| x\n- CI: grey\n=======\n- CI: green\n>>>>>>> b\n";
+    repository.write(".pi/memory/MEMORY.md", text);
+    let mut memory = repository.memory();
+    let warnings = memory.check();
+    let told = warnings.iter().find(|warning| warning.code == "CONFLICT_MARKERS").unwrap();
+    let words =
+        "line 2: a merge is not finished: this side says \"- CI: red\", the other \"- CI: green\"";
+    assert!(told.problem.ends_with(words), "{}", told.problem);
+    memory.prepare_remember(Scope::Project, "B: b", None).unwrap().run(some_day()).unwrap();
+    let held = memory.prepare_flush().run();
+    assert!(held[0].report.held[0].findings[0].words.contains("- CI: green"), "{held:?}");
+}
+
+/// What a write of the model is answered with.
+fn written(memory: &mut Memory, root: &Path, tool: &str, args: &serde_json::Value) -> String {
+    assert_eq!(memory.check_write(tool, args, root), None);
+    let path = root.join(".pi/memory/MEMORY.md");
+    match args.get("content") {
+        Some(content) => fs::write(path, content.as_str().unwrap()).unwrap(),
+        None => fs::write(path, "- Key 0: x\n").unwrap(),
+    }
+    memory.explain_write(tool, args, root).unwrap_or_default()
+}
+
+#[test]
+fn entries_that_a_write_leaves_out_are_told_and_kept() {
+    let repository = Repository::new();
+    let all: Vec<String> = (0..45).map(|at| format!("- Key {at}: something learnt\n")).collect();
+    let (file, text) = (".pi/memory/MEMORY.md", format!("## Notes\n\n{}", all.concat()));
+    repository.write(file, &text);
+    let (mut memory, root) = (repository.memory(), repository.root());
+    let args = json!({ "path": file, "content": "## Notes\n\n- New: one fact\n" });
+    let told = written(&mut memory, &root, "write", &args);
+    assert!(
+        told.contains("45 entries are gone by this call: \"Key 0: something learnt\""),
+        "{told}"
+    );
+    assert!(told.contains(", and 5 more; the text before is in "), "{told}");
+    let kept =
+        told.split("the text before is in ").nth(1).unwrap().split(". Where").next().unwrap();
+    assert_eq!(fs::read_to_string(kept).unwrap(), text);
+    let status =
+        Command::new("git").args(["status", "--short", "-uall"]).current_dir(&root).output();
+    assert!(!String::from_utf8_lossy(&status.unwrap().stdout).contains("set-aside"));
+
+    // Who mends or moves entries is told nothing, and an edit may take out some.
+    repository.write(file, "- Key 0: x\n- Old: is so and so and so\n- Key 1: y\n");
+    repository.write(".pi/memory/archive/old.md", "- Key 1: y\n");
+    let mended = json!({ "path": file, "content": "- Key 0: x\n- Old: is so and so and not\n" });
+    assert_eq!(written(&mut memory, &root, "write", &mended), "");
+    repository.write(file, "- Key 0: x\n- Key 5: y\n- Key 6: z\n");
+    let edit = json!({ "path": file, "oldText": "- Key 5: y\n- Key 6: z\n", "newText": "" });
+    assert_eq!(written(&mut memory, &root, "edit", &edit), "");
+}
+
+#[test]
+fn a_cited_file_that_does_not_exist_is_told() {
+    let repository = Repository::new();
+    repository.write("src/store.rs", "x\n");
+    repository.write("crates/a/src/deep.rs", "x\n");
+    let mut memory = repository.memory();
+    let mut told = |text: &str| {
+        let findings = memory.prepare_remember(Scope::Project, text, None).unwrap();
+        let findings = findings.run(some_day()).unwrap().findings;
+        findings.iter().map(|one| one.words.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(told("Limit: `src/stroe.rs:1`"), ["`src/stroe.rs` is no file of the project"]);
+    assert_eq!(told("Loader: see lib/gone.js"), ["`lib/gone.js` is no file of the project"]);
+    for right in [
+        "A: `src/store.rs:1`",
+        "B: `src/deep.rs`",
+        "C: Node.js and and/or 1.5",
+        "D: example.com/a.html",
+        "E: [x](gone.md)",
+        "F: `/etc/gone.conf` ~/gone.txt",
+    ] {
+        assert_eq!(told(right), [""; 0], "{right}");
+    }
+    repository.write(".pi/memory/MEMORY.md", "- A: a\n- B: `src/stroe.rs:4`\n");
+    let warnings = repository.memory().check();
+    assert_eq!(warnings[0].code, "NO_SUCH_FILE");
+    assert_eq!(warnings[0].problem, "line 2: `src/stroe.rs` is no file of the project");
+}

@@ -1,0 +1,242 @@
+//! Passwords in the words and commands in which people and models note them: `the password is …`,
+//! `log in with admin / …`, `mysql -p…`. A text that is kept for others is worth a false alarm now
+//! and then; an archive is not, so [`crate::redact_text`] does not look for them. Pure.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use super::checks::{self, mixed};
+
+/// A way to note a password. Its last group is the password.
+pub(super) struct Noted {
+    /// The name that a replacement shows.
+    pub(super) rule: &'static str,
+    pattern: Regex,
+    is_secret: fn(&str) -> bool,
+}
+
+/// What stands for a password in several languages.
+const PASSWORD: &str = r"(?:passwor[dt]|passwörter|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|wachtwoord|пароль|\b(?:pwd?|pass)\b)";
+/// A value, without the marks around it.
+const VALUE: &str = r#"["'`*_(„“‚‘«]{0,4}([^\s"'`|„“”’»]{6,128})"#;
+
+static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
+    let is = r"(?:=>|->|→|:=|[:=|]|\b(?:is|was|are|ist|war|lautet|sind|est|es|é)\b(?:\s+(?:now|still|just|simply|set to|currently|jetzt|nun|noch|weiterhin))?:?)";
+    let whose = r"(?:\s+(?:for|of|on|to|in|at|zum?|zur|für|von|vom|auf|bei|im|pour|de|para)\s+[^\n.;:=|]{1,60}?)?(?:\s*\([^)\n]{1,40}\))?";
+    let named = format!(r#"{PASSWORD}(?:s|en)?["'`*_]{{0,4}}{whose}\s*{is}[*_]{{0,2}}\s*{VALUE}"#);
+    let beside = format!(r"(?:passwor[dt]|kennwort|passwd|\bpwd?\b)\s+{VALUE}");
+    let key = format!(
+        r"(?:(?:api|access|secret|private|signing)[ _-]?(?:key|token)|\b(?:token|secret|schlüssel|jeton|clave)\b){whose}\s*{is}\s*{VALUE}"
+    );
+    let pair = format!(
+        r#"\b(?:log(?:ged|ging)?[ -]?(?:in|on)|sign(?:ed)?[ -]?in|credentials?|creds|anmeld\p{{L}}*|einlogg\p{{L}}*|zugang\p{{L}}*|accounts?|users?|user ?names?|benutzer\p{{L}}*)\b[^\n]{{0,60}}?[\s"'`(]([\w.@+-]{{2,64}})["'`]{{0,2}}(?:\s+[/|–]\s+|:){VALUE}"#
+    );
+    let attached = r#"\b(?:mysql|mariadb)[\w-]*\b[^\n|;]{0,160}?\s-p([^\s"'`|;]{6,128}|"[^"\n]{6,128}"|'[^'\n]{6,128}')"#;
+    let given = format!(
+        r"\b(?:sshpass|docker\s+login|podman\s+login|az\s+login|cf\s+login|mongo\w*|registry\s+login|htpasswd)\b[^\n|;]{{0,160}}?\s-p\s*{VALUE}"
+    );
+    let other = format!(
+        r"(?:\bredis-cli\b[^\n|;]{{0,160}}?\s-a\s+|\b(?:sqlcmd|bcp|smbclient|net\s+use)\b[^\n|;]{{0,160}}?\s-P\s*|\s-pass(?:in|out)?\s+pass:){VALUE}"
+    );
+    let option = format!(
+        r"\s--?(?:password|passwd|pass|pwd|passphrase|token|api-key|auth-token|access-token|secret)(?:=|\s+){VALUE}"
+    );
+    let way = |rule, pattern: &str, is_secret| Noted {
+        rule,
+        pattern: Regex::new(&format!("(?i){pattern}")).expect("constants that tests compile"),
+        is_secret,
+    };
+    vec![
+        way("password_in_command", attached, chosen),
+        way("password_in_command", &given, chosen),
+        way("password_in_command", &other, chosen),
+        way("password_in_command", &option, password),
+        way("password_in_words", &named, password),
+        way("password_in_words", &beside, strong),
+        way("password_in_words", &pair, strong),
+        way("key_in_words", &key, mixed),
+    ]
+});
+
+/// The ways in which a text may note a password.
+pub(super) fn ways(text: &str) -> &'static [Noted] {
+    static KEYWORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let words = "pass,pwd,pw,kennwort,contrase,senha,wachtwoord,парол,ПАРОЛ,Парол,key,token,secret,schl,jeton,clave,\
+            log,sign,cred,anmeld,einlog,zugang,account,user,benutzer,mysql,mariadb,mongo,htpasswd,redis-cli,sqlcmd,bcp,smbclient";
+        AhoCorasick::builder().ascii_case_insensitive(true).build(words.split(',')).ok()
+    });
+    let may_note = KEYWORDS.as_ref().is_none_or(|words| words.is_match(text));
+    if may_note { &WAYS } else { &[] }
+}
+
+impl Noted {
+    /// The passwords that a text notes in this way, in order.
+    pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let captures = self.pattern.captures_iter(text);
+        let found = captures.filter_map(|captures| {
+            let value = captures.iter().flatten().last()?;
+            (self.is_secret)(value.as_str()).then(|| value.range())
+        });
+        found.collect()
+    }
+}
+
+/// A value without the marks of its sentence.
+fn core(value: &str) -> &str {
+    value.trim_matches(|mark: char| "\"'`*_()[]„“”‚‘’«».,;:!?".contains(mark))
+}
+
+/// Whether a value stands where only a password stands, and is none that a reader is to replace.
+fn chosen(value: &str) -> bool {
+    !is_reference(value) && core(value).chars().count() >= 4 && checks::no_placeholder(value)
+}
+
+/// Whether a value is a password that has letters and digits, and some length.
+fn strong(value: &str) -> bool {
+    let has = |test: fn(&char) -> bool| value.chars().any(|char| test(&char));
+    value.len() >= 8
+        && has(char::is_ascii_digit)
+        && has(|char| char.is_alphabetic())
+        && password(value)
+}
+
+/// Whether a value behind the word `password` is one, and not what is said of it, or where it is.
+fn password(value: &str) -> bool {
+    let core = core(value);
+    if !chosen(value) || is_name(core) {
+        return false;
+    }
+    let count = |test: fn(char) -> bool| core.chars().filter(|char| test(*char)).count();
+    let (digits, letters) = (count(|char| char.is_ascii_digit()), count(char::is_alphabetic));
+    let signs = count(|char| "!@#$%^&*?~".contains(char));
+    match (digits, letters) {
+        (_, 0) => digits >= 6 && digits == core.len(),
+        (0, _) => {
+            core.len() >= 8 && (signs > 0 || !core.split(['-', '_', '.', '\'', '’']).all(is_word))
+        }
+        _ => true,
+    }
+}
+
+/// Whether a value leads to a secret and is none: a variable, a path, an address, a call.
+fn is_reference(value: &str) -> bool {
+    static ADDRESS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$").expect("a valid pattern"));
+    value.starts_with(['$', '{', '<', '/', '~', '%', '@', '-', '.', '['])
+        || ["://", "${", "{{", "$(", "(", "…"].iter().any(|mark| value.contains(mark))
+        || (value.contains(['/', '\\']) && !mixed(value))
+        || ADDRESS.is_match(core(value))
+}
+
+/// Whether letters and digits are the name of something: an algorithm, a version, a number of
+/// something, a ticket, a file, a variable, a server.
+fn is_name(core: &str) -> bool {
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        let names = [
+            r"(?i:sha|md|argon|bcrypt|scrypt|yescrypt|pbkdf|aes|rsa|base|utf|oauth|ed|ecdsa|hmac|scram|tls|x|hs|rs|es)[-_]?\d.*",
+            r"\d{1,4}[-–+x]?[A-Za-z-]*",
+            r"v?\d+(?:\.\d+)+.*",
+            r"[A-Z]{2,10}-\d+",
+            r"[\w.-]+\.(?:ya?ml|json|env|toml|txt|md|rs|ts|js|py|go|java|kdbx|gpg|asc|pem|key|conf|ini|cfg|sh|local)",
+            r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+",
+            r"[a-z]+\d{0,2}(?:[-_.][a-z]+\d{0,2})+",
+            r"[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)+",
+        ];
+        let all = names.map(|name| format!("(?:{name})")).join("|");
+        Regex::new(&format!("^(?:{all})$")).expect("a valid pattern")
+    });
+    NAME.is_match(core)
+}
+
+/// Whether letters are a word or a name in `camelCase`, and not letters as chance makes them.
+fn is_word(piece: &str) -> bool {
+    let runs = piece.split(|char: char| !char.is_lowercase());
+    runs.filter(|run| !run.is_empty()).all(|run| run.chars().count() > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{redact_note, redact_text};
+
+    #[test]
+    fn passwords_in_the_words_of_notes_are_found() {
+        for (text, secret) in [
+            ("Staging: the database password is kW3nq8LtYx7!", "kW3nq8LtYx7!"),
+            ("Staging: Das Passwort ist hR5tPq2mZx9!", "hR5tPq2mZx9!"),
+            ("the password for the staging db is hunter2", "hunter2"),
+            ("Das Kennwort für den Server lautet „Sommer2024“", "Sommer2024"),
+            ("**Password:** `tR0ub4dor&3`", "tR0ub4dor&3"),
+            ("| password | n4Vq8sLw |", "n4Vq8sLw"),
+            ("password is now aBxQrTzKwPmQs", "aBxQrTzKwPmQs"),
+            ("pw: 84930217", "84930217"),
+            ("user bob, pass=blue7horse", "blue7horse"),
+            ("connect as bob with password blue7horse", "blue7horse"),
+            ("Mot de passe : Lune2024x", "Lune2024x"),
+            ("La contraseña es Gato8verde", "Gato8verde"),
+            ("Staging: log in with admin / pQ7rT2vX9z#", "pQ7rT2vX9z#"),
+            ("credentials: admin:pQ7rT2vX9z", "pQ7rT2vX9z"),
+            ("Zugangsdaten: admin / pQ7rT2vX9z", "pQ7rT2vX9z"),
+            ("the API key is 9f8Ae7b6C5d4e3F2", "9f8Ae7b6C5d4e3F2"),
+            ("`mysql -u root -ptomatosoup app`", "tomatosoup"),
+            ("mysqldump --all -p'kW3nq8LtYx' > x", "'kW3nq8LtYx'"),
+            ("sshpass -p tomatosoup ssh host", "tomatosoup"),
+            ("docker login -u bob -p k3W9nq8L", "k3W9nq8L"),
+            ("redis-cli -h db -a tomatosoup ping", "tomatosoup"),
+            ("run `tool --password=k3W9nq8L`", "k3W9nq8L"),
+        ] {
+            assert_eq!(redact_text(text).text, None, "only for notes: {text}");
+            let left = redact_note(text).text.unwrap_or_else(|| panic!("{text}"));
+            assert!(!left.contains(secret) && left.contains("[redacted:"), "{left}");
+            assert_eq!(redact_note(&left).text, None, "nothing is found twice: {left}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_telegram_and_fly_are_found_by_their_form() {
+        let long = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z".repeat(4);
+        for (text, secret) in [
+            (format!("Bot: 123456789:AA{}", &long[..33]), &long[..33]),
+            (
+                format!("https://api.telegram.org/bot123456789:AAF{}/getMe", &long[..32]),
+                &long[..32],
+            ),
+            (format!("Fly: fm2_{long},fm2_{long}"), &*long),
+            (format!("(fo1_{})", &long[..43]), &long[..43]),
+        ] {
+            let left = redact_text(&text).text.unwrap_or_else(|| panic!("{text}"));
+            assert!(!left.contains(secret), "{left}");
+        }
+        assert_eq!(redact_text("at 12345678:AA and 10:30:AAB").text, None);
+    }
+
+    #[test]
+    fn what_notes_say_about_passwords_stays() {
+        for text in [
+            "the password is required, and is hashed with argon2id",
+            "Passwords are SHA-256 hashed; the password is base64-encoded",
+            "The password is in 1Password, vault team-prod2",
+            "Password: see ticket OPS-12345, or ask in #ops-2024",
+            "the password is `$DB_PASSWORD_2`, set in `.env.local2`",
+            "the password is `DB_PASSWORD_2`; password: config.db1.password",
+            "password for db1 is in vault/prod2/db1",
+            "password length is 12 characters; the password is 16-characters long",
+            "Password: <your password>, password is changeme123",
+            "The password is getUserPassword() of auth2.ts",
+            "the tests pass node20 and node22",
+            "login page: src/login/v2.ts, user service: app:v1.2.3",
+            "accounts use postgres:16-alpine, users in db1:5432",
+            "`mysql -uroot -p app_db`, `mysql -p$MYSQL_PW app`, mysql -P3306",
+            "`docker run -p 8080:80 app2024` and curl -u $USER:$PASS",
+            "use --password instead of --token; pass --token=$TOKEN",
+            "the token is required2fa; the secret is in the vault",
+            "Passwort steht im Tresor; das Passwort ist abgelaufen",
+            "log in with SSO / Okta; sign in at https://x.test:8443/a2b3c4d5",
+            "the password of admin@example.com is reset by mail",
+        ] {
+            assert_eq!(redact_note(text).text, None, "{text}");
+        }
+    }
+}
