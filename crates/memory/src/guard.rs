@@ -174,7 +174,8 @@ pub(super) fn dropped_by<'a>(
         carry_over(&mut pages.iter_mut().collect::<Vec<_>>(), &was);
         let is_gone = |page: &Page| pages.iter().all(|other| other.id != page.id);
         let gone: Vec<Page> = known.into_iter().filter(is_gone).collect();
-        (gone.len() >= least).then(|| Dropping { scope, file, given: target.given, before, gone })
+        let is_told = gone.len() >= least;
+        is_told.then_some(Dropping { scope, file, given: target.given, before, gone })
     });
     targets.collect()
 }

@@ -14,10 +14,12 @@ use files::looks;
 /// Most files of rules that are kept parsed.
 const MAX_KEPT: usize = 256;
 
-/// Rules by their file, each with the file's state: many files are asked about at once, and all of a
+/// Rules by their file, each with the file's state.
+type Kept = HashMap<PathBuf, (FileStamp, Arc<Gitignore>)>;
+
+/// The rules that were read last: many files are asked about at once, and all of a
 /// folder have the same rules.
-static KEPT: LazyLock<Mutex<HashMap<PathBuf, (FileStamp, Arc<Gitignore>)>>> =
-    LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 /// Whether a file below `root` is ignored: the nearest `.gitignore` with a rule for it, or for a
 /// folder above it, decides; after all of them `.git/info/exclude` of `root`.
@@ -100,5 +102,8 @@ mod tests {
         ] {
             assert_eq!(is_ignored(root, &root.join(path)), expected, "{path}");
         }
+        std::fs::write(root.join(".gitignore"), "b.rs\n").unwrap();
+        assert!(is_ignored(root, &root.join("a/b.rs")), "a changed file is read again");
+        assert!(!is_ignored(root, &root.join("only.txt")));
     }
 }

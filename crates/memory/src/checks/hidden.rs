@@ -16,10 +16,11 @@ static COMMENT: LazyLock<Regex> =
 pub(super) fn hidden_in(text: &str) -> Option<(usize, String)> {
     let line_at = |at: usize| text[..at].matches('\n').count();
     let is_hidden = |(at, found): &(usize, char)| {
-        quote::is_hidden(*found)
-            && !quote::stays_in_block(text, *at, *found)
-            && !quote::is_part_of_sign(text, *at, *found)
-            && !(*found == '\u{feff}' && *at == 0)
+        let is_first_mark = *at == 0 && *found == '\u{feff}';
+        let stays = is_first_mark
+            || quote::stays_in_block(text, *at, *found)
+            || quote::is_part_of_sign(text, *at, *found);
+        quote::is_hidden(*found) && !stays
     };
     if let Some((at, found)) = text.char_indices().find(is_hidden) {
         let words = format!(
