@@ -54,7 +54,7 @@ export function manifest(docs) {
     configSchema: schema,
     uiHints: Object.fromEntries(hints),
   };
-  return `${JSON.stringify(whole, null, 2)}\n`;
+  return `${JSON.stringify(whole, null, 2).replaceAll(/\{\s+"type": ("\w+")\s+\}/g, '{ "type": $1 }')}\n`;
 }
 
 /** The rows of the first table. @param {string} docs */
@@ -106,8 +106,9 @@ function schemaOf(kind) {
   return known;
 }
 
-/** The schema of a right value, and of every other. @param {{ [keyword: string]: unknown }} right */
-function withOthers({ enum: _, ...right }) {
+/** The schema of a right value, and of every other. @param {object} schema */
+function withOthers(schema) {
+  const { enum: _, ...right } = /** @type {{ [keyword: string]: unknown }} */ (schema);
   const isAll = Object.keys(right).length === 1;
   const others = ["boolean", "number", "string", "array", "object", "null"].filter(
     (type) => !isAll || type !== right.type,
