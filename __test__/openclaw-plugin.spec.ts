@@ -133,19 +133,6 @@ describe("a list of OpenClaw", () => {
     ]);
   });
 
-  test("has none of it however it is spelt", () => {
-    const typed = [
-      "/Palimpsest",
-      "/PALIMPSEST off",
-      "/palimpsest@our_bot why f1",
-      "/palimpsest: on",
-      " / palimpsest\nx",
-    ];
-    expect(withoutCommands([...typed, "/New", "/reset@our_bot"].map((text, at) => user(text, at)))).toEqual([]);
-    const others = ["/palimpsestx", "/new plan", "see /palimpsest", "palimpsest off"].map((text, at) => user(text, at));
-    expect(withoutCommands(others)).toEqual(others);
-  });
-
   test("has neither `/new` nor `/reset`, joined or not", () => {
     const joined = user(
       [

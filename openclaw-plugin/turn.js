@@ -134,8 +134,8 @@ function hostContent(content, calls) {
   return content.map((block) => (isCall(block) ? { ...block, id: calls.host(block.id) } : block));
 }
 
-/** What a person typed to us or to the host, and not to the model, in the forms that the host takes: `/Palimpsest`, `/palimpsest@bot`, `/palimpsest: off`. */
-const command = /^\s*\/\s*(palimpsest(?=[\s:@]|$)|(new|reset)(@\S+)?\s*:?\s*$)/i;
+/** What a person typed to us or to the host, and not to the model. */
+const command = /^\/(palimpsest(\s|$)|(new|reset)\s*$)/;
 
 /**
  * A history without such commands. OpenClaw keeps them as words of the person, and joins them with the message behind them one turn
