@@ -355,6 +355,17 @@ test("a wrong setting does not count, and is named", async () => {
   expect(await rejection(() => settingProblems(wrong(5)))).toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
+test("a session goes on with the built-in weights where `hazards` is gone", async () => {
+  const [folder, store] = [temporaryFolder(), await openStore({ path: ":memory:" })];
+  const settings = { hazards: join(folder, "gone.json") };
+  const session = await openSession(store, { harness: "h", sessionId: "s", cwd: folder, settings });
+  expect(await session.mountNotices()).toEqual([
+    expect.stringMatching(/^the setting `hazards` does not count, .*gone\.json/),
+  ]);
+  await session.close();
+  await store.close();
+});
+
 test("checkSettings takes anything", () => {
   const given = { enabled: "yes", layout: "pools", excludeAlso: ["*.key", 5] };
   const { settings, problems } = checkSettings(given);
