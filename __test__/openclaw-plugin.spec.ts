@@ -3,11 +3,13 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSession, openStore, settingValues } from "../index.js";
+import { openSession, openStore, type Session, settingValues } from "../index.js";
 import { programFile } from "../lib/program.js";
 import { Authority } from "../openclaw-plugin/authority.js";
 import { runCommand } from "../openclaw-plugin/command.js";
+import { Engine } from "../openclaw-plugin/engine.js";
 import { Failures } from "../openclaw-plugin/failures.js";
+import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
@@ -273,6 +275,7 @@ test("wrong settings do not count, and the owner is told once", async () => {
   plugin.authority.configure(...madeUpHost());
   const answer = (args: string) => runCommand(plugin, { ...who, ...operator, args });
   expect(await answer("status")).toMatch(/^notice {4}in `plugins\.entries\.palimpsest\.config` .*`enabled` must be/m);
+  expect(await answer("settings keep")).toMatch(/^keepResults +7 .*\nin `plugins.*`enabled` must be/);
   expect(await answer("status")).toMatch(/^notice {4}the setting `hazards` does not count, .*gone/m);
   expect(await answer("off")).toMatch(/^Palimpsest is off in this session: the model gets OpenClaw's own messages/);
   expect(await answer("status")).toMatch(/^notice: in `plugins/m);
@@ -335,6 +338,47 @@ test("commands may be written with capitals, and work as printed", async () => {
   expect(all.trimEnd().split("\n")).toHaveLength(90);
   expect(await answer("OFF")).toContain("is off in this session");
   expect(await answer("On")).toBe("Palimpsest is on again in this session.");
+  await plugin.sessions.closeAll();
+});
+
+test("on a full disk turns go on, without what was typed to us", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  const who = { sessionId: "s", sessionKey: "agent:main:main" };
+  const host = { buildMemorySystemPromptAddition: () => undefined } as unknown as HostFunctions;
+  /** A turn in which the history has this. Resolves to what goes out of it. */
+  const turn = async (messages: HostMessage[], fails = false) => {
+    const engine = new Engine(plugin, { workspaceDir: folder }, host);
+    const params = { ...who, messages, runtimeSettings: { executionHost: { id: "openclaw-embedded" } } };
+    await engine.assemble({
+      ...params,
+      runtimeSettings: { ...params.runtimeSettings, limits: { maxOutputTokens: 1 } },
+    });
+    const session = (await plugin.sessions.opened("s"))?.session as Session;
+    const full = async () => Promise.reject(Object.assign(new Error("no space left"), { code: "NO_SPACE" }));
+    const { transformContext, commitTurn } = session;
+    Object.assign(session, fails ? { transformContext: full, commitTurn: full } : {});
+    const { messages: out } = await engine.assemble(params);
+    const committed = await engine.commitTurn({ ...who, advancementKey: `k${messages.length}`, messages: [] });
+    Object.assign(session, { transformContext, commitTurn });
+    await engine.dispose();
+    expect(committed).toEqual({ status: "committed" });
+    return out.map(({ content }) => content);
+  };
+  const said = (text: string, timestamp: number) => ({
+    role: "assistant",
+    content: [{ type: "text", text }],
+    timestamp,
+  });
+  const history = [user("one", 1), said("a", 2)];
+  await turn(history);
+  history.push(user("two", 3), said("b", 4), user("/palimpsest", 5), user("three", 6), said("c", 7));
+  const typed = ["one", [{ type: "text", text: "a" }], "two", [{ type: "text", text: "b" }], "three"];
+  expect(await turn(history, true)).toEqual([...typed, [{ type: "text", text: "c" }]]);
+  expect(plugin.failures.newest).toContain("NO_SPACE");
+  expect(await turn(history)).toHaveLength(6);
+  expect((await plugin.sessions.opened("s"))?.session.status().calls).toBe(3);
   await plugin.sessions.closeAll();
 });
 

@@ -272,7 +272,7 @@ async function status({ plugin, who, asked, current }) {
 
 /** @param {Around} around @param {string} filter */
 async function settings({ plugin }, filter) {
-  return settingsText(await plugin.sessions.settingValues(), filter);
+  return withProblem(settingsText(await plugin.sessions.settingValues(), filter), plugin.sessions.wrongSettings);
 }
 
 /** @param {Around} around @param {string} chat */
