@@ -132,8 +132,9 @@ describe("a model that", () => {
     const numbers = call("bash", { command: "seq 1 50" });
     const given = [
       { lines: 40 },
-      { lines: "40", pattern: null, extra: true },
+      { lines: "40", pattern: null, start: "" },
       { lines: "", pattern: "^40$" },
+      { start: 40, end: 42 },
       { lines: null },
     ];
     const asks = given.map((rest) => call("activate", { name: "t1", ...rest }));
@@ -141,7 +142,14 @@ describe("a model that", () => {
     expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
     const heads = resultsOf(model).map((text) => text.split("\n")[0]);
     const one = "[t1] bash · line 40 of 50";
-    expect(heads.slice(1)).toEqual([one, one, "[t1] bash · lines 38-42 of 50", "[t1] bash · lines 1-50 of 50"]);
+    expect(heads.slice(1)).toEqual([
+      one,
+      one,
+      "[t1] bash · lines 38-42 of 50",
+      // Passed over, they would bring the whole.
+      expect.stringContaining("`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80)"),
+      "t1 unchanged; lines 1-50 stand in the bash result above (t1).",
+    ]);
   });
 
   test.each(["write", "edit"])("uses %s to put a line of ours into a file is refused", async (tool) => {
