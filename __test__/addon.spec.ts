@@ -355,7 +355,7 @@ test("a wrong setting does not count, and is named", async () => {
   expect(await rejection(() => settingProblems(wrong(5)))).toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("a session goes on with the built-in weights where `hazards` is gone", async () => {
+test("a session goes on where the file of `hazards` is gone", async () => {
   const [folder, store] = [temporaryFolder(), await openStore({ path: ":memory:" })];
   const settings = { hazards: join(folder, "gone.json") };
   const session = await openSession(store, { harness: "h", sessionId: "s", cwd: folder, settings });

@@ -98,7 +98,7 @@ describe("settings that are wrong", () => {
     expect(palimpsest<{ sessions: object[] }>(sandbox, "sessions").sessions).toHaveLength(1);
   });
 
-  test("in a file that is no JSON are named, and Palimpsest stays off", async () => {
+  test("that are no JSON are named, and Palimpsest stays off", async () => {
     const { model, sandbox } = await start(steps, { files });
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": `);
     const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
