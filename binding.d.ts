@@ -1401,6 +1401,20 @@ export interface ChangedLatest {
   storeId: string
 }
 
+/** What `checkSettings` makes of a host's settings. */
+export interface CheckedSettings {
+  /** Those that count. */
+  settings: Partial<Settings>
+  /** What is wrong with the others, each with its key. */
+  problems: Array<string>
+}
+
+/**
+ * Checks settings that a host keeps in its own configuration, where a wrong value must not turn off what does not depend on it. What counts
+ * of a wrong one is as with `settingProblems`.
+ */
+export declare function checkSettings(given: unknown): CheckedSettings
+
 /** A cited file that changed. */
 export interface CitedFile {
   /** Its path, relative to the project, or absolute, or from `~` on. */
@@ -2805,6 +2819,15 @@ export interface SessionStatus {
  */
 export declare function setAside(path: string, force?: boolean | undefined | null): Promise<string>
 
+/**
+ * Lists what is wrong with the values in the settings files, in a sentence for each file. It does not count where `loadSettings` does not
+ * need it: a wrong value must not turn off what does not depend on it. Of a wrong list the right entries count, and a wrong `sandbox`, or
+ * wrong `mounts`, make the agent's files those of a sandbox that nobody knows.
+ *
+ * Rejects as `loadSettings`, but not for wrong values. `places.needed` is ignored.
+ */
+export declare function settingProblems(places: SettingsPlaces): Promise<string[]>
+
 /** Where to read settings from. */
 export interface SettingsPlaces {
   /** The agent's folder; its `palimpsest.json` holds the user's settings. */
@@ -2835,7 +2858,7 @@ export interface SettingValue {
 /**
  * Lists every setting with the value that counts and where it comes from, in the order of docs/settings.md.
  *
- * Rejects as `loadSettings`. `places.needed` is ignored.
+ * Rejects as `settingProblems`, and for wrong environment variables. `places.needed` is ignored.
  */
 export declare function settingValues(places: SettingsPlaces): Promise<SettingValue[]>
 

@@ -773,13 +773,14 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, SharedStore, Store, Tracking, countTokens, doctor, documentWithoutSecrets, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets, writePrivate } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, checkSettings, countTokens, doctor, documentWithoutSecrets, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingProblems, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets, writePrivate } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
 export { SharedStore }
 export { Store }
 export { Tracking }
+export { checkSettings }
 export { countTokens }
 export { doctor }
 export { documentWithoutSecrets }
@@ -795,6 +796,7 @@ export { projectTrust }
 export { replayFile }
 export { replayReport }
 export { setAside }
+export { settingProblems }
 export { settingValues }
 export { storePath }
 export { tools }

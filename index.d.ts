@@ -259,8 +259,8 @@ export declare class Session {
   sharing(): Promise<SharingStatus | null>;
 
   /**
-   * Problems with the mount mappings that a person should know when the session begins: folders that do not exist, mounts that
-   * show the same files.
+   * Problems with what the settings name that a person should know when the session begins: folders of mount mappings that do not
+   * exist, mounts that show the same files, weights (`hazards`) that cannot be read, so that the built-in ones count.
    */
   mountNotices(): Promise<string[]>;
 

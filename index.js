@@ -6,6 +6,7 @@ export { openSession, Session } from "./lib/session.js";
 export { tools } from "./lib/tools.js";
 export const {
   __napiBindingTarget,
+  checkSettings,
   countTokens,
   doctor,
   documentWithoutSecrets,
@@ -24,6 +25,7 @@ export const {
   SharedStore,
   Store,
   setAside,
+  settingProblems,
   settingValues,
   storePath,
   Tracking,

@@ -105,6 +105,24 @@ describe("activate, deactivate, pin and unpin", () => {
     }
   });
 
+  test("refuse arguments that they do not have, and name theirs", async () => {
+    for (const [tool, args, said] of [
+      [
+        activate,
+        { start: 1, end: 2 },
+        "`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80)",
+      ],
+      [pin, { range: "1-2" }, "`range` is no argument of this tool, which takes `name`, `lines` (as 40-80)"],
+      [deactivate, { lines: "1-2" }, "`lines` is no argument of this tool, which takes `name`"],
+      [activate, { lines: { from: 1 } }, "`lines` is no text"],
+    ] as const) {
+      const error = await rejection(() => tool.execute(s, "c", { name: "t1", ...args }));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(said) });
+    }
+    const { content } = await activate.execute(s, "c", { name: "t1", lines: "2", start: null, end: "" });
+    expect(content).toMatchObject([{ text: expect.stringContaining("line 2 of 3") }]);
+  });
+
   test("take names, lines and patterns as models write them", async () => {
     for (const [args, first] of [
       [{ name: "t1:2-3" }, "[t1] bash · lines 2-3 of 3"],

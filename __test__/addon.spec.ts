@@ -4,7 +4,17 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import * as addon from "../index.js";
-import { countTokens, loadSettings, openSession, openStore, type Session, Store, settingValues } from "../index.js";
+import {
+  checkSettings,
+  countTokens,
+  loadSettings,
+  openSession,
+  openStore,
+  type Session,
+  Store,
+  settingProblems,
+  settingValues,
+} from "../index.js";
 import { temporaryFolder } from "./e2e/support.ts";
 import { crossings, defaults, rejection, session, step, store, user, wrong } from "./sessions.ts";
 
@@ -24,6 +34,7 @@ describe("the exports", () => {
       "Store",
       "Tracking",
       "__napiBindingTarget",
+      "checkSettings",
       "countTokens",
       "doctor",
       "documentWithoutSecrets",
@@ -39,6 +50,7 @@ describe("the exports", () => {
       "replayFile",
       "replayReport",
       "setAside",
+      "settingProblems",
       "settingValues",
       "storePath",
       "tools",
@@ -325,6 +337,46 @@ test("settingValues lists every setting with who set it", async () => {
   expect(of("layout")).toEqual({ key: "layout", value: "log", source: "default" });
   const error = await rejection(() => settingValues(wrong(5)));
   expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("a wrong setting does not count, and is named", async () => {
+  const agentDir = temporaryFolder();
+  const file = join(agentDir, "palimpsest.json");
+  writeFileSync(file, `{"layuot": "log", "highWater": 80, "keepResults": 3, "sandbox": 5}`);
+  const problems = await settingProblems({ agentDir });
+  expect(problems).toEqual([expect.stringContaining(file)]);
+  expect(problems[0]).toMatch(/`layuot` is not a setting.*`highWater` must be.*`sandbox` must be/);
+  const settings = await loadSettings({ agentDir, needed: [] });
+  // Files of a sandbox that nobody knows are never those of this machine.
+  expect(settings).toMatchObject({ highWater: 0.7, keepResults: 3, sandbox: "unknown" });
+  const values = await settingValues({ agentDir });
+  expect(values.find(({ key }) => key === "highWater")).toMatchObject({ value: 0.7, source: "default" });
+  expect(await settingProblems({ agentDir: temporaryFolder() })).toEqual([]);
+  expect(await rejection(() => settingProblems(wrong(5)))).toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("a session goes on where the file of `hazards` is gone", async () => {
+  const [folder, store] = [temporaryFolder(), await openStore({ path: ":memory:" })];
+  const settings = { hazards: join(folder, "gone.json") };
+  const session = await openSession(store, { harness: "h", sessionId: "s", cwd: folder, settings });
+  expect(await session.mountNotices()).toEqual([
+    expect.stringMatching(/^the setting `hazards` does not count, .*gone\.json/),
+  ]);
+  await session.close();
+  await store.close();
+});
+
+test("checkSettings takes anything", () => {
+  const given = { enabled: "yes", layout: "pools", excludeAlso: ["*.key", 5] };
+  const { settings, problems } = checkSettings(given);
+  expect(settings).toEqual({ layout: "pools", excludeAlso: ["*.key"] });
+  expect(problems).toEqual([
+    expect.stringContaining("`enabled` must be"),
+    expect.stringContaining("`excludeAlso` has"),
+  ]);
+  for (const none of [undefined, null, 5, "text", [], () => {}, 5n]) {
+    expect(checkSettings(none)).toEqual({ settings: {}, problems: [expect.any(String)] });
+  }
 });
 
 describe("loadSettings rejects", () => {

@@ -134,7 +134,8 @@ describe("OpenClaw", () => {
     expect(stdout).toMatch(/^openclaw +2026\.9\.6, state in \S+\.openclaw$/m);
     expect(stdout).toMatch(/^its context engine +palimpsest$/m);
     expect(stdout).toMatch(/^its store +\S+store\.sqlite$/m);
-    expect(stdout).toMatch(/^its log +\S+: 1 failures, the last 2026-01-02T03:04:05\.678Z$/m);
+    expect(stdout).toMatch(/^its log +\S+: 1 failure, the last 2026-01-02T03:04:05\.678Z$/m);
+    expect(stdout).toMatch(/\nnothing is wrong now; what failed before is in the log\n$/);
     expect(status).toBe(0);
   });
 
@@ -149,8 +150,18 @@ describe("OpenClaw", () => {
     ["a plugin that is not allowed", "OpenClaw's configuration turns the plugin off", { slots, entries, allow: ["x"] }],
     [
       "a key that is no setting",
-      "`plugins.entries.palimpsest.config` has `colour`",
+      "in `plugins.entries.palimpsest.config` `colour` is not a setting",
       { slots, entries: { palimpsest: { config: { colour: 1 } } } },
+    ],
+    [
+      "a value of a wrong type",
+      'in `plugins.entries.palimpsest.config` `enabled` must be `true` or `false`, is `"yes"`',
+      { slots, entries: { palimpsest: { config: { enabled: "yes" } } } },
+    ],
+    [
+      "prices that do not exist",
+      "in `plugins.entries.palimpsest.config` `prices` must be ",
+      { slots, entries: { palimpsest: { config: { prices: "acme" } } } },
     ],
   ])("has %s, and that is said", (_what, line, plugins) => {
     const { status, stdout } = withOpenClaw({ plugins }).run("doctor");
@@ -169,9 +180,23 @@ describe("OpenClaw", () => {
   });
 
   test("is not mentioned where it does not have the plugin", () => {
-    const { status, stdout } = withOpenClaw({ plugins: { entries: {} } }).run("doctor");
-    expect(stdout).not.toContain("openclaw");
-    expect(status).toBe(0);
+    // The second is what OpenClaw leaves of one that was uninstalled.
+    for (const left of [{}, { palimpsest: { enabled: false } }]) {
+      const { status, stdout } = withOpenClaw({ plugins: { entries: left } }).run("doctor");
+      expect(stdout).not.toContain("openclaw");
+      expect(status).toBe(0);
+    }
+  });
+
+  test("has its configuration in JSON5", () => {
+    const at = withOpenClaw({});
+    const text = `// mine\n{ plugins: { slots: { contextEngine: 'palimpsest', }, /* "x": */
+      entries: { palimpsest: { enabled: true, config: { store: "a; // b, }.sqlite", colour: 'it\\'s "red"', }, }, } } }`;
+    writeFileSync(join(at.state, "openclaw.json"), text);
+    const { stdout } = at.run("doctor");
+    expect(stdout).toMatch(/^its store +\S+\/a; \/ b, \}\.sqlite$/m);
+    expect(stdout).toContain("`colour` is not a setting");
+    expect(stdout).not.toContain("cannot be read");
   });
 });
 

@@ -1,11 +1,15 @@
 // The parts of the OpenClaw plugin that need no OpenClaw. What it does in one is tested in `openclaw/`.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSession, openStore, settingValues } from "../index.js";
+import { openSession, openStore, type Session, settingValues } from "../index.js";
+import { programFile } from "../lib/program.js";
 import { Authority } from "../openclaw-plugin/authority.js";
 import { runCommand } from "../openclaw-plugin/command.js";
+import { Engine } from "../openclaw-plugin/engine.js";
 import { Failures } from "../openclaw-plugin/failures.js";
+import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
@@ -30,6 +34,16 @@ describe("the manifest", () => {
     const properties = Object.entries(written.configSchema.properties as Record<string, { default: unknown }>);
     expect(properties.map(([key, property]) => [key, property.default])).toEqual(defaults);
     expect(Object.keys(written.uiHints)).toEqual(defaults.map(([key]) => key));
+  });
+
+  test("lets OpenClaw start with any value and any key", () => {
+    const { additionalProperties = true, properties } = written.configSchema;
+    expect(additionalProperties).toBe(true);
+    const kinds = ["array", "boolean", "null", "number", "object", "string"];
+    for (const { anyOf } of Object.values(properties as Record<string, { anyOf: Record<string, unknown>[] }>)) {
+      const unbounded = anyOf.filter((one) => Object.keys(one).length === 1).map(({ type }) => type);
+      expect([...new Set(unbounded.flat())].sort()).toEqual(kinds);
+    }
   });
 });
 
@@ -217,10 +231,12 @@ test("`/palimpsest open` says what to run on the gateway", async () => {
   const answer = () => runCommand(plugin, { ...who, ...operator, args: "open" });
   const store = `'${join(folder, "store.sqlite").replace("'", `'\\''`)}'`;
   const first = "To see it in a browser, run on the gateway's machine: ";
-  expect(await answer()).toBe(`${first}\`palimpsest open --store ${store}\``);
+  // Not by its name, which is not on the path.
+  const program = `node ${programFile}`;
+  expect(await answer()).toBe(`${first}\`${program} open --store ${store}\``);
   const current = await plugin.sessions.of(who);
   await current?.session.transformContext([user("hello", 1)]);
-  expect(await answer()).toBe(`${first}\`palimpsest open ${current?.session.id} --store ${store}\``);
+  expect(await answer()).toBe(`${first}\`${program} open ${current?.session.id} --store ${store}\``);
   await plugin.sessions.closeAll();
 });
 
@@ -239,18 +255,131 @@ test("a sub-agent belongs to the conversation of its parent", async () => {
   expect((await whose(1)).conversation).toBe("mixed");
 });
 
-test("wrong settings turn a session off, and say so once", async () => {
+test("wrong settings do not count, and the owner is told once", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];
-  const logger = { warn: (message: string) => void told.push(message) };
-  const failures = new Failures(folder, logger, async (text) => text);
-  const sessions = new Sessions(folder, failures, new Authority());
-  sessions.configure({ store: join(folder, "store.sqlite"), prices: "nonsense" });
-  const who = { sessionId: "s", cwd: folder };
-  expect([await sessions.of(who), await sessions.of(who)]).toEqual([undefined, undefined]);
-  expect(told).toEqual([expect.stringContaining("`prices` must be")]);
-  expect(sessions.whyOff("s")).toContain("`prices` must be");
-  expect(sessions.isOff("s")).toBe(true);
+  const plugin = new Plugin(join(folder, "palimpsest"), { warn: (message: string) => void told.push(message) });
+  const wrong = { enabled: "yes", prices: "nonsense", colour: 1, exclude: ["*.key", 5], hazards: join(folder, "gone") };
+  const config = { ...wrong, store: "store.sqlite", track: false, keepResults: 7 };
+  plugin.sessions.configure(config);
+  plugin.sessions.configure({ ...config });
+  const keys = ["enabled", "prices", "colour", "exclude"].map((key) => expect.stringContaining(`\`${key}\``));
+  for (const key of keys) {
+    expect(told).toEqual([key]);
+  }
+  const settings = await plugin.sessions.settings();
+  expect(settings).toMatchObject({ enabled: true, prices: "auto", exclude: ["*.key"], keepResults: 7 });
+  const who = { sessionId: "s", sessionKey: "agent:main:main", cwd: folder };
+  const current = await plugin.sessions.of(who);
+  await current?.session.transformContext([user("hello", 1)]);
+  plugin.authority.configure(...madeUpHost());
+  const answer = (args: string) => runCommand(plugin, { ...who, ...operator, args });
+  expect(await answer("status")).toMatch(/^notice {4}in `plugins\.entries\.palimpsest\.config` .*`enabled` must be/m);
+  expect(await answer("settings keep")).toMatch(/^keepResults +7 .*\nin `plugins.*`enabled` must be/);
+  expect(await answer("status")).toMatch(/^notice {4}the setting `hazards` does not count, .*gone/m);
+  expect(await answer("off")).toMatch(/^Palimpsest is off in this session: the model gets OpenClaw's own messages/);
+  expect(await answer("status")).toMatch(/^notice: in `plugins/m);
+  await plugin.sessions.closeAll();
+});
+
+test("a run gets our tools unless a person turned us off", async () => {
+  const folder = temporaryFolder();
+  const made = () => new Sessions(folder, new Failures(folder, console, async (text) => text), new Authority());
+  const sessions = made();
+  const run = { sessionId: "s", sessionKey: "agent:main:main" };
+  expect(sessions.offersTools(run)).toBe(true);
+  await sessions.choose("s", { off: true });
+  await sessions.choose("agent:main:group", { off: true });
+  for (const known of [sessions, made()]) {
+    expect(known.offersTools(run)).toBe(false);
+    expect(known.offersTools({ sessionId: "other", sessionKey: "agent:main:group" })).toBe(false);
+    expect(known.offersTools({ sessionId: "other", sessionKey: "agent:main:main" })).toBe(true);
+  }
+  await sessions.choose("s", { off: false });
+  expect(sessions.offersTools(run)).toBe(true);
+  sessions.configure({ enabled: false });
+  expect(sessions.offersTools(run)).toBe(false);
+});
+
+test("what a person chooses counts where it cannot be kept", async () => {
+  const folder = join(temporaryFolder(), "no folder");
+  writeFileSync(folder, "");
+  const sessions = new Sessions(folder, new Failures(folder, console, async (text) => text), new Authority());
+  const run = { sessionId: "s", sessionKey: "agent:main:main" };
+  const problem = await sessions.choose("s", { off: true });
+  expect(problem).toMatch(/^It holds until the gateway ends, since `.*openclaw-sessions\.json` cannot be written: /);
+  expect(await sessions.choose("other", { memoryOff: true })).toBe(problem);
+  expect(await sessions.choiceOf("s")).toEqual({ off: true });
+  expect(sessions.offersTools(run)).toBe(false);
+  rmSync(folder);
+  expect(await sessions.choose("third", {})).toBeUndefined();
+  expect(await sessions.choiceOf("s")).toEqual({ off: true });
+});
+
+test("commands may be written with capitals, and work as printed", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), console);
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  const who = { sessionId: "s", sessionKey: "agent:main:main", cwd: folder };
+  const current = await plugin.sessions.of(who);
+  const long = Array.from({ length: 90 }, (_, at) => `line ${at}`).join("\n");
+  const output = { ...result("call_1", 3), content: [{ type: "text", text: long }], toolName: "exec" };
+  const run = { ...called("call_1", 2), content: [{ type: "toolCall", id: "call_1", name: "exec", arguments: {} }] };
+  await current?.session.transformContext([user("one", 1), run, output]);
+  plugin.authority.configure(...madeUpHost());
+  const answer = (args: string) => runCommand(plugin, { ...who, ...operator, args });
+  expect(await answer("Objects EXEC")).toMatch(/^t1 /);
+  expect(await answer("MEMORY Pages")).not.toContain("is not known");
+  expect(await answer("MEMORY Help")).toContain("After `/palimpsest memory` there are:");
+  const shown = await answer("SHOW T1");
+  const [, printed = ""] = /`(node [^`]+)`/.exec(shown) ?? [];
+  expect(printed).toContain(`--store ${join(folder, "store.sqlite")}`);
+  const all = execFileSync(process.execPath, printed.split(" ").slice(1), { encoding: "utf8" });
+  expect(all.trimEnd().split("\n")).toHaveLength(90);
+  expect(await answer("OFF")).toContain("is off in this session");
+  expect(await answer("On")).toBe("Palimpsest is on again in this session.");
+  await plugin.sessions.closeAll();
+});
+
+test("on a full disk turns go on, without what was typed to us", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  const who = { sessionId: "s", sessionKey: "agent:main:main" };
+  const host = { buildMemorySystemPromptAddition: () => undefined } as unknown as HostFunctions;
+  /** A turn in which the history has this. Resolves to what goes out of it. */
+  const turn = async (messages: HostMessage[], fails = false) => {
+    const engine = new Engine(plugin, { workspaceDir: folder }, host);
+    const params = { ...who, messages, runtimeSettings: { executionHost: { id: "openclaw-embedded" } } };
+    await engine.assemble({
+      ...params,
+      runtimeSettings: { ...params.runtimeSettings, limits: { maxOutputTokens: 1 } },
+    });
+    const session = (await plugin.sessions.opened("s"))?.session as Session;
+    const full = async () => Promise.reject(Object.assign(new Error("no space left"), { code: "NO_SPACE" }));
+    const { transformContext, commitTurn } = session;
+    Object.assign(session, fails ? { transformContext: full, commitTurn: full } : {});
+    const { messages: out } = await engine.assemble(params);
+    const committed = await engine.commitTurn({ ...who, advancementKey: `k${messages.length}`, messages: [] });
+    Object.assign(session, { transformContext, commitTurn });
+    await engine.dispose();
+    expect(committed).toEqual({ status: "committed" });
+    return out.map(({ content }) => content);
+  };
+  const said = (text: string, timestamp: number) => ({
+    role: "assistant",
+    content: [{ type: "text", text }],
+    timestamp,
+  });
+  const history = [user("one", 1), said("a", 2)];
+  await turn(history);
+  history.push(user("two", 3), said("b", 4), user("/palimpsest", 5), user("three", 6), said("c", 7));
+  const typed = ["one", [{ type: "text", text: "a" }], "two", [{ type: "text", text: "b" }], "three"];
+  expect(await turn(history, true)).toEqual([...typed, [{ type: "text", text: "c" }]]);
+  expect(plugin.failures.newest).toContain("NO_SPACE");
+  expect(await turn(history)).toHaveLength(6);
+  expect((await plugin.sessions.opened("s"))?.session.status().calls).toBe(3);
+  await plugin.sessions.closeAll();
 });
 
 test("a request may fill the window, and less after a refusal", () => {

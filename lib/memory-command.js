@@ -228,7 +228,7 @@ async function recall({ memory, store, session, isConfined = false }, given) {
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
 async function remember({ memory, command }, given) {
   const [, scope = "", text = ""] = /^(\S*)\s*(.*)$/s.exec(given) ?? [];
-  const value = await memory.remember(/** @type {MemoryScope} */ (scope), text);
+  const value = await memory.remember(/** @type {MemoryScope} */ (scope.toLowerCase()), text);
   return { value, text: rememberedText(value, command) };
 }
 
@@ -319,8 +319,9 @@ async function take({ memory, command }, given) {
 function wantedOf(given) {
   const words = given.split(/\s+/).filter((word) => word !== "");
   const apply = words.includes("--apply");
-  const scope = /** @type {MemoryScope | undefined} */ (words.find((word) => scopes.some((known) => known === word)));
-  const [from, ...rest] = words.filter((word) => word !== "--apply" && word !== scope);
+  const named = words.find((word) => scopes.some((known) => known === word.toLowerCase()));
+  const scope = /** @type {MemoryScope | undefined} */ (named?.toLowerCase());
+  const [from, ...rest] = words.filter((word) => word !== "--apply" && word !== named);
   if (rest.length > 0) {
     throw Object.assign(new Error(`\`${rest[0]}\` is one word too many`), { code: "INVALID_ARGUMENT" });
   }

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { plural, size, what, whyNoText } from "./describe.js";
+import { typed } from "./program.js";
 import { reasons } from "./reasons.js";
 import { line, name as spelt } from "./terminal.js";
 import { cameWith, counted, cut, shortCount } from "./words.js";
@@ -16,6 +17,7 @@ import { cameWith, counted, cut, shortCount } from "./words.js";
  * @property {string} cwd the working folder, from which paths are shown and taken
  * @property {string} host its name
  * @property {string} command the person's command: `/context`
+ * @property {string} [typedStore] the store's path, where the command line does not find it by itself
  * @property {boolean} [isConfined] whether others than the user read the answer: then it shows what the session met, as it met it
  */
 
@@ -32,9 +34,12 @@ const shownDescription = 120;
 /** The objects whose handle, type, path, tool or state holds `filter`, newest last. @param {Opened} opened @param {string} filter */
 export async function objectsText({ session, store, cwd }, filter) {
   const sets = await session.sets();
+  const wanted = filter.toLowerCase();
   /** @param {SessionSets["index"][number]} object */
   const fits = ({ handle, type, path, tool }) =>
-    [handle, type, path ?? "", tool ?? "", ...statesOf(sets, handle)].some((word) => word.includes(filter));
+    [handle, type, path ?? "", tool ?? "", ...statesOf(sets, handle)].some((word) =>
+      word.toLowerCase().includes(wanted),
+    );
   const found = sets.index.filter(fits);
   if (found.length === 0) {
     return filter === "" ? "No file and no output yet." : `No file or output fits \`${filter}\`.`;
@@ -62,7 +67,8 @@ export async function contentText(opened, name) {
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
   const rest = lines.length - shown.length;
-  const all = opened.isConfined ? "" : `: \`palimpsest show ${name} --session ${opened.session.id}\` prints all`;
+  const { session, isConfined, typedStore } = opened;
+  const all = isConfined ? "" : `: \`${typed(["show", name, "--session", session.id], typedStore)}\` prints all`;
   const more = `… ${counted(rest, "more line")}${all}`;
   return [...shown, ...(rest > 0 ? [more] : [])].join("\n");
 }

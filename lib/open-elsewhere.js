@@ -1,5 +1,7 @@
 // What a person hears who asks for the inspector where the host cannot serve it: the command that they run themselves. Opens nothing.
 
+import { typed } from "./program.js";
+
 /** @import { Store } from "../index.js" */
 
 /**
@@ -13,11 +15,5 @@ export async function openElsewhere(store, session, place) {
   }
   // Before its first call nothing has its name.
   const isStored = session !== null && (await store.get(session).then(Boolean, () => false));
-  const words = ["palimpsest", "open", ...(isStored ? [session] : []), "--store", store.path];
-  return `${place}: \`${words.map(shellWord).join(" ")}\``;
-}
-
-/** @param {string} word */
-function shellWord(word) {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return `${place}: \`${typed(["open", ...(isStored ? [session] : [])], store.path)}\``;
 }

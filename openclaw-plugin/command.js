@@ -17,6 +17,7 @@ import {
 } from "../lib/objects.js";
 import { openElsewhere } from "../lib/open-elsewhere.js";
 import { plainRequestOf } from "../lib/plain-request.js";
+import { withTyped } from "../lib/program.js";
 import { contextReport, settingsText, sharingSection } from "../lib/report.js";
 import { harmless, name as spelt } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
@@ -139,7 +140,7 @@ export async function runCommand(plugin, ctx) {
     if (asked.sender === "stranger" || (asked.sender === "member" && !isAllowed(asked, "read"))) {
       return "What Palimpsest does here is for the owner alone.";
     }
-    const [, name = "status", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(ctx.args ?? "") ?? [];
+    const { name = "status", given } = typedIn(ctx.args ?? "");
     const part = parts.get(name);
     if (part === undefined) {
       return harmless((name === "help" ? "" : `\`${command} ${name}\` is not known. `) + help(asked));
@@ -154,8 +155,14 @@ export async function runCommand(plugin, ctx) {
     const who = { sessionId, sessionKey, cwd: plugin.workspaceOf(sessionId, agentId) };
     return harmless(await part.run({ plugin, who, asked, current: await plugin.sessions.of(who) }, given));
   } catch (error) {
-    return isOwners(asked) ? describe(error) : failed(plugin, error);
+    return isOwners(asked) ? harmless(await plugin.sessions.withTyped(describe(error))) : failed(plugin, error);
   }
+}
+
+/** The first word of what was typed, which phones write with a capital, and the rest. @param {string} typed @returns {{ name?: string, given: string }} */
+function typedIn(typed) {
+  const [, name, given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(typed) ?? [];
+  return { name: name?.toLowerCase(), given };
 }
 
 /** @param {Plugin} plugin @param {CommandContext} ctx @param {string} sessionId @returns {Promise<Asked>} */
@@ -208,6 +215,7 @@ function opened(answer) {
       cwd: who.cwd,
       host: "OpenClaw",
       command,
+      typedStore: store.path,
       isConfined: !isOwners(asked),
     };
     return answer({ ...about, layout, tools: tools() }, given);
@@ -220,13 +228,14 @@ function whereToOpen({ store, session }) {
 }
 
 /** @param {Plugin} plugin @param {Who} who @param {Asked} asked */
-function offText({ sessions }, { sessionId }, asked) {
+async function offText({ sessions }, { sessionId }, asked) {
   if (!isOwners(asked)) {
     return "Palimpsest is off in this session.";
   }
-  const why = sessions.whyOff(sessionId) ?? "it could not be opened";
+  const why = await sessions.withTyped(sessions.whyOff(sessionId) ?? "it could not be opened");
   const first = why === turnedOff ? "" : "put that right, then ";
-  return `Palimpsest is off in this session: ${why}\nTo turn it on: ${first}\`${command} on\``;
+  const wrong = sessions.wrongSettings === undefined ? [] : [`notice: ${sessions.wrongSettings}`];
+  return [`Palimpsest is off in this session: ${why}`, `To turn it on: ${first}\`${command} on\``, ...wrong].join("\n");
 }
 
 /** @param {Around} around */
@@ -237,7 +246,9 @@ async function status({ plugin, who, asked, current }) {
   const { session, store, room } = current;
   const figures = session.status();
   const { newest } = plugin.failures;
+  const { wrongSettings } = plugin.sessions;
   const notices = [
+    ...(wrongSettings === undefined ? [] : [wrongSettings]),
     ...current.notices,
     ...figures.silentPlaces.map((path) => `\`${spelt(path)}\` does not answer`),
     ...(current.failed === undefined ? [] : [`the last call went out with OpenClaw's own messages: ${current.failed}`]),
@@ -255,12 +266,13 @@ async function status({ plugin, who, asked, current }) {
     return asked.sender === "owner" ? `${report}\nnotice    ${notAlone}` : report;
   }
   const shared = await sharingSection(session);
-  return [report, `store     ${store.path}`, ...shared, ...notices.map((notice) => `notice    ${notice}`)].join("\n");
+  const told = notices.map((notice) => `notice    ${withTyped(notice, store.path)}`);
+  return [report, `store     ${store.path}`, ...shared, ...told].join("\n");
 }
 
 /** @param {Around} around @param {string} filter */
 async function settings({ plugin }, filter) {
-  return settingsText(await plugin.sessions.settingValues(), filter);
+  return withProblem(settingsText(await plugin.sessions.settingValues(), filter), plugin.sessions.wrongSettings);
 }
 
 /** @param {Around} around @param {string} chat */
@@ -268,14 +280,14 @@ async function off({ plugin, who, asked, current }, chat) {
   if (chat !== "") {
     return turnOther(plugin, chat, true);
   }
-  if (current === undefined) {
+  if (current === undefined && plugin.sessions.whyOff(who.sessionId) === turnedOff) {
     return offText(plugin, who, asked);
   }
-  const text = plainRequestOf("OpenClaw", current.session.status(), current.room.whole);
-  await plugin.sessions.choose(who.sessionId, { off: true });
+  const text = current && plainRequestOf("OpenClaw", current.session.status(), current.room.whole);
+  const problem = await plugin.sessions.choose(who.sessionId, { off: true });
   await plugin.sessions.close(who.sessionId);
-  const off = `Palimpsest is off in this session: the model gets OpenClaw's own messages. \`${command} on\` turns it on again.`;
-  return text === undefined ? off : `${off}\n${text}`;
+  const off = `Palimpsest is off in this session: the model gets OpenClaw's own messages, without our tools and guidance. \`${command} on\` turns it on again.`;
+  return withProblem(text === undefined ? off : `${off}\n${text}`, problem);
 }
 
 /** @param {Around} around @param {string} chat */
@@ -286,11 +298,13 @@ async function on({ plugin, who, asked, current }, chat) {
   if (current !== undefined) {
     return "Palimpsest is on in this session.";
   }
+  let problem;
   for (const chosen of [who.sessionId, who.sessionKey ?? who.sessionId]) {
-    await plugin.sessions.choose(chosen, { off: false });
+    problem = await plugin.sessions.choose(chosen, { off: false });
   }
   const again = await plugin.sessions.of(who);
-  return again === undefined ? offText(plugin, who, asked) : "Palimpsest is on again in this session.";
+  const text = again === undefined ? await offText(plugin, who, asked) : "Palimpsest is on again in this session.";
+  return withProblem(text, problem);
 }
 
 /** Turns it off or on in another chat, such as a group, where the owner may not. @param {Plugin} plugin @param {string} chat @param {boolean} off */
@@ -301,11 +315,11 @@ async function turnOther(plugin, chat, off) {
     return `No chat is called \`${chat}\`: give the key of its session, such as \`agent:main:telegram:group:-1001\`.${which}`;
   }
   const sessionId = plugin.sessionOf(key);
-  await plugin.sessions.choose(key, { off });
+  const problem = await plugin.sessions.choose(key, { off });
   if (sessionId !== undefined) {
     await (off ? plugin.sessions.close(sessionId) : plugin.sessions.choose(sessionId, { off }));
   }
-  return `Palimpsest is ${off ? "off" : "on"} in \`${key}\`, from its next turn on.`;
+  return withProblem(`Palimpsest is ${off ? "off" : "on"} in \`${key}\`, from its next turn on.`, problem);
 }
 
 /** @param {Around} around @param {string} typed */
@@ -313,7 +327,7 @@ async function memory({ plugin, who, asked, current }, typed) {
   if (current === undefined) {
     return offText(plugin, who, asked);
   }
-  const [, name = "overview", given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(typed) ?? [];
+  const { name = "overview", given } = typedIn(typed);
   const typedAs = `${command} memory`;
   const part = memoryParts.get(name);
   const declared = part ?? memorySwitches.get(name);
@@ -341,7 +355,8 @@ async function memory({ plugin, who, asked, current }, typed) {
     session: session.id,
     off: current.memory.isOff,
   };
-  return (await part.run(around, given)).text;
+  const { text } = await part.run(around, given);
+  return name === "trust" ? withTyped(text, store.path) : text;
 }
 
 /** @param {Asked} asked @param {string} typedAs */
@@ -356,9 +371,15 @@ function memoryHelp(asked, typedAs) {
 
 /** @param {Plugin} plugin @param {Who} who @param {Current} current @param {boolean} isOn */
 async function turnMemory(plugin, who, current, isOn) {
-  await plugin.sessions.choose(who.sessionId, { memoryOff: !isOn });
+  const problem = await plugin.sessions.choose(who.sessionId, { memoryOff: !isOn });
   current.memory.isOff = !isOn;
-  return isOn
+  const text = isOn
     ? "Memory is on in this session: the next prompt has it."
     : `Memory is off in this session: the next prompt has none of it. \`${command} memory on\` turns it on again.`;
+  return withProblem(text, problem);
+}
+
+/** @param {string} text @param {string | undefined} problem */
+function withProblem(text, problem) {
+  return problem === undefined ? text : `${text}\n${problem}`;
 }

@@ -95,7 +95,7 @@ export class Engine {
     const made = await this.#plugin.failures.guarded("a call went out with OpenClaw's own messages", undefined, () =>
       isBeforePrompt(params, this.#turn) ? this.#begin(params) : this.#within(params),
     );
-    const answer = made ?? { messages, estimatedTokens: estimated(messages) };
+    const answer = made ?? plain(this.#plugin.historyOf(params.sessionId) ?? messages);
     return this.#addition === "" ? answer : { ...answer, systemPromptAddition: this.#addition };
   }
 
@@ -112,7 +112,7 @@ export class Engine {
     this.#hold(current);
     this.#current = current;
     this.#addition = await this.#additionFor(params);
-    return asksAgain(params) ? { messages, estimatedTokens: estimated(messages) } : this.#within(params);
+    return asksAgain(params) ? plain(messages) : this.#within(params);
   }
 
   /** What the system prompt gets: the rule for our lines, memory, and what the active memory plugin has for it. @param {AssembleParams} params */
@@ -146,7 +146,7 @@ export class Engine {
   async #assembled(params, history) {
     const current = this.#current;
     if (current === undefined) {
-      return { messages: [...history], estimatedTokens: estimated(history) };
+      return plain(history);
     }
     const { failures, sessions } = this.#plugin;
     const turn = this.#plugin.heard(params.sessionKey).messages;
@@ -178,7 +178,7 @@ export class Engine {
       if (await sessions.giveUp(params.sessionId, error)) {
         this.#current = undefined;
       }
-      return { messages: [...history], estimatedTokens: estimated(history) };
+      return plain(history);
     }
   }
 
@@ -238,7 +238,6 @@ export class Engine {
   async commitTurn({ sessionId, sessionKey, advancementKey, messages }) {
     const cwd = this.#ctx.workspaceDir ?? process.cwd();
     const { sessions } = this.#plugin;
-    // The host keeps the turn and asks again where this rejects.
     const current = this.#current ?? (await sessions.of({ sessionId, sessionKey, cwd }));
     try {
       return current === undefined
@@ -247,7 +246,8 @@ export class Engine {
     } catch (error) {
       await this.#plugin.failures.report("a finished turn was not stored yet", error);
       await sessions.giveUp(sessionId, error);
-      throw error;
+      // The next `assemble` has it, too. Where this rejects, the host uses its own engine until it does not: what was typed to us would go out.
+      return { status: "committed" };
     } finally {
       this.#plugin.heard(sessionKey).forget(messages);
     }
@@ -311,8 +311,9 @@ function asksAgain({ runtimeSettings }) {
   return runtimeSettings?.executionHost?.id === "openclaw-embedded";
 }
 
-/** @param {readonly HostMessage[]} messages */
-function estimated(messages) {
+/** A list as the host has it. @param {readonly HostMessage[]} messages @returns {AssembleResult} */
+function plain(messages) {
   const lengths = messages.map(({ content }) => JSON.stringify(content ?? "").length);
-  return Math.ceil(lengths.reduce((sum, length) => sum + length, 0) / charactersPerToken);
+  const characters = lengths.reduce((sum, length) => sum + length, 0);
+  return { messages: [...messages], estimatedTokens: Math.ceil(characters / charactersPerToken) };
 }

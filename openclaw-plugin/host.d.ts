@@ -209,7 +209,7 @@ export interface PluginApi {
   };
   on<Name extends keyof Hooks>(name: Name, handler: Hooks[Name], options?: { priority?: number }): void;
   registerContextEngine(id: string, factory: (ctx: EngineContext) => ContextEngine): void;
-  registerTool(tool: (ctx: ToolContext) => HostTool, options: { name: string }): void;
+  registerTool(tool: (ctx: ToolContext) => HostTool | null, options: { name: string }): void;
   registerCommand(command: HostCommand): void;
   registerAgentToolResultMiddleware(
     handler: (event: ToolResultEvent, ctx: HookContext) => Promise<{ result: ToolResult } | undefined>,

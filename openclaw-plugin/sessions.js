@@ -1,12 +1,14 @@
 // The open sessions of a process, for all copies of the plugin: opened when a turn begins, closed when they were idle for long and others
 // need the room, and when the gateway stops. What a person chose for a session, off or on, is in a file of ours beside the log, since the
 // store stays shut where it is off. Decides nothing about contexts.
+import { readFileSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
 import { pinWords, usageIgnored } from "../lib/notices.js";
 import { inStateFolder, piAgentDir } from "../lib/places.js";
+import { withTyped } from "../lib/program.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
@@ -89,8 +91,16 @@ export class Sessions {
   #failures;
   #choicesFile;
   #stateDir;
-  /** The plugin's configuration. @type {Record<string, unknown>} */
+  /** The plugin's configuration as the host has it. */
+  #given = "{}";
+  /** What of it counts. @type {Partial<Settings>} */
   #config = {};
+  /** What is wrong with the rest, for the owner. @type {string | undefined} */
+  wrongSettings;
+  /** What persons chose, as it was last read or written: the host waits for no promise when it asks for our tools. @type {Record<string, Choice>} */
+  #known;
+  /** Those of them that could not be written. @type {Record<string, Choice>} */
+  #unkept = {};
   /** @type {Promise<{ store: Store, settings: Settings }> | undefined} */
   #store;
   /** In the order of their last use. @type {Map<string, Promise<Current | undefined>>} */
@@ -119,17 +129,31 @@ export class Sessions {
     this.#stateDir = dirname(folder);
     this.#choicesFile = join(folder, "openclaw-sessions.json");
     this.#failures = failures;
+    this.#known = choicesIn(() => readFileSync(this.#choicesFile, "utf8"));
   }
 
-  /** Takes the configuration. @param {Record<string, unknown> | undefined} config */
-  configure(config) {
-    const given = config ?? {};
-    if (JSON.stringify(given) !== JSON.stringify(this.#config)) {
-      this.#config = given;
-      // Open sessions go on as they are.
-      this.#store = undefined;
-      this.#noLooks();
+  /** Takes the configuration. A wrong value does not count, and is told once. @param {Record<string, unknown> | undefined} config */
+  configure(config = {}) {
+    const given = JSON.stringify(config);
+    if (given === this.#given) {
+      return;
     }
+    const { settings, problems } = addon.checkSettings(config);
+    this.#given = given;
+    this.#config = settings;
+    this.wrongSettings = wrongText(problems);
+    if (this.wrongSettings !== undefined) {
+      this.#failures.notice(this.wrongSettings);
+    }
+    // Open sessions go on as they are.
+    this.#store = undefined;
+    this.#noLooks();
+  }
+
+  /** Whether a run gets our tools: not where a person turned us off. @param {ToolContext} ctx */
+  offersTools({ sessionId = "", sessionKey = "" }) {
+    const isChosen = [sessionId, sessionKey].some((known) => this.#known[known]?.off === true);
+    return this.#config.enabled !== false && !isChosen;
   }
 
   /** The settings: environment variables over the plugin's configuration over the defaults. @returns {Promise<Settings>} */
@@ -146,13 +170,21 @@ export class Sessions {
   async settingValues() {
     const known = await addon.settingValues({});
     return known.map((setting) => {
-      const given = this.#config[setting.key];
+      const given = this.#config[/** @type {keyof Settings} */ (setting.key)];
       // The host may fill in the defaults.
       const isGiven = given !== undefined && JSON.stringify(given) !== JSON.stringify(setting.value);
       return isGiven && setting.source !== "environment"
         ? { ...setting, value: given, source: /** @type {const} */ ("config"), place: "openclaw.json" }
         : setting;
     });
+  }
+
+  /** A text of ours whose commands can be typed on the gateway's machine, and look into the plugin's store. @param {string} text */
+  async withTyped(text) {
+    const path = await this.settings()
+      .then((settings) => addon.storePath({ settings }))
+      .catch(() => undefined);
+    return withTyped(text, path);
   }
 
   /** Whether a session is open, or may be opened. @param {string} sessionId */
@@ -360,7 +392,12 @@ export class Sessions {
         return;
       }
       const { strangers = [] } = await this.choiceOf(sessionId);
-      await this.choose(sessionId, { strangers: [...new Set([...strangers, stranger])].slice(-maxStrangers) });
+      const problem = await this.choose(sessionId, {
+        strangers: [...new Set([...strangers, stranger])].slice(-maxStrangers),
+      });
+      if (problem !== undefined) {
+        throw new Error(problem);
+      }
     });
   }
 
@@ -428,23 +465,47 @@ export class Sessions {
     return (await this.#choices())[sessionId] ?? {};
   }
 
-  /** Keeps what a person chose. @param {string} sessionId @param {Choice} choice */
+  /**
+   * Takes what a person chose, and keeps it. Resolves to why it counts for this process only, if it could not be written.
+   * @param {string} sessionId
+   * @param {Choice} choice
+   */
   async choose(sessionId, choice) {
     const { [sessionId]: known, ...others } = await this.#choices();
     const kept = Object.entries(others).slice(1 - maxChoices);
     const all = Object.fromEntries([...kept, [sessionId, { ...known, ...choice }]]);
-    await mkdir(dirname(this.#choicesFile), { recursive: true, mode: 0o700 });
-    const written = `${this.#choicesFile}.${process.pid}`;
-    await writeFile(written, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
-    await rename(written, this.#choicesFile);
-  }
-
-  /** @returns {Promise<Record<string, Choice>>} */
-  async #choices() {
+    this.#known = all;
     try {
-      return JSON.parse(await readFile(this.#choicesFile, "utf8"));
-    } catch {
-      return {};
+      await mkdir(dirname(this.#choicesFile), { recursive: true, mode: 0o700 });
+      const written = `${this.#choicesFile}.${process.pid}`;
+      await writeFile(written, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
+      await rename(written, this.#choicesFile);
+      this.#unkept = {};
+      return undefined;
+    } catch (error) {
+      this.#unkept = { ...this.#unkept, [sessionId]: all[sessionId] };
+      return `It holds until the gateway ends, since \`${this.#choicesFile}\` cannot be written: ${describe(error)}`;
     }
   }
+
+  async #choices() {
+    const text = await readFile(this.#choicesFile, "utf8").catch(() => "");
+    this.#known = { ...choicesIn(() => text), ...this.#unkept };
+    return this.#known;
+  }
+}
+
+/** @param {() => string} read the file with choices @returns {Record<string, Choice>} */
+function choicesIn(read) {
+  try {
+    return JSON.parse(read());
+  } catch {
+    return {};
+  }
+}
+
+/** What the owner is told of wrong settings. @param {string[]} problems */
+function wrongText(problems) {
+  const where = "`plugins.entries.palimpsest.config` of OpenClaw's configuration";
+  return problems.length === 0 ? undefined : `in ${where}, what is wrong does not count: ${problems.join("; ")}`;
 }

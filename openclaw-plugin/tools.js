@@ -21,8 +21,19 @@ export const guidance = tools()
  */
 export function registerTools(api, plugin) {
   for (const tool of tools()) {
-    api.registerTool((ctx) => hostTool(tool, plugin, ctx), { name: tool.name });
+    api.registerTool((ctx) => offered(tool, plugin, ctx), { name: tool.name });
   }
+}
+
+/**
+ * The tool for a run, null where a person turned us off. The host makes the tools of a run before it asks for the list.
+ * @param {ContextTool} tool
+ * @param {Plugin} plugin
+ * @param {ToolContext} ctx
+ */
+function offered(tool, plugin, ctx) {
+  plugin.sessions.heard(ctx);
+  return plugin.sessions.offersTools(ctx) ? hostTool(tool, plugin, ctx) : null;
 }
 
 /**
@@ -31,10 +42,7 @@ export function registerTools(api, plugin) {
  * @param {ToolContext} ctx
  * @returns {HostTool}
  */
-function hostTool(tool, plugin, ctx) {
-  const { sessionId, sessionKey } = ctx;
-  // The host makes the tools of a run before it asks for the list.
-  plugin.sessions.heard(ctx);
+function hostTool(tool, plugin, { sessionId, sessionKey }) {
   return {
     name: tool.name,
     label: tool.name,

@@ -8,7 +8,7 @@ import { type Served, serve } from "../inspector/server/serve.js";
 import { openElsewhere } from "../lib/open-elsewhere.js";
 import { withRefreshed } from "../lib/refreshed.js";
 import { loadAddon, type Store, thisCopy } from "./addon.ts";
-import { inMemory, type Live, settingsPlaces } from "./live.ts";
+import { inMemory, type Live, settingsOf } from "./live.ts";
 
 /** What is shown: a store, and a session in it. */
 interface Looked {
@@ -74,7 +74,7 @@ export class Inspector {
 
   async #look(ctx: ExtensionContext, live: Live | undefined): Promise<Looked> {
     const addon = await loadAddon();
-    const settings = await addon.loadSettings(settingsPlaces(this.#agentDir, ctx));
+    const settings = await settingsOf(addon, this.#agentDir, ctx);
     if (live?.store.path === inMemory) {
       const { store } = live;
       const close = () => Promise.resolve();

@@ -49,11 +49,13 @@ export async function openLive(
   if (!settings.enabled) {
     return undefined;
   }
+  const wrong = await wrongSettings(addon, agentDir, ctx);
   // Pi does not keep this session (`--no-session`), so neither do we.
   const isKept = ctx.sessionManager.getSessionFile() !== undefined;
   const path = isKept ? await addon.storePath({ settings, agentDir }) : inMemory;
   try {
-    return await openAt(addon, agentDir, ctx, settings, path);
+    const live = await openAt(addon, agentDir, ctx, settings, path);
+    return { ...live, notices: [...wrong, ...live.notices] };
   } catch (error) {
     const beside = isLost(error) ? placesBeside(path).find((place) => existsSync(place)) : undefined;
     if (beside === undefined) {
@@ -62,7 +64,7 @@ export async function openLive(
     // A session that was open when the store failed goes on there.
     const live = await openAt(addon, agentDir, ctx, settings, beside);
     const notice = `${sentence(error)}: the store beside it, \`${beside}\`, is used instead; ${advice(error)}`;
-    return { ...live, notices: [notice, ...live.notices], aside: `in ${basename(beside)}` };
+    return { ...live, notices: [notice, ...wrong, ...live.notices], aside: `in ${basename(beside)}` };
   }
 }
 
@@ -71,9 +73,15 @@ export function settingsPlaces(agentDir: string, ctx: ExtensionContext) {
   return { agentDir, projectDir: ctx.cwd, trusted: trusted(ctx) };
 }
 
-async function settingsOf(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Settings> {
-  const settings = await addon.loadSettings(settingsPlaces(agentDir, ctx));
+/** The settings of a session. A wrong value does not count. */
+export async function settingsOf(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Settings> {
+  const settings = await addon.loadSettings({ ...settingsPlaces(agentDir, ctx), needed: [] });
   return { ...settings, layout: chosenLayout(ctx) ?? settings.layout };
+}
+
+async function wrongSettings(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<string[]> {
+  const problems = await addon.settingProblems(settingsPlaces(agentDir, ctx));
+  return problems.map((problem) => `${problem}; what is wrong does not count, the rest does`);
 }
 
 /**

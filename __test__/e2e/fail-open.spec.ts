@@ -22,6 +22,7 @@ import {
   entryOf,
   extension,
   missingOtherUser,
+  palimpsest,
   start,
   toolNames,
 } from "./support.ts";
@@ -84,24 +85,37 @@ describe("a store that cannot be used", () => {
 });
 
 describe("settings that are wrong", () => {
-  test("are named, and Palimpsest stays off", async () => {
+  test("do not count, and are named", async () => {
+    const { sandbox } = await start(steps, { files });
+    const file = join(sandbox.agentDir, "palimpsest.json");
+    const values = { ...JSON.parse(readFileSync(file, "utf8")), layuot: "log", prices: "acme", enabled: "yes" };
+    writeFileSync(file, JSON.stringify(values));
+    const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
+    expect(finished).toMatchObject({ code: 0 });
+    for (const said of ["`layuot` is not a setting", "`prices` must be", "`enabled` must be", "the rest does"]) {
+      expect(finished.stderr).toContain(said);
+    }
+    expect(palimpsest<{ sessions: object[] }>(sandbox, "sessions").sessions).toHaveLength(1);
+  });
+
+  test("that are no JSON are named, and Palimpsest stays off", async () => {
     const { model, sandbox } = await start(steps, { files });
-    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": "log"}`);
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": `);
     const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
-    expect(finished.stderr).toContain("layuot");
+    expect(finished.stderr).toContain("not JSON");
     expect(finished.stderr).toContain("INVALID_SETTINGS");
   });
 
   test("stay in sight where there is a UI", async () => {
     const { sandbox } = await start(steps, { files });
-    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": "log"}`);
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": `);
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("read a.txt");
     const shown = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
     await pi.send({ type: "prompt", message: "/context" });
     expect((await shown).message).toMatch(
-      /^Palimpsest is off in this session: .*`layuot` is not a setting.*\nTo turn it on: put that right, then `\/context on`$/,
+      /^Palimpsest is off in this session: .*not JSON.*\nTo turn it on: put that right, then `\/context on`$/,
     );
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), "{}");
     const mended = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
@@ -109,10 +123,7 @@ describe("settings that are wrong", () => {
     expect((await mended).message).toContain("Palimpsest is on");
     await pi.close();
     const status = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
-    expect(status).toEqual([
-      "palimpsest off: palimpsest.json: `layuot` is not a setting, `layout` is",
-      "palimpsest on",
-    ]);
+    expect(status).toEqual([expect.stringMatching(/^palimpsest off: palimpsest\.json: not JSON: /), "palimpsest on"]);
   });
 
   test("of a project count only when it is trusted", async () => {

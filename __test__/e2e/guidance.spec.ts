@@ -119,6 +119,16 @@ describe("a model that", () => {
     expectPairedCalls(model);
   });
 
+  test("sends arguments that a tool lacks hears which it has", async () => {
+    const ranged = call("activate", { name: "t1", start: 40, end: 42 });
+    const { model, sandbox } = await start([call("bash", { command: "seq 1 50" }), ranged, done]);
+    expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
+    // Passed over, they would bring the whole.
+    expect(resultsOf(model)[1]).toContain(
+      "`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80)",
+    );
+  });
+
   test("keeps activating the same object gets it each time", async () => {
     const again = call("activate", { name: "t1", lines: "90-92" });
     const shown = call("bash", { command: "seq 1 3000" });
@@ -132,7 +142,7 @@ describe("a model that", () => {
     const numbers = call("bash", { command: "seq 1 50" });
     const given = [
       { lines: 40 },
-      { lines: "40", pattern: null, extra: true },
+      { lines: "40", pattern: null, start: "" },
       { lines: "", pattern: "^40$" },
       { lines: null },
     ];

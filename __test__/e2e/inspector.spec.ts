@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionView } from "../../inspector/protocol.js";
+import { programFile } from "../../lib/program.js";
 import { runPi, runPiJson, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
 import { extension, missing, start } from "./support.ts";
@@ -166,9 +167,9 @@ describe("in rpc mode", () => {
     const never = startPiRpc(sandbox, ["-e", extension, "--no-context"]);
     expect(await said(never, "/context open")).toContain("No call of this session is stored; it lists the others; ");
     await never.close();
-    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), '{ "layuot": "log" }');
+    writeFileSync(join(sandbox.agentDir, "palimpsest.json"), '{ "layout": ');
     const wrong = startPiRpc(sandbox, ["-e", extension]);
-    expect(await said(wrong, "/context open")).toMatch(/`layuot` is not a setting, .*INVALID_SETTINGS/);
+    expect(await said(wrong, "/context open")).toMatch(/not JSON.*INVALID_SETTINGS/);
     await wrong.close();
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), "{}");
     writeFileSync(join(sandbox.agentDir, "palimpsest", "store.sqlite"), "no store");
@@ -220,7 +221,7 @@ test("print and json mode print the command to run", async () => {
   const { model, sandbox } = await start(steps, { files });
   await runPi(sandbox, ["-e", extension, "--session-id", "mine", "-p", "go"]);
   const store = join(sandbox.agentDir, "palimpsest", "store.sqlite");
-  const command = `palimpsest open session:mine --store ${store}`;
+  const command = `node ${programFile} open session:mine --store ${store}`;
   const told = `Pi ends with this answer. To look at what is stored, run: \`${command}\`\n`;
   const printed = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context open"]);
   expect(printed).toMatchObject({ code: 0, stderr: told });

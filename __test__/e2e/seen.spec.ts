@@ -188,7 +188,9 @@ test("/context lists, shows, explains and releases objects", async () => {
   const [, bash] = /^(t\d+) .*seq 1 1500/m.exec(objects) ?? [];
   const text = await said(pi, `/context show ${bash}`);
   expect(text).toMatch(/^1\n2\n/);
-  expect(text).toMatch(/\n60\n… [\d.]+k? more lines: `palimpsest show t\d+ --session session:.*` prints all$/);
+  expect(text).toMatch(
+    /\n60\n… [\d.]+k? more lines: `node \S+palimpsest\.js show t\d+ --session session:\S+` prints all$/,
+  );
   expect(await said(pi, "/context show a.txt")).toBe("two");
   expect(await said(pi, "/context show f1@-1")).toBe("one");
   expect(await said(pi, "/context history f1")).toMatch(/^latest {2}\S+Z {2}4 chars\n@-1 {5}\S+Z {2}4 chars$/);

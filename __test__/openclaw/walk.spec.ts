@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Ledger } from "../../index.js";
+import { guidance } from "../../openclaw-plugin/tools.js";
 import { createOpenClawSandbox, installPlugin, type OpenClawSandbox, readConfig } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import type { RequestBody } from "../../scripts/lib/scripted-model.js";
@@ -94,7 +95,13 @@ test("`/palimpsest` says what there is, and turns it off and on", async () => {
   expect(await said("/palimpsest off")).toContain("is off in this session");
   const off = await turn("off", runLog);
   expect(results(off[1]).at(-1)).toContain("case number 450\n");
+  expect(toolNames(off[0])).not.toContain("activate");
+  expect(textOf(off[0].messages[0])).not.toContain(guidance);
   expect(await said("/palimpsest on")).toBe("Palimpsest is on again in this session.");
+  const on = await turn("on");
+  expect(toolNames(on[0])).toContain("activate");
+  expect(textOf(on[0].messages[0])).toContain(guidance);
+  expect(lines(on[0]).join("\n")).not.toContain("/palimpsest");
 });
 
 test("every request continues the last, and is stored as sent", () => {
@@ -103,7 +110,7 @@ test("every request continues the last, and is stored as sent", () => {
   const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions");
   expect(sessions).toHaveLength(1);
   const ledger = palimpsest<Ledger>(sandbox, "ledger", sessions[0].id);
-  expect(ledger).toMatchObject({ calls: 6, failedCalls: 0 });
+  expect(ledger).toMatchObject({ calls: 7, failedCalls: 0 });
   // It renders the call again and checks its hash.
   const { messages } = palimpsest<{ messages: object[] }>(sandbox, "context", sessions[0].id, "--call", "3");
   expect(messages).toHaveLength(5);

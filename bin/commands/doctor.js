@@ -1,5 +1,6 @@
 // `palimpsest doctor`: checks a store and the installation; with --set-aside, renames a damaged store.
 import { existsSync } from "node:fs";
+import { plural } from "../../lib/describe.js";
 import { UsageError } from "../lib/arguments.js";
 import { lookAtInstallation } from "../lib/installation.js";
 import { write, writeJson } from "../lib/output.js";
@@ -100,7 +101,9 @@ async function print(healthy, store, sharing, installation) {
   }
   const more = store?.moreFindings ?? 0;
   await write(more > 0 ? `\nand ${more} more\n` : "");
-  await write(healthy ? "\nnothing is wrong\n" : "");
+  const logs = [installation.log, ...(installation.openclaw === null ? [] : [installation.openclaw.log])];
+  const failed = logs.some(({ failures }) => failures > 0);
+  await write(healthy ? `\nnothing is wrong${failed ? " now; what failed before is in the log" : ""}\n` : "");
 }
 
 /**
@@ -142,7 +145,7 @@ function aboutOpenClaw({ stateDir, version, engine, enabled, store, log }) {
 
 /** @param {{ file: string, failures: number, newest: string | null }} log */
 function logText({ file, failures, newest }) {
-  return `${file}: ${failures === 0 ? "no failures" : `${failures} failures, the last ${newest}`}`;
+  return `${file}: ${failures === 0 ? "no failures" : `${plural(failures, "failure")}, the last ${newest}`}`;
 }
 
 /** @param {import("../../index.js").DoctorReport} report */

@@ -156,9 +156,14 @@ function readJson(file) {
  * @param {string} agentDir
  * @param {Finding[]} findings
  */
-async function enabledBySettings({ loadSettings }, agentDir, findings) {
+async function enabledBySettings({ loadSettings, settingProblems }, agentDir, findings) {
+  const places = { agentDir, projectDir: process.cwd() };
   try {
-    return (await loadSettings({ agentDir, projectDir: process.cwd() })).enabled ?? true;
+    for (const problem of await settingProblems(places)) {
+      const advice = "what is wrong does not count; docs/settings.md lists all settings";
+      findings.push({ kind: "settings", problem, advice });
+    }
+    return (await loadSettings({ ...places, needed: [] })).enabled ?? true;
   } catch (error) {
     const { message, hint } = /** @type {Error & { hint?: string }} */ (error);
     findings.push({ kind: "settings", problem: message, advice: hint ?? "docs/settings.md lists all settings" });

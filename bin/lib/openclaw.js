@@ -1,10 +1,8 @@
 // What `palimpsest doctor` says about OpenClaw's side: whether it loads the plugin and asks it, which runs it does not ask, and failures.
 // Only reads, and only files and the version of OpenClaw. Must not open the store.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { openLog } from "../../lib/log.js";
 import { inStateFolder, openclawStateDir } from "../../lib/places.js";
 import { isOlder } from "./versions.js";
@@ -57,10 +55,11 @@ export async function lookAtOpenClaw(findings, failuresIn, addon) {
   if (!isKnown(plugins, stateDir)) {
     return null;
   }
-  const enabled = isEnabled(plugins);
+  const given = plugins.entries?.[id]?.config ?? {};
+  const enabled = isEnabled(plugins) && given.enabled !== false;
   const version = openclawVersion();
   const found = [
-    ...(enabled
+    ...(isEnabled(plugins)
       ? []
       : [
           wrong(
@@ -69,7 +68,7 @@ export async function lookAtOpenClaw(findings, failuresIn, addon) {
           ),
         ]),
     ...engineFindings(engine),
-    ...configFindings(plugins.entries?.[id]?.config ?? {}),
+    ...configFindings(addon, given),
     ...runtimeFindings(config),
     ...versionFindings(version),
   ];
@@ -113,12 +112,21 @@ function wrong(problem, advice) {
 /** Whether OpenClaw has the plugin, by its configuration or by what it installed. @param {Json} plugins @param {string} stateDir */
 function isKnown(plugins, stateDir) {
   const paths = [plugins.load?.paths ?? []].flat().filter((path) => typeof path === "string");
+  const entry = plugins.entries?.[id];
+  // What OpenClaw leaves of a plugin that was uninstalled.
+  const isLeft = entry !== undefined && JSON.stringify(entry) === '{"enabled":false}';
   return (
-    plugins.entries?.[id] !== undefined ||
+    (entry !== undefined && !isLeft) ||
     plugins.slots?.contextEngine === id ||
-    existsSync(join(stateDir, "npm", "projects", id)) ||
+    installedIn(join(stateDir, "npm", "projects")) ||
     paths.some((path) => read(join(path, "openclaw.plugin.json"))?.id === id)
   );
+}
+
+/** Whether OpenClaw installed the package here: in a folder of its name, after an update with more behind it. @param {string} projects */
+function installedIn(projects) {
+  const names = existsSync(projects) ? readdirSync(projects) : [];
+  return names.some((name) => name === id || name.startsWith(`${id}__`));
 }
 
 /** @param {Json} plugins */
@@ -137,14 +145,12 @@ function engineFindings(engine) {
   return [wrong(`${now}, so Palimpsest is not asked`, "`openclaw config set plugins.slots.contextEngine palimpsest`")];
 }
 
-/** @param {Json} given */
-function configFindings(given) {
-  const manifest = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), "openclaw.plugin.json");
-  const { configSchema } = createRequire(import.meta.url)(manifest);
-  const unknown = Object.keys(given).filter((key) => !(key in configSchema.properties));
-  return unknown.map((key) =>
+/** @param {typeof import("../../index.js") | undefined} addon @param {unknown} given */
+function configFindings(addon, given) {
+  const { problems = [] } = addon?.checkSettings(given) ?? {};
+  return problems.map((problem) =>
     wrong(
-      `\`plugins.entries.palimpsest.config\` has \`${key}\`, which is no setting`,
+      `in \`plugins.entries.palimpsest.config\` ${problem}; the plugin goes on without it`,
       "docs/settings.md lists all settings",
     ),
   );
@@ -195,8 +201,20 @@ function openclawVersion() {
 /** @param {string} file @returns {Json | undefined} */
 function read(file) {
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return JSON.parse(asJson(readFileSync(file, "utf8")));
   } catch {
     return undefined;
   }
+}
+
+/** JSON5, as OpenClaw reads its configuration, as JSON: without comments and last commas, keys and strings in double quotes. @param {string} text */
+function asJson(text) {
+  const parts = /"(?:\\.|[^"\\])*"|'((?:\\.|[^'\\])*)'|\/\/[^\n]*|\/\*[\s\S]*?\*\/|([A-Za-z_$][\w$]*)(?=\s*:)/g;
+  const quoted = text.replaceAll(parts, (part, single, key) => {
+    if (single !== undefined) {
+      return `"${single.replaceAll("\\'", "'").replaceAll('"', '\\"')}"`;
+    }
+    return key === undefined ? (part.startsWith("/") ? "" : part) : `"${key}"`;
+  });
+  return quoted.replaceAll(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, (_, string = "") => string);
 }

@@ -28,14 +28,17 @@ const labels = {
  */
 export function manifest(docs) {
   const settings = settingsOf(docs);
+  // OpenClaw does not start where its own check refuses a value. So it refuses none: what is right stands first, for its forms, and the
+  // plugin says what is wrong.
   const schema = {
     type: "object",
-    additionalProperties: false,
-    properties: Object.fromEntries(settings.map(({ key, schema }) => [key, schema])),
+    properties: Object.fromEntries(
+      settings.map(({ key, right, ...about }) => [key, { anyOf: withOthers(right), ...about }]),
+    ),
   };
-  const hints = settings.map(({ key, schema }) => {
+  const hints = settings.map(({ key, description }) => {
     const label = /** @type {Record<string, string>} */ (labels)[key] ?? spaced(key);
-    return [key, { label, help: schema.description, ...(common.has(key) ? {} : { advanced: true }) }];
+    return [key, { label, help: description, ...(common.has(key) ? {} : { advanced: true }) }];
   });
   const whole = {
     id: "palimpsest",
@@ -51,7 +54,7 @@ export function manifest(docs) {
     configSchema: schema,
     uiHints: Object.fromEntries(hints),
   };
-  return `${JSON.stringify(whole, null, 2)}\n`;
+  return `${JSON.stringify(whole, null, 2).replaceAll(/\{\s+"type": ("\w+")\s+\}/g, '{ "type": $1 }')}\n`;
 }
 
 /** The rows of the first table. @param {string} docs */
@@ -69,7 +72,7 @@ function settingsOf(docs) {
       .replace(/\.$/, "")
       .replaceAll(/,? see \[[^\]]+\]\([^)]+\)/g, "");
     const given = JSON.parse(plain(value));
-    return { key: plain(key), schema: { ...schemaOf(kind.trim()), default: given, description } };
+    return { key: plain(key), right: schemaOf(kind.trim()), default: given, description };
   });
 }
 
@@ -101,6 +104,16 @@ function schemaOf(kind) {
     throw new Error(`a setting must be ${kind}, for which there is no schema`);
   }
   return known;
+}
+
+/** The schema of a right value, and of every other. @param {object} schema */
+function withOthers(schema) {
+  const { enum: _, ...right } = /** @type {{ [keyword: string]: unknown }} */ (schema);
+  const isAll = Object.keys(right).length === 1;
+  const others = ["boolean", "number", "string", "array", "object", "null"].filter(
+    (type) => !isAll || type !== right.type,
+  );
+  return [right, ...others.map((type) => ({ type }))];
 }
 
 /** `keepResults` → `Keep results` @param {string} key */

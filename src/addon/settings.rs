@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::argument::Given;
 use super::blocking::{Blocking, Json, blocking};
 use super::trust::counted;
 use base::error::{Error, Result};
 use base::object::{FieldPath, ObjectType};
-use config::Settings;
+use config::{ANY_SETTING, Settings};
 use settings::SettingSource;
 use source::{OwnFilesystem, data_folder};
 use store::{Condition, Query, Store};
@@ -47,6 +47,51 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
     })
 }
 
+/// Lists what is wrong with the values in the settings files, in a sentence for each file. It does not count where `loadSettings` does not
+/// need it: a wrong value must not turn off what does not depend on it. Of a wrong list the right entries count, and a wrong `sandbox`, or
+/// wrong `mounts`, make the agent's files those of a sandbox that nobody knows.
+///
+/// Rejects as `loadSettings`, but not for wrong values. `places.needed` is ignored.
+#[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<string[]>")]
+pub fn setting_problems(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<String>>> {
+    blocking(move || {
+        let places = places.named("places")?;
+        let agent_dir = places.agent_dir.as_deref().map(Path::new);
+        let project_dir = places.project_dir.as_deref().map(Path::new);
+        let project_dir = counted(agent_dir, project_dir, places.trusted)?;
+        let wrong = settings::wrong_values(agent_dir, project_dir)?;
+        Ok(wrong.iter().map(Error::to_string).collect())
+    })
+}
+
+/// What `checkSettings` makes of a host's settings.
+#[napi(object)]
+pub struct CheckedSettings {
+    /// Those that count.
+    #[napi(ts_type = "Partial<Settings>")]
+    pub settings: Value,
+    /// What is wrong with the others, each with its key.
+    pub problems: Vec<String>,
+}
+
+/// Checks settings that a host keeps in its own configuration, where a wrong value must not turn off what does not depend on it. What counts
+/// of a wrong one is as with `settingProblems`.
+#[napi(catch_unwind, ts_args_type = "given: unknown")]
+pub fn check_settings(given: Given<Json>) -> CheckedSettings {
+    match given.named("given").map(|given| given.0) {
+        Ok(Value::Object(mut values)) => {
+            let problems = ANY_SETTING.keep_right(&mut values);
+            CheckedSettings { settings: Value::Object(values), problems }
+        }
+        Ok(_) => nothing_right("the settings must be an object with their names as keys"),
+        Err(error) => nothing_right(&error.to_string()),
+    }
+}
+
+fn nothing_right(problem: &str) -> CheckedSettings {
+    CheckedSettings { settings: Value::Object(Map::new()), problems: vec![problem.to_owned()] }
+}
+
 /// A setting, the value that counts, and who set it.
 #[napi(object)]
 pub struct SettingValue {
@@ -64,7 +109,7 @@ pub struct SettingValue {
 
 /// Lists every setting with the value that counts and where it comes from, in the order of docs/settings.md.
 ///
-/// Rejects as `loadSettings`. `places.needed` is ignored.
+/// Rejects as `settingProblems`, and for wrong environment variables. `places.needed` is ignored.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<SettingValue[]>")]
 pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<SettingValue>>> {
     blocking(move || {

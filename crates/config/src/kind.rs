@@ -83,6 +83,17 @@ impl SettingType {
         (!is_fit).then(|| self.refusal(value))
     }
 
+    /// What of a value with a problem counts all the same: of a list the entries that are right, if
+    /// there are some.
+    pub(crate) fn right_part(self, value: &Value) -> Option<Value> {
+        let one = |entry: &Value| Value::Array(vec![entry.clone()]);
+        let is_right = |entry: &&Value| self.problem(&one(entry)).is_none();
+        let entries = value.as_array().filter(|_| matches!(self, Self::Globs | Self::Mounts))?;
+        let right = Value::Array(entries.iter().filter(is_right).cloned().collect());
+        let is_some = right.as_array().is_some_and(|right| !right.is_empty());
+        (is_some && self.problem(&right).is_none()).then_some(right)
+    }
+
     fn refusal(self, value: &Value) -> String {
         format!("must be {}, is `{}`", self.expectation(), shown(value))
     }

@@ -1,18 +1,21 @@
 //! Reads the file that the setting `hazards` names. Must not know what the weights mean.
 
-use std::path::Path;
-
 use base::error::{Error, Result};
+use base::path::absolute_path;
 use context::hazard::Hazards;
 
-/// Reads weights from a file.
+use crate::OpenSession;
+
+/// The weights that the settings of a session name.
 ///
 /// # Errors
-/// `FILE` if it cannot be read; `INVALID_ARGUMENT` as of [`Hazards::parse`].
-pub(super) fn read(path: &Path) -> Result<Hazards> {
-    let json = std::fs::read_to_string(path).map_err(|source| Error::File {
+/// `FILE` if the file cannot be read; `INVALID_ARGUMENT` as of [`Hazards::parse`].
+pub fn hazards_of(options: &OpenSession) -> Result<Hazards> {
+    let Some(given) = &options.settings.hazards else { return Ok(Hazards::shipped().clone()) };
+    let path = absolute_path(given, &options.cwd);
+    let json = std::fs::read_to_string(&path).map_err(|source| Error::File {
         act: "read",
-        path: path.to_owned(),
+        path,
         source,
     })?;
     Hazards::parse(&json)

@@ -30,6 +30,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use self::call_info::{CallInfo, HostList, Transformed};
+pub use self::hazards::hazards_of;
 pub use self::notice::Notice;
 pub use self::recorded::{
     About, Against, Beside, BesideBoth, CallPlace, CallPoint, Inspected, Mark, MarkKind,

@@ -123,14 +123,23 @@ impl Tool {
     /// Executes a call.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for arguments of the wrong shape, and the errors of the tool itself. The
-    /// model sees them as a failed call.
+    /// `INVALID_ARGUMENT` for arguments that the tool does not have or of the wrong shape, and the
+    /// errors of the tool itself. The model sees them as a failed call.
     pub fn execute(
         self,
         session: &mut LiveSession,
         call: &str,
         args: &Value,
     ) -> Result<ToolAnswer> {
+        self.refuse_unknown(args)?;
+        self.repeat(session, call, args)
+    }
+
+    /// Executes a call that was answered before, when arguments were perhaps taken more lightly.
+    ///
+    /// # Errors
+    /// As [`Self::execute`], but for arguments that the tool does not have.
+    pub fn repeat(self, session: &mut LiveSession, call: &str, args: &Value) -> Result<ToolAnswer> {
         let text = match self {
             Self::Read => read(session, call, args)?,
             Self::Activate | Self::Pin => {
@@ -142,6 +151,47 @@ impl Tool {
         };
         Ok(ToolAnswer { text, images: Vec::new() })
     }
+
+    /// Refuses arguments that would be passed over: `start` and `end` for `lines` would bring the
+    /// whole.
+    fn refuse_unknown(self, args: &Value) -> Result<()> {
+        let Some(given) = args.as_object() else { return Ok(()) };
+        let known = self.parameters()["properties"].as_object().cloned().unwrap_or_default();
+        // `pin` takes a pattern, too, but is offered without: each word of a schema is paid for.
+        let takes = |key: &str| known.contains_key(key) || (self == Self::Pin && key == "pattern");
+        let stray = |(key, value): &(&String, &Value)| !takes(key) && !is_empty(value);
+        let unknown: Vec<&str> = given.iter().filter(stray).map(|(key, _)| key.as_str()).collect();
+        if !unknown.is_empty() {
+            let is = if unknown.len() == 1 { "is no argument" } else { "are no arguments" };
+            let names: Vec<String> = known.keys().map(|key| argument_name(key)).collect();
+            let problem = format!("{is} of this tool, which takes {}", names.join(", "));
+            return Err(Error::argument(unknown.join("`, `"), problem));
+        }
+        let unread = given.iter().find(|(key, value)| {
+            matches!(key.as_str(), "name" | "lines") && !is_empty(value) && !is_readable(value)
+        });
+        match unread {
+            Some((key, _)) => Err(Error::argument(key, "is no text")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a model left an argument out: some send `null` or an empty text for that.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// Whether all of a value can be taken as text, see [`given`].
+fn is_readable(value: &Value) -> bool {
+    match value {
+        Value::Array(parts) => parts.iter().all(is_readable),
+        _ => given(value).is_some(),
+    }
+}
+
+fn argument_name(key: &str) -> String {
+    if key == "lines" { "`lines` (as 40-80)".to_owned() } else { format!("`{key}`") }
 }
 
 /// What the model sees of a call's result.
@@ -325,6 +375,43 @@ mod tests {
         assert_eq!(lines(json!({ "from": 1 })), None);
         let names = wanted(&json!({ "name": ["t1", "t2"], "pattern": " x " })).unwrap();
         assert_eq!((&*names.name, names.pattern.as_deref()), ("t1, t2", Some(" x ")));
+    }
+
+    #[test]
+    fn arguments_that_a_tool_lacks_are_refused() {
+        let refusal = |tool: Tool, args: Value| {
+            tool.refuse_unknown(&args).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let name = "t1";
+        for (tool, args, expected) in [
+            (
+                Tool::Activate,
+                json!({ "name": name, "start": 5, "end": 6 }),
+                "`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80), `pattern`",
+            ),
+            (
+                Tool::Pin,
+                json!({ "name": name, "range": "1-2" }),
+                "`range` is no argument of this tool, which takes `name`, `lines` (as 40-80)",
+            ),
+            (
+                Tool::Deactivate,
+                json!({ "name": name, "lines": "1-2" }),
+                "`lines` is no argument of this tool, which takes `name`",
+            ),
+            (
+                Tool::Read,
+                json!({ "path": "a", "lines": "1-2" }),
+                "`lines` is no argument of this tool, which takes `path`, `offset`, `limit`",
+            ),
+            (Tool::Activate, json!({ "name": name, "lines": { "from": 1 } }), "`lines` is no text"),
+            (Tool::Activate, json!({ "name": name, "lines": ["1-2", {}] }), "`lines` is no text"),
+            (Tool::Pin, json!({ "name": name, "pattern": "x" }), ""),
+            (Tool::Activate, json!({ "name": name, "start": null, "end": " " }), ""),
+            (Tool::Activate, json!({ "name": [name], "lines": [2, 3], "pattern": "x" }), ""),
+        ] {
+            assert_eq!(refusal(tool, args.clone()), expected, "{args}");
+        }
     }
 
     #[test]

@@ -28,10 +28,9 @@ use super::journal::{Activity, Journal, session_key};
 use super::request::Request;
 use super::tools::{Guard, Tools, Wanted};
 use super::workspace::{CheckProgress, FinishedToolCall, Reconciled, Workspace};
-use super::{Notice, OpenSession, hazards};
+use super::{Notice, OpenSession, hazards_of};
 use base::error::{Error, Result};
 use base::object::ObjectId;
-use base::path::absolute_path;
 use config::Settings;
 use context::breakpoints;
 use context::hazard::{Chances, Hazards};
@@ -67,6 +66,8 @@ pub struct LiveSession {
     request: Request,
     intake: Intake,
     chances: Box<dyn Chances>,
+    /// Why the hazards are the built-in ones although the settings name others.
+    odd_hazards: Option<String>,
     /// Notices of what happened between calls; reported with the next one.
     waiting: Vec<Notice>,
     /// Places that did not answer when last reported.
@@ -101,9 +102,10 @@ impl LiveSession {
         let options = Arc::new(options);
         let _bounded = looks::bounded(options.look_deadline());
         let key = session_key(&store, &options)?;
-        let hazards = match &options.settings.hazards {
-            Some(path) => hazards::read(&absolute_path(path, &options.cwd))?,
-            None => Hazards::shipped().clone(),
+        // A file that is gone must not turn everything off.
+        let (hazards, odd_hazards) = match hazards_of(&options) {
+            Ok(hazards) => (hazards, None),
+            Err(error) => (Hazards::shipped().clone(), Some(error.message())),
         };
         let workspace = Workspace::open(Arc::clone(&options), &key)?;
         let mut live = Self {
@@ -112,6 +114,7 @@ impl LiveSession {
             request: Request::new(options.counter),
             intake: Intake::default(),
             chances: Box::new(hazards),
+            odd_hazards,
             waiting: Vec::new(),
             silent: Vec::new(),
             cancelled: Cancelled::default(),
@@ -165,9 +168,11 @@ impl LiveSession {
         self.journal.store()
     }
 
-    /// Warnings about a sandbox's mappings, for the user.
+    /// Warnings about settings whose files or folders are not as they should be, for the user.
     pub fn oddities(&self) -> Vec<String> {
-        self.workspace.disk().oddities()
+        let built_in = |why| format!("the setting `hazards` does not count, {why}");
+        let hazards = self.odd_hazards.as_ref().map(built_in);
+        self.workspace.disk().oddities().into_iter().chain(hazards).collect()
     }
 
     /// Discards the state in memory, which a panic may have left half made; it is read again from

@@ -273,7 +273,7 @@ impl Facts {
 fn answers_alike(live: &mut LiveSession, call: &HostCall, message: &HostMessage) -> bool {
     let tool = Tool::ALL.into_iter().find(|tool| tool.name() == call.tool);
     let Some(tool) = tool.filter(|_| !message.is_error) else { return true };
-    tool.execute(live, &call.id, &call.args).is_ok_and(|answer| answer.text == message.text())
+    tool.repeat(live, &call.id, &call.args).is_ok_and(|answer| answer.text == message.text())
 }
 
 /// Applies replacements to a text; `None` if one of them does not match exactly once.

@@ -22,7 +22,7 @@ use config::Settings;
 use context::host::HostMessage;
 use context::tokens::Counter;
 use context::view::{HostEdit, Inserted, read_edits};
-use live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed};
+use live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed, hazards_of};
 use session::{SUMMARY_TOKENS, Session};
 use store::Store;
 
@@ -227,6 +227,8 @@ impl<'a> Host<'a> {
         let time = AtomicI64::new(0);
         let clock = move || Timestamp(time.fetch_add(1, Ordering::Relaxed));
         let store = Store::open(":memory:")?.with_clock(Arc::new(clock));
+        // A session would go on with the built-in ones, and the replay answer another question.
+        hazards_of(&options)?;
         let live = LiveSession::open(store, options)?;
         Ok(Self {
             transcript,

@@ -11,7 +11,7 @@ mod sources;
 mod store_place;
 mod trust;
 
-pub use load::{SettingSource, load, load_needed};
+pub use load::{SettingSource, load, load_needed, wrong_values};
 pub use memory::load_memory;
 pub use sources::{SettingValue, setting_values};
 use store_place::own_folder;

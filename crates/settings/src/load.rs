@@ -25,7 +25,7 @@ pub fn load(agent_dir: Option<&Path>, trusted_project: Option<&Path>) -> Result<
     load_needed(agent_dir, trusted_project, &|_| true)
 }
 
-/// As [`load`], for callers that need only some settings: a wrong value of any other is ignored.
+/// As [`load`], for callers that need only some settings: a wrong value of any other does not count.
 ///
 /// # Errors
 /// As [`load`], for the keys that `is_needed` names, and for a file that cannot be read as an
@@ -36,6 +36,18 @@ pub fn load_needed(
     is_needed: &dyn Fn(&str) -> bool,
 ) -> Result<Settings> {
     Files::read(agent_dir, trusted_project, is_needed)?.settings(agent_dir)
+}
+
+/// Everything that is wrong with the values in the two files: `INVALID_SETTINGS` for each file.
+/// [`load_needed`] passes it over where it is not needed.
+///
+/// # Errors
+/// `INVALID_SETTINGS` for a file that cannot be read as an object.
+pub fn wrong_values(
+    agent_dir: Option<&Path>,
+    trusted_project: Option<&Path>,
+) -> Result<Vec<Error>> {
+    Ok(Files::read(agent_dir, trusted_project, &|_| false)?.wrong)
 }
 
 /// Where the value of a setting comes from.
@@ -51,10 +63,12 @@ pub enum SettingSource {
     Environment(&'static str),
 }
 
-/// The values that the two files set, each checked.
+/// The values that the two files set and that count.
 pub(crate) struct Files {
     user: Map<String, Value>,
     project: Map<String, Value>,
+    /// What is wrong with the others.
+    wrong: Vec<Error>,
     user_file: PathBuf,
     project_file: PathBuf,
 }
@@ -68,13 +82,20 @@ impl Files {
     ) -> Result<Self> {
         let user_file = agent_dir.map(|folder| folder.join(SETTINGS_FILE));
         let project_file = trusted_project.map(|folder| folder.join(".pi").join(SETTINGS_FILE));
-        let read = |path: Option<&PathBuf>, rules: Rules| {
-            path.map_or_else(|| Ok(Map::new()), |path| read_values(path, rules, is_needed))
+        let mut wrong = Vec::new();
+        let mut read = |path: Option<&PathBuf>, rules: Rules| {
+            let Some(path) = path else { return Ok(Map::new()) };
+            let (values, problem) = read_values(path, rules, is_needed)?;
+            wrong.extend(problem);
+            Ok(values)
         };
         project_file.as_deref().map_or(Ok(()), |path| refuse_links(path, 2))?;
+        let user = read(user_file.as_ref(), ANY_SETTING)?;
+        let project = read(project_file.as_ref(), PROJECT_SETTING)?;
         Ok(Self {
-            user: read(user_file.as_ref(), ANY_SETTING)?,
-            project: read(project_file.as_ref(), PROJECT_SETTING)?,
+            user,
+            project,
+            wrong,
             user_file: user_file.unwrap_or_default(),
             project_file: project_file.unwrap_or_default(),
         })
@@ -118,18 +139,24 @@ impl Files {
     }
 }
 
-/// Reads and checks one file. Returns no values if it does not exist, and skips wrong values that
-/// are not needed.
+/// Reads and checks one file: the values that count, and what is wrong with the others. Returns no
+/// values if it does not exist; fails for a wrong value that is needed.
 fn read_values(
     path: &Path,
     rules: Rules,
     is_needed: &dyn Fn(&str) -> bool,
-) -> Result<Map<String, Value>> {
+) -> Result<(Map<String, Value>, Option<Error>)> {
     let mut values = read_object(path)?;
-    values.retain(|key, value| is_needed(key) || rules.problem(key, value).is_none());
-    let problems = rules.problems(&values);
-    let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
-    if problems.is_empty() { Ok(values) } else { Err(wrong(problems.join("; "))) }
+    let wrong = |problems: Vec<String>| {
+        let error =
+            || Error::InvalidSettings { path: path.to_owned(), problem: problems.join("; ") };
+        (!problems.is_empty()).then(error)
+    };
+    let needed = values.iter().filter(|(key, _)| is_needed(key));
+    let problems = needed.filter_map(|(key, value)| rules.problem(key, value)).collect();
+    wrong(problems).map_or(Ok(()), Err)?;
+    let problems = rules.keep_right(&mut values);
+    Ok((values, wrong(problems)))
 }
 
 /// Refuses a project's file if it, or one of the folders above it, is a link: a clone could have

@@ -29,18 +29,19 @@ pub struct SettingValue {
     pub source: SettingSource,
 }
 
-/// Every setting with its value and its source, in the order of the documentation.
+/// Every setting with the value that counts and its source, in the order of the documentation:
+/// wrong values in the files do not, see [`crate::wrong_values`].
 ///
 /// `variable`: returns the value of an environment variable. The folders are as in [`crate::load`].
 ///
 /// # Errors
-/// As [`crate::load`] and [`Settings::in_environment`].
+/// As [`crate::wrong_values`] and [`Settings::in_environment`].
 pub fn setting_values(
     agent_dir: Option<&Path>,
     trusted_project: Option<&Path>,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<SettingValue>> {
-    let files = Files::read(agent_dir, trusted_project, &|_| true)?;
+    let files = Files::read(agent_dir, trusted_project, &|_| false)?;
     let of_file = |doc: &SettingDoc| files.source_of(doc.key);
     let given: Vec<SettingSource> = SETTINGS
         .iter()

@@ -232,6 +232,12 @@ fn a_wrong_value_that_is_not_needed_is_passed_over() {
     let expected = Settings { store: Some("s".into()), max_text_bytes: 9, ..Settings::default() };
     assert_eq!(settings, expected);
     assert_eq!(load(&["store", "prices"]).unwrap_err().code(), "INVALID_SETTINGS");
+    let wrong = wrong_values(Some(folders.agent.path()), None).unwrap();
+    let [wrong] = &wrong[..] else { panic!("{wrong:?}") };
+    let wrong = wrong.to_string();
+    for key in ["keepResults", "prices", "layuot"] {
+        assert!(wrong.contains(&format!("`{key}`")), "{wrong}");
+    }
     assert_eq!(folders.load().unwrap_err().code(), "INVALID_SETTINGS");
 }
 

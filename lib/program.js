@@ -1,0 +1,42 @@
+// How a person types a command of ours on this machine: what a host installed is often not on the path, and its store is not the one that
+// the command line reads by itself.
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Commands that look into no store. */
+const storeless = new Set(["trust", "help"]);
+
+/** The file that runs the command line. */
+export const programFile = fileURLToPath(new URL("../bin/palimpsest.js", import.meta.url));
+
+/**
+ * A command as it can be typed: by its file where `palimpsest` is not on the path.
+ * @param {string[]} words behind `palimpsest`
+ * @param {string} [store] path of the store, where it is not the command line's own
+ */
+export function typed(words, store) {
+  const isNamed = store === undefined || storeless.has(words[0]) || words.includes("--store");
+  const all = [...(isOnPath() ? ["palimpsest"] : ["node", programFile]), ...words];
+  return [...all, ...(isNamed ? [] : ["--store", store])].map(shellWord).join(" ");
+}
+
+/**
+ * A text of ours whose commands can be typed.
+ * @param {string} text
+ * @param {string} [store]
+ */
+export function withTyped(text, store) {
+  return text.replaceAll(/`palimpsest ([^`]+)`/g, (_, words) => `\`${typed(words.split(" "), store)}\``);
+}
+
+function isOnPath() {
+  const names = process.platform === "win32" ? ["palimpsest.cmd"] : ["palimpsest"];
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
+}
+
+/** @param {string} word */
+function shellWord(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
