@@ -243,11 +243,13 @@ impl Session {
     }
 
     fn take_note(&mut self, event: &Event) {
-        let Event::Noted { at, text, asked, about, tokens, shows } = event else { return };
+        let Event::Noted { at, text, asked, carried, about, tokens, shows } = event else {
+            return;
+        };
         if let Some(shown) = shows {
             self.files.show(&shown.object, &shown.version);
         }
-        for file in about {
+        for file in about.iter().filter(|_| !carried) {
             self.files.told(file);
         }
         let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
@@ -310,6 +312,7 @@ impl Session {
             self.replace_held(&before, now);
         }
         self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
+        self.glimpses.edited(at);
         self.request_edited(at);
         self.treatments.remove(&at);
         self.labels.remove(&at);
@@ -373,7 +376,7 @@ impl Session {
         let Some(activation) = Activation::of(event) else { return };
         let object = activation.object.clone();
         self.coming_tokens += tokens;
-        if !call.is_empty() && self.had_left(&object, &activation.ranges) {
+        if !call.is_empty() && self.had_left(&object, &activation.version, &activation.ranges) {
             self.absence.missed(FaultKind::Asked, *tokens);
         }
         self.count_return(|fact| fact.text_of() == Some(&object));

@@ -100,6 +100,7 @@ pub(super) fn marks_of(
         }
         Event::Rewritten { how: Rewrite::Passing, .. } => Vec::new(),
         Event::Rewritten { how, .. } => says(MarkKind::Branch, how.as_str()),
+        Event::Noted { carried: true, .. } => Vec::new(),
         Event::Noted { text, .. } => says(MarkKind::Note, text),
         Event::FailedOpen { calls } => {
             let failed = (call..).zip(calls).map(|(call, failed)| Mark {
