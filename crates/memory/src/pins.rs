@@ -339,8 +339,8 @@ pub(super) struct Pinned {
 #[derive(Debug, Default)]
 pub(super) struct Checker {
     known: HashMap<PathBuf, (FileStamp, Known)>,
-    /// Files that are gone.
-    gone: Vec<PathBuf>,
+    /// Files that are gone, or of which nothing can be known, with what there was then.
+    absent: Vec<(PathBuf, Option<FileStamp>)>,
     /// Whether some file may change again without another stamp.
     is_unsure: bool,
 }
@@ -366,7 +366,7 @@ impl Checker {
         };
         self.is_unsure
             || self.known.iter().any(changed)
-            || self.gone.iter().any(|path| source::stamp(path).is_some())
+            || self.absent.iter().any(|(path, stamp)| source::stamp(path) != *stamp)
     }
 
     /// The changed pinned files, by path and pin. Looks at all of them at once, and reads those
@@ -379,30 +379,35 @@ impl Checker {
         let paths: Vec<PathBuf> = pinned.keys().cloned().collect();
         let stamps = looks::each(paths, &|_| (), |path| source::stamp(path));
         let mut known = HashMap::new();
-        let mut unknown = Vec::new();
-        for ((path, pinned), stamp) in pinned.iter().zip(stamps) {
+        let (mut unknown, mut asked) = (Vec::new(), Vec::new());
+        for ((path, pinned), stamp) in pinned.iter().zip(stamps.into_iter().map(Option::flatten)) {
             match self.known.remove(path) {
-                Some((before, now)) if Some(before) == stamp.flatten() && now.tells(pinned) => {
+                Some((before, now)) if Some(before) == stamp && now.tells(pinned) => {
                     known.insert(path.clone(), (before, now));
                 }
-                _ => unknown.push((path.clone(), pinned.clone(), places.clone())),
+                _ => {
+                    unknown.push((path.clone(), pinned.clone(), places.clone()));
+                    asked.push((path.clone(), stamp));
+                }
             }
         }
-        let asked = unknown.clone();
         let read =
             looks::each(unknown, &|_| (), |(path, pinned, places)| read(path, pinned, places));
         let mut unstamped = HashMap::new();
-        for ((path, ..), read) in asked.into_iter().zip(read) {
-            match read.unwrap_or((None, Known::Unclear)) {
-                (Some(stamp), now) => drop(known.insert(path, (stamp, now))),
-                (None, now) => drop(unstamped.insert(path, now)),
+        (self.is_unsure, self.absent) = (false, Vec::new());
+        for ((path, before), read) in asked.into_iter().zip(read) {
+            let (stamp, now) = read.unwrap_or((None, Known::Unclear));
+            match (stamp, &now) {
+                (Some(stamp), _) => {
+                    known.insert(path, (stamp, now));
+                    continue;
+                }
+                (None, Known::File { .. }) => self.is_unsure = true,
+                (None, Known::Gone | Known::Unclear) => self.absent.push((path.clone(), before)),
             }
+            unstamped.insert(path, now);
         }
         self.known = known;
-        let (gone, unsure): (Vec<_>, Vec<_>) =
-            unstamped.iter().partition(|(_, now)| matches!(now, Known::Gone));
-        self.gone = gone.into_iter().map(|(path, _)| path.clone()).collect();
-        self.is_unsure = !unsure.is_empty();
         let mut changes = BTreeMap::new();
         for (path, Pinned { pins, .. }) in pinned {
             let now = self.known.get(&path).map(|(_, now)| now).or_else(|| unstamped.get(&path));
@@ -468,3 +473,6 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> (Option<FileStamp>, Kn
     };
     (reading.stamp, known)
 }
+
+#[cfg(test)]
+mod tests;
