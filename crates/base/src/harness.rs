@@ -19,7 +19,10 @@ pub use kind::{
     ShellKind, ToolKind, heads_matches, reads_named_files_only, shows_file, shows_nothing,
     shows_text_of_files,
 };
-pub use notice::{ToldPart, host_lines, tells_exit, tells_part, told_part, without_notice};
+pub use notice::{
+    ToldPart, before_notice, host_lines, missing_middles, tells_exit, tells_part, told_file,
+    told_part, within_ends, without_notice,
+};
 pub use numbered::has_line_numbers;
 pub use patch::Patched;
 pub use programs::is_given_paths_only;

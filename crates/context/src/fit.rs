@@ -102,8 +102,7 @@ pub fn shortened(
 ) -> Treatment {
     let budgets = std::iter::successors(Some(tokens), |budget| Some(budget * 3 / 4));
     let plans = budgets.take_while(|budget| *budget >= LEAST_TOKENS / 4);
-    let fitting = plans
-        .map(|budget| preview::plan_within(output, budget))
+    let fitting = preview::plans_within(output, plans)
         .find(|pieces| rendered_tokens(output.text, pieces, counter) <= tokens);
     let pieces = fitting.unwrap_or_else(|| {
         let (lines, end) = (line_count(output.text), output.text.split('\n').count() as u64);

@@ -258,10 +258,12 @@ fn faults_cost(session: &Session) -> f64 {
     prices.prices.cost(sent, 0) + prices.prices.cost(0, again)
 }
 
-/// The plain host's compaction: keeps the newest [`KEPT_TOKENS`] and never starts with a tool
-/// result. `None` if nothing would be dropped.
+/// The plain host's compaction: keeps the newest [`KEPT_TOKENS`] of its own messages, those that
+/// pass not among them, and never starts with a tool result. `None` if nothing would be dropped.
 fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCompaction> {
-    let window: Vec<_> = session.window().collect();
+    let chat = session.chat();
+    let own = chat.own_window().iter();
+    let window: Vec<_> = own.filter_map(|at| Some((*at, chat.get(*at)?))).collect();
     let mut kept = 0;
     let mut index = window.len();
     while index > 0 && kept < KEPT_TOKENS {

@@ -53,46 +53,69 @@ pub fn plan(output: &PreviewedOutput<'_>, limit_tokens: u64) -> Option<Vec<Piece
         return None;
     }
     let all = chars(limit / 2);
-    Some(plan_in(output, Room { failures: usize::MAX, all, others: all / 4 }))
+    let room = Room { failures: usize::MAX, all, others: all / 4 };
+    Some(Examined::of(output).plan(output, room))
 }
 
-/// Chooses the lines of an output that fit into about this many tokens, failures first. The pieces
-/// include lines that stand elsewhere.
-pub fn plan_within(output: &PreviewedOutput<'_>, tokens: u64) -> Vec<Piece> {
-    let all = chars(tokens);
-    plan_in(output, Room { failures: all, all, others: 0 })
+/// Chooses the lines of an output that fit into about so many tokens, for each of these numbers,
+/// failures first. The pieces include lines that stand elsewhere.
+pub fn plans_within(
+    output: &PreviewedOutput<'_>,
+    tokens: impl IntoIterator<Item = u64>,
+) -> impl Iterator<Item = Vec<Piece>> {
+    let examined = Examined::of(output);
+    tokens.into_iter().map(move |tokens| {
+        let all = chars(tokens);
+        examined.plan(output, Room { failures: all, all, others: 0 })
+    })
 }
 
 fn chars(tokens: u64) -> usize {
     usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN)
 }
 
-fn plan_in(output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
-    let lines: Vec<&str> = output.text.split('\n').collect();
-    let each = room.all / lines.len();
-    let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
-    let chars = if is_data { each } else { LINE_CHARS };
-    let mut kept = vec![is_data; lines.len()];
-    // What ends the last line begins none that could be counted.
-    if let [_, .., ""] = lines.as_slice() {
-        kept[lines.len() - 1] = true;
+/// What is known of an output, however much of it is shown.
+struct Examined<'a> {
+    lines: Vec<&'a str>,
+    /// Whether each line is shown in any case, or stands elsewhere.
+    kept: Vec<bool>,
+    reports: Vec<TestReport>,
+}
+
+impl<'a> Examined<'a> {
+    fn of(output: &PreviewedOutput<'a>) -> Self {
+        let lines: Vec<&str> = output.text.split('\n').collect();
+        let mut kept = vec![false; lines.len()];
+        // What ends the last line begins none that could be counted.
+        if let [_, .., ""] = lines.as_slice() {
+            kept[lines.len() - 1] = true;
+        }
+        for block in output.standing {
+            kept[indexes(block.lines)].fill(true);
+        }
+        // The numbers of the whole say how many lines the middle has that the host left out.
+        let middle = match told_part(output.text) {
+            Some(ToldPart::Ends { line, .. }) => usize::try_from(line - 1).ok(),
+            _ => None,
+        };
+        for at in host_lines(&lines).into_iter().filter(|at| Some(*at) != middle) {
+            kept[at] = true;
+        }
+        let reports = if is_run(output.kind) { reports(&lines) } else { Vec::new() };
+        Self { lines, kept, reports }
     }
-    for block in output.standing {
-        kept[indexes(block.lines)].fill(true);
+
+    fn plan(&self, output: &PreviewedOutput<'_>, room: Room) -> Vec<Piece> {
+        let Self { lines, kept, reports } = self;
+        let each = room.all / lines.len();
+        let is_data = output.text.len() / lines.len() > DATA_LINE_CHARS && each > LINE_CHARS;
+        let chars = if is_data { each } else { LINE_CHARS };
+        let kept = if is_data { vec![true; lines.len()] } else { kept.clone() };
+        let mut plan = Plan { lines, reports, kept, chars };
+        plan.fill(output, room);
+        let pieces = plan.pieces(output.standing);
+        if is_list(output.kind) { with_total(pieces, output.lines) } else { pieces }
     }
-    // The numbers of the whole say how many lines the middle has that the host left out.
-    let middle = match told_part(output.text) {
-        Some(ToldPart::Ends { line, .. }) => usize::try_from(line - 1).ok(),
-        _ => None,
-    };
-    for at in host_lines(&lines).into_iter().filter(|at| Some(*at) != middle) {
-        kept[at] = true;
-    }
-    let reports = if is_run(output.kind) { reports(&lines) } else { Vec::new() };
-    let mut plan = Plan { lines: &lines, reports, kept, chars };
-    plan.fill(output, room);
-    let pieces = plan.pieces(output.standing);
-    if is_list(output.kind) { with_total(pieces, output.lines) } else { pieces }
 }
 
 /// The pieces with the number of all lines in the first line that counts some.
@@ -353,7 +376,7 @@ mod tests {
             let run = run(&tests);
             let text = run.text();
             let output = PreviewedOutput { text: &text, tokens: tokens::count(&text), kind: build(), said: "", lines: 1, standing: &[] };
-            let pieces = plan_within(&output, tokens);
+            let pieces = plans_within(&output, [tokens]).next().unwrap();
             prop_assert_eq!(shown_without_need(&pieces, &run), None, "{}", name);
         }
 

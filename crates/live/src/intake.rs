@@ -189,7 +189,7 @@ impl Ingest<'_> {
         let carrier = newest.filter(|_| !self.intake.left_notes.is_empty());
         if let Some(at) = carrier {
             for note in std::mem::take(&mut self.intake.left_notes) {
-                self.journal.record(Event::noted(at, note));
+                self.journal.record(Event::carried(at, note));
             }
         }
         Ok(Taken { rewrite, known: found.chat_len, newest, repeats })

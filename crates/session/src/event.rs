@@ -281,6 +281,9 @@ pub enum Event {
         /// Whether it carries what a person activated, so that none of that is due any more.
         #[serde(default, skip_serializing_if = "is_false")]
         asked: bool,
+        /// Whether it stood in a message that is gone, and stands in this one instead.
+        #[serde(default, skip_serializing_if = "is_false")]
+        carried: bool,
         /// The files of whose changes it tells. A later note about them supersedes this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         about: Vec<ObjectId>,
@@ -336,6 +339,10 @@ pub enum Event {
         /// Messages before this position keep their notes too, because caches hold them.
         #[serde(default, skip_serializing_if = "is_zero")]
         notes_before: u64,
+        /// Objects with instructions for which there is no room any more: the notes that show them
+        /// go like others. Earlier releases kept them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        crowded_out: Vec<ObjectId>,
         /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,
         /// Labels of the new reference lines, by position: nickname and fields as they are now.
@@ -365,7 +372,12 @@ pub enum Event {
 impl Event {
     /// That a message carries a note that nobody asked for.
     pub fn noted(at: u64, Note { text, about, tokens, shows }: Note) -> Self {
-        Self::Noted { at, text, asked: false, about, tokens, shows }
+        Self::Noted { at, text, asked: false, carried: false, about, tokens, shows }
+    }
+
+    /// That a message carries a note which stood in one that is gone.
+    pub fn carried(at: u64, Note { text, about, tokens, shows }: Note) -> Self {
+        Self::Noted { at, text, asked: false, carried: true, about, tokens, shows }
     }
 
     /// This activation, with the answer of its call.
@@ -387,8 +399,6 @@ pub struct NotedText {
     pub version: Hash,
     /// The lines.
     pub ranges: Vec<LineRange>,
-    /// Tokens of the note.
-    pub tokens: u64,
 }
 
 impl Activation {

@@ -298,18 +298,24 @@ impl Files {
         })
     }
 
-    /// As [`Self::lines_now`], those lines of which the model has the present text: where it was
-    /// told of a change in part, only what did not change.
+    /// Where lines of a version are in the same or a later one, those of which the model has that
+    /// text: where it was told of a change in part, only what did not change.
     pub(super) fn lines_known(
         &self,
         object: &ObjectId,
         version: &Hash,
         ranges: &[LineRange],
+        later: &Hash,
     ) -> Vec<LineRange> {
-        let versions = self.by_id.get(object).map_or(&[][..], |versions| &versions.all);
-        let Some(place) = versions.iter().rposition(|(known, _)| known == version) else {
-            return Vec::new();
+        if version == later {
+            return ranges.to_vec();
+        }
+        let mut versions = self.by_id.get(object).map_or(&[][..], |versions| &versions.all);
+        let place = |versions: &[(Hash, _)], version| {
+            versions.iter().rposition(|(known, _)| known == version)
         };
+        versions = &versions[..place(versions, later).map_or(0, |place| place + 1)];
+        let Some(place) = place(versions, version) else { return Vec::new() };
         let in_part = |version: &Hash| {
             self.by_id.get(object).is_some_and(|known| known.told_in_part.contains(version))
         };

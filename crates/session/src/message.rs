@@ -182,6 +182,20 @@ impl Numbering {
         }
     }
 
+    /// As [`Self::place`], without the lines that are missing in between.
+    pub fn places(self, range: LineRange) -> Vec<LineRange> {
+        let whole = self.place(range);
+        let Some(Gap { above, line, resumes }) =
+            self.gap.filter(|gap| range.first <= gap.line && gap.line <= range.last)
+        else {
+            return vec![whole];
+        };
+        let broken = line.saturating_sub(above).max(1);
+        let head = LineRange { first: whole.first, last: broken };
+        let tail = LineRange { first: resumes, last: whole.last };
+        merge_ranges(&[head, tail])
+    }
+
     /// The original line of a shown line.
     pub fn line(self, shown: u64) -> u64 {
         self.place(LineRange { first: shown, last: shown }).first
@@ -235,6 +249,23 @@ impl ResultFact {
     pub fn kept_lines(&self) -> Option<u64> {
         let cut = self.cut.as_ref().filter(|cut| cut.text.is_none())?;
         Some(cut.ranges().iter().map(|range| range.len()).sum())
+    }
+
+    /// The lines of its text, or of the whole if the host cut it, that it shows in any part.
+    pub fn shown_lines(&self) -> Vec<LineRange> {
+        let Some(cut) = &self.cut else { return vec![LineRange { first: 1, last: self.lines }] };
+        let mut shown = cut.ranges();
+        if shown.is_empty() {
+            let (text, whole) = ((1, self.lines).into(), (1, cut.lines).into());
+            let placed = cut.numbering().places(text).into_iter();
+            shown.extend(placed.filter_map(|range| range.intersect(whole)));
+        }
+        shown
+    }
+
+    /// Whether it shows text that is the output of the call with this object.
+    pub(super) fn has_own_text_of(&self, toolcall: &ObjectId) -> bool {
+        self.shows == Shows::Own && self.object.as_ref() == Some(toolcall)
     }
 
     /// Lines that it shows, as people count them.

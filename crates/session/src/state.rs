@@ -243,11 +243,13 @@ impl Session {
     }
 
     fn take_note(&mut self, event: &Event) {
-        let Event::Noted { at, text, asked, about, tokens, shows } = event else { return };
+        let Event::Noted { at, text, asked, carried, about, tokens, shows } = event else {
+            return;
+        };
         if let Some(shown) = shows {
             self.files.show(&shown.object, &shown.version);
         }
-        for file in about {
+        for file in about.iter().filter(|_| !carried) {
             self.files.told(file);
         }
         let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
@@ -256,16 +258,16 @@ impl Session {
     }
 
     fn begin_epoch(&mut self, event: &Event) {
-        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, labels, folds } =
-            event
+        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, .. } = event
         else {
             return;
         };
+        let Event::Epoch { crowded_out, labels, folds, .. } = event else { return };
         self.epoch = *number;
         self.absence.epoch_began();
         self.bill.epoch_started(*number, reason, self.calls + 1);
         let told = self.told_files();
-        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
+        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes, crowded_out);
         self.fold(folds);
         for (at, treatment) in treatments {
             self.treat(*at, treatment);
@@ -310,6 +312,7 @@ impl Session {
             self.replace_held(&before, now);
         }
         self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
+        self.glimpses.edited(at);
         self.request_edited(at);
         self.treatments.remove(&at);
         self.labels.remove(&at);
@@ -373,7 +376,7 @@ impl Session {
         let Some(activation) = Activation::of(event) else { return };
         let object = activation.object.clone();
         self.coming_tokens += tokens;
-        if !call.is_empty() && self.had_left(&object, &activation.ranges) {
+        if !call.is_empty() && self.had_left(&object, &activation.version, &activation.ranges) {
             self.absence.missed(FaultKind::Asked, *tokens);
         }
         self.count_return(|fact| fact.text_of() == Some(&object));

@@ -1,5 +1,6 @@
 //! What hosts add to an output: which part of it they show, and how its command ended.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex, RegexSet};
@@ -11,6 +12,11 @@ use crate::object::{line_count, newlines};
 const END_LINES: usize = 12;
 /// Most lines about the shown part that count from each end, as a log may hold many.
 const PART_LINES: usize = 8;
+
+/// How a notice at the end of an output begins that says which lines are shown, and one that names
+/// the whole alone.
+const PART_NOTICE: &str = "\n\n[Showing ";
+const WHOLE_NOTICE: &str = "\n\n[Full output: ";
 
 /// A line that says which part is shown: of Pi, OpenClaw, OpenCode, Codex, Claude Code and others.
 static PARTS: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -149,16 +155,41 @@ pub fn told_part(text: &str) -> Option<ToldPart> {
         let of: u64 = told(&found, 1)?;
         return (of > 0 && line_count(body(&found)?) == 1).then_some(ToldPart::EndOfLast { of });
     }
-    let found = TOTAL.captures(text)?;
-    let start = found.get_match().end();
+    let of: u64 = told(&TOTAL.captures(text)?, 1)?;
+    let (start, end) = within_ends(text)?;
+    let missing = missing_middles(&text[start..end]).next()?;
     let above = newlines(&text[..start]);
-    let end = text.rfind("\n\n[Full output: ").filter(|end| *end > start).unwrap_or(text.len());
-    let missing = MIDDLE.find(&text[start..end])?;
-    let of: u64 = told(&found, 1)?;
-    let line = above + newlines(&text[start..start + missing.start()]) + 1;
-    let behind = line_count(&text[start + missing.end()..end]) - 1;
+    let line = above + newlines(&text[start..start + missing.start]) + 1;
+    let behind = line_count(&text[start + missing.end..end]) - 1;
     let is_so = above <= END_LINES as u64 && line - above + behind <= of;
     is_so.then_some(ToldPart::Ends { of, above, line, behind })
+}
+
+/// Where an output of which a host left out the middle begins and ends in what it shows: behind
+/// what the host says above it, and before its notice. `None` if it gives no number of lines.
+pub fn within_ends(text: &str) -> Option<(usize, usize)> {
+    let start = TOTAL.find(text)?.end();
+    let end = text.rfind(WHOLE_NOTICE).filter(|end| *end > start);
+    Some((start, end.unwrap_or(text.len())))
+}
+
+/// The marks in an output that may stand for its missing middle.
+pub fn missing_middles(text: &str) -> impl Iterator<Item = Range<usize>> {
+    MIDDLE.find_iter(text).map(|found| found.range())
+}
+
+/// An output before the notice by which a host says at its end which part it shows.
+pub fn before_notice(text: &str) -> &str {
+    let starts = [PART_NOTICE, WHOLE_NOTICE].into_iter().filter_map(|start| text.rfind(start));
+    starts.max().map_or(text, |start| &text[..start])
+}
+
+/// The file in which a host has the whole of an output, as such a notice names it.
+pub fn told_file(text: &str) -> Option<&str> {
+    let notice = text[before_notice(text).len()..].trim_start().lines().next()?;
+    let (_, named) = notice.strip_suffix(']')?.split_once("Full output: ")?;
+    let hint = named.strip_suffix(')').and_then(|named| named.rsplit_once(" ("));
+    Some(hint.map_or(named, |(file, _)| file))
 }
 
 /// The lines that a read tool showed, without the notice that the file has more, and whether it has
@@ -301,6 +332,24 @@ mod tests {
             assert_eq!(told_part(&ends), Some(part), "{middle}");
         }
         assert_eq!(told_part(&format!("{head}a\nb")), None);
+        for (notice, file) in [
+            ("[Showing lines 1-2 of 9. Full output: /tmp/a b.log]", Some("/tmp/a b.log")),
+            (
+                "[Showing last 5B of line 2 (line is 9B). Full output: /tmp/x]\n\nCommand exited with code 1",
+                Some("/tmp/x"),
+            ),
+            ("[Full output: /tmp/x (1).txt (read it with offset/limit)]", Some("/tmp/x (1).txt")),
+            ("[Full output: /tmp/x.txt]\nmore", Some("/tmp/x.txt")),
+            ("[Showing lines 1-2 of 9]", None),
+            ("[Full input: /tmp/x]", None),
+        ] {
+            let text = format!("a\nb\n\n{notice}");
+            assert_eq!(told_file(&text), file, "{notice}");
+            assert_eq!(
+                before_notice(&text) == "a\nb",
+                file.is_some() || notice.contains("Showing")
+            );
+        }
         assert_eq!(told_part(&lines(9)), None);
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::hazard::Caution;
 use base::object::{Hash, ObjectId};
 use config::Reuse;
-use session::{ActiveView, Event, MessageKey, ResultFact};
+use session::{ActiveView, Event, MessageKey, Note, ResultFact};
 
 /// The same chance for everything.
 #[derive(Debug)]
@@ -154,14 +154,11 @@ fn take(session: &mut Session, op: &Op) {
             heading: None,
         }),
         Op::Deactivate(at) => session.apply(&Event::Deactivated { object: object(at) }),
-        Op::Note(tokens, file) => session.apply(&Event::Noted {
-            at: session.chat().len() - 1,
-            text: String::new(),
-            asked: false,
-            about: vec![ObjectId::new(format!("file-{file}"))],
-            tokens: *tokens,
-            shows: None,
-        }),
+        Op::Note(tokens, file) => {
+            let about = vec![ObjectId::new(format!("file-{file}"))];
+            let note = Note { about, ..Note::of(String::new(), *tokens) };
+            session.apply(&Event::noted(session.chat().len() - 1, note));
+        }
     }
 }
 
@@ -180,6 +177,7 @@ fn shown(session: &Session) -> Vec<u64> {
 
 fn start(session: &mut Session, new: NewEpoch) {
     session.apply(&Event::Epoch {
+        crowded_out: Vec::new(),
         number: session.epoch() + 1,
         reason: new.reason,
         keep_notes: None,

@@ -90,7 +90,7 @@ struct Shares {
 pub(super) struct Plan<'a> {
     pub(super) lines: &'a [&'a str],
     /// What each line of a run reports; empty for other outputs.
-    pub(super) reports: Vec<TestReport>,
+    pub(super) reports: &'a [TestReport],
     /// Whether each line is shown, here or elsewhere.
     pub(super) kept: Vec<bool>,
     pub(super) chars: usize,

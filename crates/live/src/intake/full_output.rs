@@ -2,30 +2,19 @@
 //! the result's details, and is read when the result comes in, before the file can vanish.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::Ingest;
 use crate::journal::FULL_OUTPUT;
-use base::harness::{ToldPart, told_part};
+use crate::workspace::is_temporary;
+use base::harness::{
+    Call, ToldPart, ToolKind, before_notice, missing_middles, told_file, told_part, within_ends,
+};
 use base::object::{Hash, newlines};
 use context::host::HostMessage;
 use session::{Cut, Gap, LineRange};
 use source::FileState;
-
-/// Start of the notice that the host adds after a cut output.
-const NOTICE: &str = "\n\n[Showing ";
-
-/// The marker for the missing middle of an output: of an MCP tool, of a script.
-static MIDDLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("…[0-9]+ (?:chars|tokens) truncated…").expect("a constant that a test compiles")
-});
-/// Start of the last line that the host puts above such an output.
-const HEADING: &str = "Total output lines: ";
-/// Start of the notice after it.
-const MIDDLE_NOTICE: &str = "\n\n[Full output: ";
 
 impl Ingest<'_> {
     /// The full output of a call, to be stored besides the shown part, and which part was shown.
@@ -37,12 +26,15 @@ impl Ingest<'_> {
         message: &HostMessage,
         fields: &mut Map<String, Value>,
     ) -> Option<(String, Cut)> {
-        let path = Path::new(message.details.get("fullOutputPath").and_then(Value::as_str)?);
+        let named = message.details.get("fullOutputPath").and_then(Value::as_str);
+        let text = message.text();
+        let path = Path::new(named.or_else(|| file_told(&text))?);
         let limit = self.options.settings.max_output_bytes;
         let (whole, size, missing) = match self.workspace.disk().read_host_file(path, limit)? {
             FileState::Text { text, .. } => {
                 let size = text.len() as u64;
-                match cut_of(&text, &message.text(), &path.to_string_lossy()) {
+                let cut = cut_of(&text, &message.text(), &path.to_string_lossy());
+                match cut.filter(|cut| named.is_some() || is_as_told(cut, &message.text())) {
                     Some(cut) => (Some((text, cut)), Some(size), None),
                     None => (None, Some(size), Some("differs")),
                 }
@@ -63,11 +55,35 @@ impl Ingest<'_> {
     }
 }
 
-/// Which part of an output was shown, as far as the host says so in the text itself.
-pub(super) fn told_cut(shown: &str) -> Option<Cut> {
+/// The file of the whole where the host says so in the text alone, as it does with an error. A
+/// program can print such words too: then the file must be a temporary one.
+fn file_told(text: &str) -> Option<&str> {
+    told_part(text)?;
+    told_file(text).filter(|path| is_temporary(Path::new(path)))
+}
+
+/// Whether a part of the whole is the one that the host says it shows.
+fn is_as_told(cut: &Cut, shown: &str) -> bool {
+    let lines = cut.lines - u64::from(cut.ends_line);
+    match told_part(shown) {
+        Some(ToldPart::Lines { first, last, of }) => {
+            lines == of && cut.shown == Some(LineRange { first, last })
+        }
+        Some(ToldPart::EndOfLast { of }) => lines == of && cut.before + 1 == of,
+        Some(ToldPart::Ends { of, .. }) => lines == of && cut.gap.is_some(),
+        None => false,
+    }
+}
+
+/// Which part of the output of a call was shown, as far as the host says so in the text itself. A
+/// part of a file is what a read asked for.
+pub(super) fn told_cut(call: Call<'_>, message: &HostMessage) -> Option<Cut> {
+    if message.withheld.is_some() || call.kind() == ToolKind::Read {
+        return None;
+    }
     let cut =
         |lines, before, shown, gap| Cut { text: None, lines, ends_line: false, before, shown, gap };
-    Some(match told_part(shown)? {
+    Some(match told_part(&message.text())? {
         ToldPart::Lines { first, last, of } => {
             cut(of, first - 1, Some(LineRange { first, last }), None)
         }
@@ -88,7 +104,7 @@ fn part_of<'a>(whole: &str, shown: &'a str, path: &str) -> Option<(usize, &'a st
 /// names the file.
 fn without_notice<'a>(shown: &'a str, path: &str) -> Option<&'a str> {
     let (part, notice) = shown.split_at(shown.rfind("\n\n[")?);
-    let is_notice = notice.starts_with(NOTICE) || (!path.is_empty() && notice.contains(path));
+    let is_notice = before_notice(shown) == part || (!path.is_empty() && notice.contains(path));
     is_notice.then(|| part.trim_end())
 }
 
@@ -130,11 +146,9 @@ fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, Option<LineRange>)
 /// Finds the missing middle: the full output begins with the text before that place and ends with
 /// the text after it.
 fn gap_in(whole: &str, shown: &str) -> Option<Gap> {
-    let heading = shown.find(HEADING)?;
-    let start = heading + shown[heading..].find("\n\n")? + 2;
-    let end = shown.rfind(MIDDLE_NOTICE).filter(|end| *end > start)?;
-    MIDDLE.find_iter(&shown[start..end]).find_map(|missing| {
-        let (at, behind) = (start + missing.start(), start + missing.end());
+    let (start, end) = within_ends(shown)?;
+    missing_middles(&shown[start..end]).find_map(|missing| {
+        let (at, behind) = (start + missing.start, start + missing.end);
         let (first, last) = (&shown[start..at], &shown[behind..end]);
         let is_it = first.len() + last.len() <= whole.len()
             && whole.starts_with(first)

@@ -103,18 +103,16 @@ impl Ingest<'_> {
             self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
             return self.journal.stage_changed_message(at, message);
         };
-        let fact = ResultFact {
-            shows: Shows::Own,
-            // The whole may contain what another extension removed.
-            cut: told_cut(&message.text()).filter(|_| !withheld),
-            ..describe(message, fact, self.options.images_leave())
-        };
+        let described = describe(message, fact, self.options.images_leave());
+        let mut fact = ResultFact { shows: Shows::Own, ..described };
         let args = match &fact.object {
             Some(object) if !self.journal.is_forgotten(object)? => {
                 self.put_toolcall_text(object, &fact, message)?
             }
             _ => Value::Null,
         };
+        // The whole may contain what another extension removed.
+        fact.cut = told_cut(Call::new(&fact.tool, &args), message);
         let kind = MessageKind::Result(fact.clone());
         self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
         self.journal.stage_changed_message(at, message)?;

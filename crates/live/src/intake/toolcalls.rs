@@ -10,7 +10,7 @@ use super::full_output::told_cut;
 use super::{Ingest, PendingCall};
 use crate::journal::{FULL_OUTPUT, image_name};
 use base::error::Result;
-use base::harness::{Call, ToolKind};
+use base::harness::Call;
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use context::content::images_of;
 use context::deeds::shown_brief;
@@ -87,10 +87,7 @@ impl Ingest<'_> {
                 additional.insert(FULL_OUTPUT.to_owned(), whole);
                 Some(cut)
             }
-            // A part of a file is what a read asked for.
-            None if Call::new(&call.tool, &call.args).kind() == ToolKind::Read => None,
-            None if message.withheld.is_some() => None,
-            None => told_cut(&message.text()),
+            None => told_cut(Call::new(&call.tool, &call.args), message),
         };
         fact.cut = cut.filter(|_| fact.shows == Shows::Own);
         let id = self.toolcall_id(call, time, &mut fields)?;

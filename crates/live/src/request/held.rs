@@ -11,7 +11,6 @@ use base::object::{Handle, HandleKind, ObjectId, quote};
 use context::forms;
 use context::held::Budgets;
 use context::log_layout::{Texts, counted_of, headed_lines};
-use context::tokens;
 use context::view::Slot;
 use context::window::Marks;
 use session::{Ended, Event, Held, LineRange, Note, NotedText, SlotRecord, Subject, Why};
@@ -56,7 +55,7 @@ impl LayOut<'_> {
                 }
                 continue;
             };
-            let tokens = note.1.tokens;
+            let tokens = self.options.counter.count(&note.0);
             let fits = tokens <= room && budgets.take(held.why, tokens.max(held.tokens)).is_some();
             match carrier.filter(|_| fits) {
                 Some(at) => {
@@ -106,8 +105,7 @@ impl LayOut<'_> {
         let (counted, all) = counted_of(&text, &ranges, true);
         let heading = forms::activated_line(handle, &name, &counted, all);
         let text = headed_lines(&heading, &text, &ranges);
-        let tokens = tokens::count(&text);
-        Ok(Some((text, NotedText { object, version, ranges, tokens })))
+        Ok(Some((text, NotedText { object, version, ranges })))
     }
 
     /// Handle and name of what must stand, in our words.

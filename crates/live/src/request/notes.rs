@@ -68,6 +68,7 @@ impl LayOut<'_> {
             collapsed: 0,
             freed_tokens: 0,
             notes_before: u64::MAX,
+            crowded_out: Vec::new(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Tools;
+use super::naming::answered;
 use super::selection::{Kept, PartKept, Selection, select};
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, Hash, Name, ObjectId, Reading, VersionSelector, quote};
@@ -141,24 +142,12 @@ impl Tools<'_> {
             let problem = format!("`{}` names several objects: pin them one by one", wanted.name);
             return Err(Error::argument("name", problem));
         }
-        let mut answers = Vec::new();
-        let mut refused = Vec::new();
         let mut tokens = 0;
-        for (given, reading) in named {
-            match reading.and_then(|reading| self.answer(&asked(given, reading), Some(tokens))) {
-                Ok(answer) => {
-                    tokens += answer.tokens;
-                    answers.push(answer);
-                }
-                Err(error) if error.is_failure() => return Err(error),
-                Err(error) => refused.push(error),
-            }
-        }
-        if answers.is_empty()
-            && let Some(error) = refused.pop()
-        {
-            return Err(error);
-        }
+        let (answers, refused) = answered(named.into_iter().map(|(given, reading)| {
+            let answer = self.answer(&asked(given, reading?), Some(tokens))?;
+            tokens += answer.tokens;
+            Ok(answer)
+        }))?;
         let texts = answers.iter().map(|answer| answer.text.clone());
         let text: Vec<String> = texts.chain(refused.iter().map(Error::message)).collect();
         let text = text.join("\n");
@@ -261,10 +250,9 @@ impl Tools<'_> {
         let readings = named.into_iter().filter_map(|(_, reading)| reading.ok());
         let objects = readings.filter_map(|reading| self.find(&reading.name).ok());
         let objects: Vec<ObjectId> = objects.collect();
-        let whole = [LineRange { first: 1, last: u64::MAX }];
         let had_left = objects.into_iter().any(|object| {
             let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
-            self.journal.state().had_left(&object, &whole) || self.left_pools(&object)
+            self.journal.state().has_left(&object) || self.left_pools(&object)
         });
         if had_left {
             let tokens = answer.map_or(0, |answer| tokens::count(answer));

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Tools;
 use crate::Notice;
-use crate::workspace::{Announced, Detail, NoteBudget, describe_change, is_known};
+use crate::workspace::{Announced, Detail, NoteBudget, describe_change, is_known, record_told};
 use base::error::Result;
 use base::harness::Call;
 use base::object::{Hash, ObjectId};
@@ -68,10 +68,11 @@ impl Tools<'_> {
         let is_new = |seen: &Hash| *seen != now || was_told || !is_known(self.journal, &file, &now);
         let mut told_of = None;
         if let Some(seen) = seen.filter(is_new) {
-            told_of = Some(now.clone());
+            let is_other = seen != now;
             let told = Announced { version: seen, path: before };
             let detail = (Detail::Lines, &mut budget);
             let change = describe_change(self.journal, &file, &told, &now, detail)?;
+            told_of = Some((now.clone(), is_other && change.is_in_part()));
             parts.extend(change.note);
             notices = change.notices;
         }
@@ -82,8 +83,8 @@ impl Tools<'_> {
         if text.is_empty() || !room.holds(tokens) {
             return Ok((None, Vec::new()));
         }
-        if let Some(version) = told_of {
-            self.journal.record(Event::Told { object: file.clone(), version });
+        if let Some((version, is_in_part)) = told_of {
+            record_told(self.journal, file.clone(), version, is_in_part);
         }
         self.journal.record(Event::Helped { object: file, text: text.clone(), tokens });
         Ok((Some(text), notices))

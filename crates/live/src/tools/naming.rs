@@ -12,6 +12,30 @@ const MAX_NEAR: usize = 3;
 /// Kinds of handles, as they are offered.
 const KINDS: [HandleKind; 3] = [HandleKind::Toolcall, HandleKind::File, HandleKind::ChatSegment];
 
+/// The answers to several names, and why there are none to the others.
+///
+/// # Errors
+/// Failures, and the error of the last name if none has an answer.
+pub(super) fn answered<T>(
+    all: impl IntoIterator<Item = Result<T>>,
+) -> Result<(Vec<T>, Vec<Error>)> {
+    let (mut answers, mut refused) = (Vec::new(), Vec::new());
+    for answer in all {
+        match answer {
+            Ok(answer) => answers.push(answer),
+            Err(error) if error.is_failure() => return Err(error),
+            Err(error) => refused.push(error),
+        }
+    }
+    match refused.pop() {
+        Some(error) if answers.is_empty() => Err(error),
+        last => {
+            refused.extend(last);
+            Ok((answers, refused))
+        }
+    }
+}
+
 impl Tools<'_> {
     /// Reads a text as the name of one object.
     ///
@@ -45,20 +69,11 @@ impl Tools<'_> {
         text: &str,
         act: impl Fn(&mut Self, ObjectId) -> String,
     ) -> Result<String> {
-        let mut answers = Vec::new();
-        let mut refused: Vec<Error> = Vec::new();
-        for (_, reading) in self.all_named(text)? {
-            match reading.and_then(|reading| self.find(&reading.name)) {
-                Ok(object) => answers.push(act(self, object)),
-                Err(error) if error.is_failure() => return Err(error),
-                Err(error) => refused.push(error),
-            }
-        }
-        if answers.is_empty()
-            && let Some(error) = refused.pop()
-        {
-            return Err(error);
-        }
+        let named = self.all_named(text)?.into_iter();
+        let (mut answers, refused) = answered(named.map(|(_, reading)| {
+            let object = self.find(&reading?.name)?;
+            Ok(act(self, object))
+        }))?;
         answers.extend(refused.iter().map(Error::message));
         Ok(answers.join("\n"))
     }

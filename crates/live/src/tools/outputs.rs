@@ -10,11 +10,12 @@ use super::activation::Shown;
 use super::selection::PartKept;
 use crate::journal::FULL_OUTPUT;
 use base::error::{Error, Result};
+use base::harness::before_notice;
 use base::object::{Hash, ObjectId, VersionSelector, quote};
 use config::Layout;
 use context::forms;
 use context::log_layout::Texts;
-use session::{Cut, LineRange};
+use session::{Cut, LineRange, ResultFact};
 
 impl Tools<'_> {
     /// The text of a call's output; a sentence if it has none. `known`: its tool and its latest
@@ -50,7 +51,7 @@ impl Tools<'_> {
             Err(error) => return Err(error),
         };
         let (text, part) = match self.part_of(object, version)? {
-            Some(part) => (lines_kept(&text), Some(part)),
+            Some(part) => (before_notice(&text).into(), Some(part)),
             None => (text, None),
         };
         let (object, default) = (object.clone(), Vec::new());
@@ -59,11 +60,11 @@ impl Tools<'_> {
 
     /// The part of the latest version of an output that is shown, as the host cut it. In `pools`
     /// outputs stand as they came.
-    fn cut_of(&self, object: &ObjectId, version: VersionSelector) -> Option<(&Cut, u64)> {
+    fn cut_of(&self, object: &ObjectId, version: VersionSelector) -> Option<(&Cut, &ResultFact)> {
         let fact = self.journal.state().fact_of(object).filter(|_| {
             version == VersionSelector::Latest && self.options.settings.layout == Layout::Log
         })?;
-        Some((fact.cut.as_ref()?, fact.images))
+        Some((fact.cut.as_ref()?, fact))
     }
 
     /// The full text of an output that the host cut, its hash, and the part that was shown. `None`
@@ -75,9 +76,9 @@ impl Tools<'_> {
         version: VersionSelector,
         picks: bool,
     ) -> Result<Option<(Cut, Hash, Arc<str>)>> {
-        let Some((cut, images)) = self.cut_of(object, version) else { return Ok(None) };
+        let Some((cut, fact)) = self.cut_of(object, version) else { return Ok(None) };
         // Images come only with the shown text as a whole.
-        if !picks && (cut.ranges().is_empty() || images > 0) {
+        if !picks && (cut.ranges().is_empty() || fact.images > 0) {
             return Ok(None);
         }
         let Some(whole) = &cut.text else { return Ok(None) };
@@ -92,7 +93,7 @@ impl Tools<'_> {
     /// Which part of the whole the stored text is, if the host cut it and the store lacks the
     /// whole.
     fn part_of(&self, object: &ObjectId, version: VersionSelector) -> Result<Option<PartKept>> {
-        let Some((cut, _)) = self.cut_of(object, version) else { return Ok(None) };
+        let Some((cut, fact)) = self.cut_of(object, version) else { return Ok(None) };
         let fields = self.journal.latest_fields(object)?.unwrap_or_default();
         let missing = fields.get(FULL_OUTPUT).and_then(|told| told.get("no_content"));
         let why = match (&cut.text, missing.and_then(Value::as_str)) {
@@ -104,10 +105,10 @@ impl Tools<'_> {
             (None, Some("differs")) => "the rest does not hold what was shown, and was not kept",
             (None, _) => "the rest was not kept by the host",
         };
-        let shown = LineRange { first: cut.before + 1, last: cut.before + 1 };
-        let stored = cut.shown.unwrap_or(shown);
         let lines = cut.lines - u64::from(cut.ends_line);
-        Ok(Some(PartKept { numbering: cut.numbering(), stored: vec![stored], lines, why }))
+        let all = LineRange { first: 1, last: lines };
+        let stored = fact.shown_lines().into_iter().filter_map(|range| range.intersect(all));
+        Ok(Some(PartKept { numbering: cut.numbering(), stored: stored.collect(), lines, why }))
     }
 
     /// What the heading adds if another extension shortened an output after it came: the version
@@ -152,9 +153,4 @@ impl Tools<'_> {
             _ => "the call has no output",
         })
     }
-}
-
-/// The lines of an output before the notice of the host that cut it.
-fn lines_kept(text: &str) -> Arc<str> {
-    text.rfind("\n\n[Showing ").map_or(text, |end| &text[..end]).into()
 }

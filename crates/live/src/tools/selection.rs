@@ -114,7 +114,7 @@ pub(super) fn select(
     wanted: &Wanted,
     cuts: bool,
 ) -> Result<Result<Selection, String>> {
-    let all = LineRange { first: 1, last: kept.text.split('\n').count() as u64 };
+    let all = LineRange { first: kept.first(), last: kept.text.split('\n').count() as u64 };
     let lines = wanted.lines.as_deref().filter(|lines| !is_all(lines));
     let pattern = wanted.pattern.as_deref().filter(|pattern| !pattern.is_empty());
     let mut selection = match lines {
@@ -147,8 +147,18 @@ impl Kept<'_> {
     /// Lines of the whole, and where some stored lines are in it, as people count them.
     pub(super) fn counted(&self, ranges: &[LineRange]) -> (Vec<LineRange>, u64) {
         let Some(part) = self.part else { return counted_of(self.text, ranges, true) };
-        let place = |range: &LineRange| part.numbering.place(*range);
-        (ranges.iter().map(place).collect(), part.lines)
+        let places = ranges.iter().flat_map(|range| part.numbering.places(*range));
+        (merge_ranges(&places.collect::<Vec<_>>()), part.lines)
+    }
+
+    /// The first stored line that is the output's: a host may have put its own above.
+    fn first(&self) -> u64 {
+        let gap = self.part.and_then(|part| part.numbering.gap);
+        gap.map_or(1, |gap| gap.above + 1)
+    }
+
+    fn lines(&self) -> impl Iterator<Item = u64> + use<> {
+        self.first()..=line_count(self.text)
     }
 
     /// The number of a stored line in the whole.
@@ -160,7 +170,7 @@ impl Kept<'_> {
     fn stored(&self, number: u64) -> Option<u64> {
         match self.part {
             None => Some(number),
-            Some(_) => (1..=line_count(self.text)).find(|line| self.number(*line) == number),
+            Some(_) => self.lines().find(|line| self.number(*line) == number),
         }
     }
 
@@ -183,7 +193,7 @@ impl Kept<'_> {
             let number = self.number(*line);
             ranges.iter().any(|range| range.first <= number && number <= range.last)
         };
-        let here = (1..=line_count(self.text)).filter(is_asked);
+        let here = self.lines().filter(is_asked);
         let here = here.map(|line| LineRange { first: line, last: line }).collect::<Vec<_>>();
         if here.is_empty() {
             let stored = forms::lines_phrase(&part.stored);

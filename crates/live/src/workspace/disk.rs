@@ -197,8 +197,7 @@ impl Disk {
             return None;
         }
         let own = Location::here(&self.options.filesystem_id, source::canonical_path(path));
-        let is_temporary = || own.path.starts_with(source::canonical_path(&std::env::temp_dir()));
-        (self.namespace.is_here() || is_temporary())
+        (self.namespace.is_here() || is_temporary(path))
             .then(|| source::look(&own, self.is_excluded_at(&own), max_bytes).state)
     }
 
@@ -414,4 +413,9 @@ impl Disk {
 fn excludes_at(exclude: &Exclude, location: &Location) -> bool {
     exclude.excludes_name(&location.path)
         || location.open.as_ref().is_some_and(|open| exclude.excludes(open))
+}
+
+/// Whether a file is in the folder for temporary files.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    source::canonical_path(path).starts_with(source::canonical_path(&std::env::temp_dir()))
 }

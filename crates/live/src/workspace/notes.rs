@@ -29,6 +29,8 @@ const LEAST_TOKENS: u64 = 30;
 pub(crate) struct FileChange {
     /// For the model.
     pub(crate) note: Option<String>,
+    /// Whether the note shows a part of a line that the file has now.
+    pub(super) cuts_lines: bool,
     /// For a person.
     pub(crate) notices: Vec<Notice>,
 }
@@ -41,6 +43,14 @@ impl FileChange {
         // Nothing else tells the person of a file that has no text.
         (layout == Layout::Log || self.notices.is_empty())
             .then(|| Notice::Told { line: line.to_owned() })
+    }
+
+    /// Whether the note does not show all that changed. Lines of a difference begin in another way
+    /// than the line that counts the rest.
+    pub(crate) fn is_in_part(&self) -> bool {
+        let Some(note) = &self.note else { return false };
+        let last = note.lines().skip(1).last();
+        self.cuts_lines || last.is_none_or(|line| line.starts_with("… "))
     }
 
     /// Whether there is anything in it.
@@ -145,7 +155,8 @@ pub(crate) fn describe_change(
         && before.is_none()
         && is_by_another_session(journal, file, &told.version, now, &mut budget.events);
     let moved = LineMap::between(&old, &new);
-    change.note = Some(shown.text_note((&old, &new), &moved, is_by_other, (detail, budget)));
+    let (note, cuts_lines) = shown.text_note((&old, &new), &moved, is_by_other, (detail, budget));
+    (change.note, change.cuts_lines) = (Some(note), cuts_lines);
     let ((added, removed), handle) = (moved.added_removed(), handle.to_string());
     change.notices.push(Notice::FileChanged { handle, path: path.clone(), added, removed });
     Ok(change)
@@ -209,34 +220,37 @@ impl Shown {
         Some(Self { handle, path, over, before, seen })
     }
 
-    /// The note about a file whose text changed. `moved`: the diff. Tokens of diff that are shown are
-    /// taken from the budget.
+    /// The note about a file whose text changed, and whether it shows a part of a line. `moved`: the
+    /// diff. Tokens of diff that are shown are taken from the budget.
     fn text_note(
         &self,
         (old, new): (&str, &str),
         moved: &LineMap,
         is_by_other: bool,
         (detail, budget): (Detail, &mut NoteBudget),
-    ) -> String {
+    ) -> (String, bool) {
         let Self { handle, path, over, before, seen } = self;
         let (handle, (added, removed)) = (*handle, moved.added_removed());
         if old == new {
-            return forms::back_line(handle, path, *seen);
+            return (forms::back_line(handle, path, *seen), false);
         }
         let head = if let Some(before) = before {
             forms::moved_changed_line(handle, (before, path, *over), *seen, (added, removed))
         } else {
             forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
         };
-        match detail {
+        let note = match detail {
             Detail::LastLine => format!("{head}{}", forms::KEEPS_CHANGING),
             Detail::Line => head,
             Detail::Lines if budget.tokens < LEAST_TOKENS => head,
             Detail::Lines if moved.is_coarse() => {
                 format!("{head}:\n{}", forms::more_changes_line(handle, added + removed))
             }
-            Detail::Lines => with_difference(head + ":", handle, old, new, &mut budget.tokens),
-        }
+            Detail::Lines => {
+                return with_difference(head + ":", handle, (old, new), &mut budget.tokens);
+            }
+        };
+        (note, false)
     }
 }
 
@@ -285,9 +299,18 @@ pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
     state.handle(state.result(at)?.object.as_ref()?)
 }
 
-/// The first line of a note, then the unified diff of two texts within the limits of a note.
-fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &mut u64) -> String {
-    let lines = difference(&unified_diff(old, new, 2), handle);
+/// The first line of a note, then the unified diff of two texts within the limits of a note, and
+/// whether it shows a part of a new line.
+fn with_difference(
+    head: String,
+    handle: Handle,
+    (old, new): (&str, &str),
+    budget: &mut u64,
+) -> (String, bool) {
+    let unified = unified_diff(old, new, 2);
+    let lines = difference(&unified, handle);
+    let mut pairs = unified.lines().zip(&lines);
+    let cuts_lines = pairs.any(|(line, shown)| line.starts_with('+') && line != shown);
     let mut shown = vec![head];
     let mut rest = 0;
     for (index, line) in lines.iter().enumerate() {
@@ -302,5 +325,5 @@ fn with_difference(head: String, handle: Handle, old: &str, new: &str, budget: &
     if rest > 0 {
         shown.push(forms::more_changes_line(handle, rest));
     }
-    shown.join("\n")
+    (shown.join("\n"), cuts_lines)
 }

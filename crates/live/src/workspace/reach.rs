@@ -72,5 +72,5 @@ pub(super) fn change_of_reach(
         let note = forms::within_reach_line(handle, &path, seen);
         (note, Notice::FileResumed { handle: name, path })
     };
-    Some(FileChange { note: Some(note), notices: vec![notice] })
+    Some(FileChange { note: Some(note), notices: vec![notice], ..FileChange::default() })
 }

@@ -15,7 +15,6 @@ use base::error::{Error, Result};
 use base::object::ObjectId;
 use config::Layout;
 use context::log_layout::{Texts, headed_lines};
-use context::tokens;
 use session::{Asked, Cause, Event, NotedText};
 
 impl Workspace {
@@ -51,7 +50,8 @@ impl Workspace {
             changes = self.tell(journal, at, found)?;
             for (text, shows) in asked_texts(journal)? {
                 let (about, tokens, shows) = (Vec::new(), 0, Some(shows));
-                journal.record(Event::Noted { at, text, asked: true, about, tokens, shows });
+                let (asked, carried) = (true, false);
+                journal.record(Event::Noted { at, text, asked, carried, about, tokens, shows });
             }
         }
         self.follow_links(journal);
@@ -147,8 +147,7 @@ fn asked_texts(journal: &Journal) -> Result<Vec<(String, NotedText)>> {
             Ok(text) => {
                 let text = headed_lines(heading, &text, ranges);
                 let (object, version, ranges) = (object.clone(), version.clone(), ranges.clone());
-                let tokens = tokens::count(&text);
-                texts.push((text, NotedText { object, version, ranges, tokens }));
+                texts.push((text, NotedText { object, version, ranges }));
             }
             // It was forgotten since.
             Err(Error::NotFound { .. }) => {}

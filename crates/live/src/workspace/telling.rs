@@ -12,7 +12,7 @@ use super::notes::{
 };
 use crate::journal::Journal;
 use base::error::Result;
-use base::object::{Handle, ObjectId};
+use base::object::{Handle, Hash, ObjectId};
 use context::additions::Additions;
 use context::forms;
 use context::log_layout::Texts;
@@ -76,7 +76,7 @@ impl Workspace {
         }
         for (file, moved) in found.again {
             let note = again_note(journal, &file, &moved);
-            let change = FileChange { note, notices: Vec::new() };
+            let change = FileChange { note, ..FileChange::default() };
             message.note(journal, &moved, &change);
             changes.push(change);
         }
@@ -98,11 +98,8 @@ impl Workspace {
             let detail = (detail, &mut message.budget);
             let change = describe_change(journal, &file, &told, &now, detail)?;
             if message.note(journal, &file, &change) {
-                let is_in_part = told.version != now && !has_all_lines(change.note.as_deref());
-                journal.record(Event::Told { object: file.clone(), version: now.clone() });
-                if is_in_part {
-                    journal.record(Event::ToldInPart { object: file, version: now });
-                }
+                let is_in_part = told.version != now && change.is_in_part();
+                record_told(journal, file, now, is_in_part);
                 changes.push(change);
             } else {
                 message.budget.tokens = left;
@@ -163,8 +160,7 @@ impl Message {
             let Some(version) = known.map(|entry| entry.subject.version().clone()) else {
                 continue;
             };
-            journal.record(Event::Told { object: object.clone(), version: version.clone() });
-            journal.record(Event::ToldInPart { object, version });
+            record_told(journal, object, version, true);
         }
     }
 
@@ -179,12 +175,18 @@ impl Message {
     }
 }
 
-/// Whether a note shows all that changed. Lines of a difference begin in another way than the line
-/// that counts the rest.
-fn has_all_lines(note: Option<&str>) -> bool {
-    let Some(lines) = note.map(|note| note.lines()) else { return true };
-    let mut difference = lines.skip(1).peekable();
-    difference.peek().is_some() && difference.last().is_some_and(|line| !line.starts_with("… "))
+/// Records that the model knows of a version of a file. `is_in_part`: whether it was shown only a
+/// part of what changed.
+pub(crate) fn record_told(
+    journal: &mut Journal,
+    object: ObjectId,
+    version: Hash,
+    is_in_part: bool,
+) {
+    journal.record(Event::Told { object: object.clone(), version: version.clone() });
+    if is_in_part {
+        journal.record(Event::ToldInPart { object, version });
+    }
 }
 
 /// How much a note says of the next change of a file; `None` if none tells of it for now.

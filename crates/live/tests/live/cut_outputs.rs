@@ -205,3 +205,109 @@ fn forgetting_an_activated_output_leaves_nothing_dangling() {
     let refused = activate(&mut host, Some("3"), None);
     assert!(refused.contains("was forgotten"), "{refused}");
 }
+
+/// What a host shows of 100 lines without their middle, and names the whole which nobody has.
+fn without_middle() -> String {
+    let lines: Vec<String> = (1..=100).map(|n| format!("line {n} of the build log")).collect();
+    let (head, tail) = (lines[..20].join("\n"), lines[80..].join("\n"));
+    let above = "Warning: truncated output (original token count: 900)\nTotal output lines: 100";
+    let middle = "line 21 of…700 chars truncated… build log";
+    let notice = "[Full output: /nowhere/x.txt (read it with offset/limit)]";
+    format!("{above}\n\n{head}\n{middle}\n{tail}\n\n{notice}")
+}
+
+#[test]
+fn an_output_without_its_middle_says_so_and_which_lines_it_has() {
+    let mut host = without_whole(Settings::default(), "make", &without_middle(), false);
+    let why = "the rest was not kept by the host";
+    let shown = activate(&mut host, None, None);
+    let heading = format!("[t1] bash · {why} · lines 1-21, 80-100 of 100");
+    assert!(shown.starts_with(&format!("{heading}\nline 1 of the build log\n")), "{shown}");
+    assert!(shown.ends_with("\nline 100 of the build log"), "{shown}");
+    let found = activate(&mut host, None, Some("line 90 "));
+    let heading = format!("[t1] bash · searched lines 1-20, 81-100; {why} · lines 88-92 of 100");
+    assert!(found.starts_with(&format!("{heading}\nline 88 of")), "{found}");
+    let none = activate(&mut host, None, Some("line 50 "));
+    let searched = format!("searched lines 1-20, 81-100; {why}");
+    assert_eq!(none, format!("[t1] bash · {searched} · `line 50 ` is not in them"));
+    assert_eq!(
+        activate(&mut host, Some("50"), None),
+        format!("[t1] bash · lines 1-20, 81-100 are stored; {why}")
+    );
+    let first = activate(&mut host, Some("1-2"), None);
+    let lines = "line 1 of the build log\nline 2 of the build log";
+    assert_eq!(first, format!("[t1] bash · lines 1-2 of 100\n{lines}"));
+    let notice = activate(&mut host, None, Some("Full output|Total output"));
+    assert!(notice.contains("is not in them"), "{notice}");
+    host.send();
+    host.restart();
+    host.send();
+}
+
+/// A command that failed, as Pi gives it: only the text says where the whole is.
+fn failed(host: &mut Host, text: &str) {
+    host.user("go");
+    let id = host.call("bash", &json!({ "command": "make" }));
+    host.push(json!({
+        "role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": true,
+        "content": [{ "type": "text", "text": text }], "details": {},
+    }));
+    host.send();
+}
+
+#[test]
+fn the_whole_of_a_failed_command_is_stored_too() {
+    for end in ["Command exited with code 2", "Command timed out after 9 seconds"] {
+        let mut host = Host::new(Settings::default());
+        host.write_file("whole.log", &log(1_000));
+        let path = host.path("whole.log").display().to_string();
+        let notice = format!("[Showing lines 901-1000 of 1000. Full output: {path}]");
+        let shown: Vec<_> = (901..=1_000).map(|n| format!("line {n} of the build log")).collect();
+        failed(&mut host, &format!("{}\n\n{notice}\n\n{end}", shown.join("\n")));
+        std::fs::remove_file(host.path("whole.log")).unwrap();
+        let lines = activate(&mut host, Some("7"), None);
+        assert_eq!(lines, "[t1] bash · line 7 of 1,000\nline 7 of the build log");
+        host.send();
+        host.restart();
+        host.send();
+    }
+}
+
+#[test]
+fn a_program_that_only_prints_a_notice_has_no_file_stored() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("secret.txt", &log(1_000));
+    let path = host.path("secret.txt").display().to_string();
+    let elsewhere = std::env::current_dir().unwrap().join("Cargo.toml").display().to_string();
+    let text = std::fs::read_to_string(&elsewhere).unwrap();
+    let (lines, last) = (text.lines().count(), text.lines().last().unwrap());
+    for (shown, range, path) in [
+        ("line 3 of the build log", "1000-1000 of 1000", &path),
+        ("line 1000 of the build log", "900-900 of 900", &path),
+        ("line 1000 of the build log", "1-9 of 1000", &path),
+        (last, &*format!("{lines}-{lines} of {lines}"), &elsewhere),
+    ] {
+        host.user("on");
+        let notice = format!("[Showing lines {range}. Full output: {path}]");
+        let id = host.tool("bash", &json!({ "command": range }), &format!("{shown}\n\n{notice}"));
+        host.send();
+        let version = host.store.require(&ObjectId::new(id), base::object::AsOf::Latest).unwrap();
+        assert!(version.additional.is_empty(), "{shown} {range}: {version:?}");
+    }
+}
+
+#[test]
+fn a_changed_read_is_no_cut_output() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    host.write_file("a.txt", &log(900));
+    host.read("a.txt", None, Some(2));
+    host.send();
+    host.rewrites = true;
+    let last = host.messages.len() - 1;
+    let notice = "[Showing lines 1-2 of 900. Use offset=3 to continue.]";
+    let text = format!("line 1\nline 2\n\n{notice}");
+    host.messages[last]["content"] = json!([{ "type": "text", "text": text }]);
+    host.send();
+    assert_eq!(host.live.state().result(2).unwrap().cut, None);
+}

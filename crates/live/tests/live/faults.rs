@@ -244,3 +244,188 @@ fn asking_in_pools_for_what_is_not_active_is_a_fault() {
     host.send();
     assert_eq!(counts(&host), [1, 0, 0, 0, 0], "it is active");
 }
+
+#[test]
+fn reading_what_a_note_shows_is_no_fault() {
+    for pin in [true, false] {
+        let mut host = begun();
+        let wanted = Wanted { name: "f1".into(), ..Wanted::default() };
+        host.live.activate("", &wanted, pin).unwrap();
+        host.tool("bash", &json!({ "command": "true" }), "ok");
+        host.send();
+        assert!(host.shown().contains("a line 3 with"), "pinned {pin}: the note shows it");
+        host.read("a.txt", None, None);
+        host.send();
+        assert_eq!(counts(&host), [0; 5], "pinned {pin}");
+    }
+}
+
+#[test]
+fn what_stands_in_another_output_has_not_left() {
+    let mut host = Host::new(Settings::default());
+    host.user("Look.");
+    host.send();
+    host.tool("bash", &json!({ "command": "make check" }), &text("check"));
+    host.send();
+    let both = format!("begin\n{}\nend", text("check"));
+    host.tool("bash", &json!({ "command": "make all" }), &both);
+    host.send();
+    assert!(host.shown().contains(" lines as in t1:"), "{}", host.shown());
+    activate(&mut host, "t2", Some("3-9"));
+    host.send();
+    host.tool("bash", &json!({ "command": "make all" }), &both);
+    host.send();
+    assert_eq!(counts(&host), [0; 5]);
+}
+
+#[test]
+fn what_one_call_brought_back_beside_another_has_not_left() {
+    let mut host = begun();
+    activate(&mut host, "t3, t2", None);
+    host.send();
+    let [asked, ..] = counts(&host);
+    assert!(host.shown().contains("check line 3 with"), "it stands");
+    activate(&mut host, "t2", Some("3-9"));
+    host.send();
+    assert_eq!(counts(&host), [asked, 0, 0, 0, 0]);
+}
+
+/// A command whose host shows the last 60 of 100 lines, and keeps the whole if asked to.
+fn cut_command(host: &mut Host, is_kept: bool) {
+    let lines: Vec<String> =
+        (1..=100).map(|n| format!("line {n} of the log with some words")).collect();
+    host.write_file("whole.log", &lines.join("\n"));
+    let shown = lines[40..].join("\n") + "\n\n[Showing lines 41-100 of 100. Full output: /tmp/x]";
+    let id = host.call("bash", &json!({ "command": "make" }));
+    let path = if is_kept { host.path("whole.log") } else { "/nowhere/x.log".into() };
+    host.push(json!({
+        "role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": false,
+        "content": [{ "type": "text", "text": shown }], "details": { "fullOutputPath": path },
+    }));
+    host.send();
+}
+
+#[test]
+fn lines_of_a_cut_output_are_compared_by_one_numbering() {
+    for is_kept in [true, false] {
+        let mut host = host();
+        host.user("Look.");
+        host.send();
+        cut_command(&mut host, is_kept);
+        work(&mut host);
+        assert!(!host.shown().contains("line 50 of the log"));
+        if is_kept {
+            activate(&mut host, "t1", Some("3-9"));
+            host.send();
+            assert_eq!(counts(&host), [0; 5], "the host never showed these");
+        }
+        activate(&mut host, "t1", Some("41-60"));
+        host.send();
+        assert_eq!(counts(&host), [1, 0, 0, 0, 0], "kept {is_kept}");
+        activate(&mut host, "t1", Some("45-50"));
+        host.send();
+        assert_eq!(counts(&host), [1, 0, 0, 0, 0], "kept {is_kept}: they stand");
+        activate(&mut host, "t1", Some("61-70"));
+        host.send();
+        assert_eq!(counts(&host), [2, 0, 0, 0, 0], "kept {is_kept}: these do not");
+    }
+}
+
+#[test]
+fn lines_that_a_preview_of_a_cut_output_shows_have_not_left() {
+    let mut host = Host::new(Settings { preview_tokens: 300, ..Settings::default() });
+    host.user("Look.");
+    host.send();
+    cut_command(&mut host, false);
+    assert!(host.shown().contains(" lines between (t1:"), "{}", host.shown());
+    activate(&mut host, "t1", Some("41-42"));
+    host.send();
+    assert_eq!(counts(&host), [0; 5]);
+}
+
+#[test]
+fn lines_that_replaced_others_have_not_left() {
+    let mut host = begun();
+    let old = text("a");
+    let lines: Vec<&str> = old.split('\n').collect();
+    host.write_file("b.txt", &text("b"));
+    host.read("b.txt", Some(1), Some(5));
+    host.send();
+    work(&mut host);
+    let rest = text("b").split('\n').skip(5).collect::<Vec<_>>().join("\n");
+    host.write_file("b.txt", &format!("{}\n{rest}", lines[..5].join("\n")));
+    host.read("b.txt", Some(30), Some(5));
+    host.send();
+    assert_eq!(counts(&host), [0; 5], "nothing of these ever stood");
+}
+
+#[test]
+fn what_a_deleted_file_had_is_asked_for() {
+    let mut host = begun();
+    std::fs::remove_file(host.path("a.txt")).unwrap();
+    let answer = activate(&mut host, "f1", Some("3-9"));
+    assert!(answer.contains("a line 3 with"), "{answer}");
+    host.send();
+    assert_eq!(counts(&host), [1, 0, 0, 0, 0]);
+}
+
+#[test]
+fn lines_of_an_old_version_that_stand_have_not_left() {
+    let mut host = begun();
+    let file = host.live.state().index().entries()[0].id.clone();
+    let first = host.store.require(&file, base::object::AsOf::Latest).unwrap().tx_id;
+    host.write_file("a.txt", &format!("new\n{}", text("a")));
+    host.read("a.txt", None, None);
+    host.send();
+    let [_, reread, ..] = counts(&host);
+    activate(&mut host, &format!("f1@{}", first.0), Some("3-9"));
+    host.send();
+    assert_eq!(counts(&host), [0, reread, 0, 0, 0], "they stand as lines 4-10");
+}
+
+#[test]
+fn a_segment_that_was_brought_back_has_not_left() {
+    let mut host = host();
+    host.user("Look.");
+    host.send();
+    host.tool("bash", &json!({ "command": "first" }), &text("first"));
+    host.send();
+    work(&mut host);
+    host.window = 100;
+    host.tool("bash", &json!({ "command": "last" }), "last");
+    host.send();
+    host.window = 200_000;
+    host.send();
+    let folded = host.live.state().index().entries().iter().rev();
+    let mut folded =
+        folded.filter(|entry| entry.handle.kind == base::object::HandleKind::ChatSegment);
+    let segment = folded.next().unwrap().handle.to_string();
+    activate(&mut host, &segment, Some("1-6"));
+    host.send();
+    assert_eq!(counts(&host), [1, 0, 0, 0, 0]);
+    activate(&mut host, &segment, Some("2-4"));
+    host.send();
+    assert_eq!(counts(&host), [1, 0, 0, 0, 0], "these stand");
+    activate(&mut host, &segment, Some("9"));
+    host.send();
+    assert_eq!(counts(&host), [2, 0, 0, 0, 0]);
+}
+
+#[test]
+fn what_passes_hides_no_fault() {
+    let mut host = begun();
+    // A clock that another extension puts in is ahead of all that comes.
+    let clock = json!({ "role": "custom", "customType": "clock", "content": "It is 12:00 now.", "timestamp": 9_000_000 });
+    for n in 0..4 {
+        host.rewrites = true;
+        host.tool("bash", &json!({ "command": format!("step {n}") }), "ok");
+        let own = host.messages.clone();
+        host.messages.push(clock.clone());
+        host.send();
+        host.messages = own;
+    }
+    activate(&mut host, "t2", None);
+    host.read("a.txt", None, None);
+    host.send();
+    assert_eq!(counts(&host), [1, 1, 0, 0, 0]);
+}

@@ -56,6 +56,8 @@ pub(crate) struct Host {
     pub(crate) kept_from: Option<usize>,
     /// The host's count of the tokens of system prompt and tools.
     pub(crate) prompt_tokens: Option<u64>,
+    /// How tokens are counted; counts when a session is opened.
+    pub(crate) counter: Counter,
     /// What the model thinks before it calls a tool.
     pub(crate) thinking: String,
     /// The previous request, whatever happened to the session since.
@@ -129,6 +131,7 @@ impl Host {
             prompt: ("You are a coding agent.".to_owned(), json!([{ "name": "read" }])),
             kept_from: None,
             prompt_tokens: None,
+            counter: Counter::default(),
             thinking: "hm".to_owned(),
             before: Vec::new(),
             requests: Vec::new(),
@@ -194,8 +197,8 @@ impl Host {
 
     /// The options with which the session is opened.
     pub(crate) fn options(&self) -> OpenSession {
-        let images = self.images;
-        OpenSession { images, ..options(&self.folder, &self.settings, &self.name) }
+        let Self { images, counter, .. } = *self;
+        OpenSession { images, counter, ..options(&self.folder, &self.settings, &self.name) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -482,8 +485,7 @@ impl Host {
     fn check_bill(&self) {
         let bill = &self.live.state().bill().last().unwrap().bill;
         let tokens = |messages: &[Value]| -> u64 {
-            let parse =
-                |message: &Value| HostMessage::parse(&message.to_string(), Counter::Bundled);
+            let parse = |message: &Value| HostMessage::parse(&message.to_string(), self.counter);
             messages.iter().map(|message| parse(message).tokens()).sum()
         };
         assert_eq!(bill.ours.messages, tokens(&self.sent), "tokens sent");

@@ -203,6 +203,8 @@ fn a_note_stays_though_its_message_went() {
     }
     let carrier = visited.host.sent.iter().find(|it| text_of(it).contains("changed on disk"));
     assert_eq!(carrier.unwrap()["role"], "toolResult");
+    let state = visited.host.live.state();
+    assert_eq!(state.times_told(&state.index().entries()[0].id), 1, "told once");
 }
 
 #[test]
@@ -364,4 +366,26 @@ proptest! {
             prop_assert!(own.contains(message));
         }
     }
+}
+
+#[test]
+fn plain_compacts_what_it_has_and_nothing_that_passes() {
+    let mut visited = Visited::with(PriceSetting::Named("openai".into()));
+    visited.host.window = 60_000;
+    visited.own(|host| host.user("Do the long work."));
+    for call in 0..40 {
+        // Before each answer.
+        let places = (0..visited.own.len()).step_by(2).rev().map(|place| place + 1);
+        let puts = places.map(|place| (place, visitor("custom", place, "Mind the plan of today.")));
+        visited.send_with(&puts.collect::<Vec<_>>());
+        let state = visited.host.live.state();
+        if let Some(made) = state.bill().compaction() {
+            let own = state.chat().own_window();
+            let from = own.iter().position(|at| *at == made.from).expect("it is its own message");
+            let dropped = own[..from].iter().filter_map(|at| Some(state.chat().get(*at)?.tokens));
+            assert_eq!(made.dropped, dropped.sum::<u64>());
+        }
+        visited.step(call, 2_500);
+    }
+    assert!(visited.host.live.state().bill().compactions() >= 2);
 }

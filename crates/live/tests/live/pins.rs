@@ -2,6 +2,7 @@
 //! cannot.
 
 use config::{Layout, Settings};
+use context::tokens::Counter;
 use live::{Notice, Wanted};
 use serde_json::{Value, json};
 use store::ForgetOptions;
@@ -423,4 +424,47 @@ fn a_pinned_segment_comes_back_once_it_leaves() {
     host.user("after the compaction");
     host.send();
     stands(&host, "answer", (1, 5), "told again");
+}
+
+#[test]
+fn a_long_line_told_in_part_stands_whole_if_it_is_pinned() {
+    for by_help in [false, true] {
+        let mut host = host(Layout::Log);
+        host.write_file("a.txt", &lines("a", 5));
+        host.read("a.txt", None, None);
+        host.send();
+        pin(&mut host, "f1", None);
+        run(&mut host, "other", 3);
+        let long: String = (0..400).map(|n| format!("word{n} ")).collect();
+        host.write_file("a.txt", &format!("{}{long}\n", lines("a", 5)));
+        if by_help {
+            let args =
+                json!({ "path": "a.txt", "edits": [{ "oldText": "a, line 9", "newText": "x" }] });
+            let help = host.live.explain_failed_edit(&args).unwrap().unwrap();
+            let id = host.call("edit", &args);
+            host.answer(&id, "edit", &args, &format!("No match.\n{help}"), true);
+            host.send();
+        }
+        run(&mut host, "next", 3);
+        assert!(host.shown().contains("word200 word201"), "by help {by_help}");
+    }
+}
+
+#[test]
+fn what_must_stand_is_counted_as_all_else_is() {
+    let mut host = host(Layout::Log);
+    let counter = Counter::Characters;
+    host.counter = counter;
+    host.crash();
+    host.write_file("a.txt", &lines("a", 30));
+    host.read("a.txt", None, None);
+    host.send();
+    run(&mut host, "one", 60);
+    run(&mut host, "two", 60);
+    pin(&mut host, "f1", None);
+    run(&mut host, "three", 60);
+    let state = host.live.state();
+    let notes = state.noted().flat_map(|at| state.notes(at)).filter(|note| note.shows.is_some());
+    let sizes: Vec<_> = notes.map(|note| (note.tokens, counter.count(&note.text))).collect();
+    assert!(!sizes.is_empty() && sizes.iter().all(|(is, of)| is == of), "{sizes:?}");
 }

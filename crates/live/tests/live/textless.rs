@@ -218,3 +218,14 @@ fn in_pools_a_deleted_active_file_says_so() {
     let changed = host.notices.iter().any(|notice| matches!(notice, Notice::FileChanged { .. }));
     assert!(!changed, "{:?}", host.notices);
 }
+
+#[test]
+fn a_result_that_others_replaced_shows_no_file() {
+    let mut host = reader("latin1.c", &latin1("one"));
+    host.rewrites = true;
+    let last = host.messages.len() - 1;
+    host.messages[last]["content"] = json!([{ "type": "text", "text": "[removed by a filter]" }]);
+    assert_eq!(told(&mut host), [""; 0]);
+    write(&host, "latin1.c", latin1("two"));
+    assert_eq!(told(&mut host), [""; 0], "nothing of it stands");
+}

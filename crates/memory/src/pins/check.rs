@@ -140,9 +140,9 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
             let (missed, gone) = (Some(pinned.clone()), verdicts(&|_| Some(CitedChange::Gone)));
             Known { missed, is_unsure: false, ..of(gone) }
         }
-        // Unknown.
+        // Unknown, until the file is another one.
         FileState::Unreadable { .. } | FileState::Excluded { .. } | FileState::NotRead => {
-            of(verdicts(&|_| None))
+            Known { stamp: source::stamp(path), is_unsure: false, ..of(verdicts(&|_| None)) }
         }
     }
 }

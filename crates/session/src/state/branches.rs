@@ -42,7 +42,7 @@ pub(super) struct Branches {
     pub(super) unasked: Vec<u64>,
     /// Calls that failed open, and not yet in the account: the number of messages of each, if known.
     pub(super) failed: Vec<Option<u64>>,
-    /// Time of the newest message at the newest call.
+    /// Time of the newest message at the newest call that does not pass.
     since: Option<i64>,
 }
 
@@ -135,10 +135,10 @@ impl Session {
 
     /// A call was recorded; the ledger already has it.
     pub(super) fn branch_called(&mut self) {
+        let since = self.newest_time();
         let branches = &mut self.branches;
         let list = branches.all();
-        branches.since =
-            self.chat.window().iter().rev().find_map(|at| self.chat.get(*at)?.key.timestamp);
+        branches.since = since;
         branches.asked.insert(list);
         branches.unasked.clear();
         branches.failed.clear();

@@ -18,6 +18,11 @@ impl Glimpses {
         self.0.split_off(&chat_len);
     }
 
+    /// Another text took the place of a result.
+    pub(super) fn edited(&mut self, at: u64) {
+        self.0.remove(&at);
+    }
+
     /// A file goes on as another object.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
         self.0.values_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());

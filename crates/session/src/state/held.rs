@@ -7,7 +7,7 @@ use crate::excerpt::Piece;
 use crate::held::{Extent, Held, Why};
 use crate::index::Subject;
 use crate::lines::{LineRange, merge_ranges};
-use crate::message::{MessageKind, ResultFact, Shows};
+use crate::message::{MessageKind, ResultFact};
 use crate::sets::ActiveView;
 use base::object::{Hash, ObjectId};
 
@@ -141,10 +141,10 @@ impl Session {
         let subject = self.index.get(object).map(|entry| &entry.subject);
         let is_latest = subject.is_some_and(|subject| subject.version() == version);
         let of = |shown: &Hash, ranges: &[LineRange]| {
-            if shown == version {
-                return ranges.to_vec();
+            if is_latest || shown == version {
+                return self.files.lines_known(object, shown, ranges, version);
             }
-            if is_latest { self.files.lines_known(object, shown, ranges) } else { Vec::new() }
+            Vec::new()
         };
         let showings = self.showings(object);
         let mut lines: Vec<LineRange> =
@@ -169,7 +169,7 @@ impl Session {
 
     /// Lines of a version of a call's output that stand at its result. `known`: the version with
     /// the result's own text.
-    fn own_lines(&self, at: u64, version: &Hash, known: &Hash) -> Vec<LineRange> {
+    pub(super) fn own_lines(&self, at: u64, version: &Hash, known: &Hash) -> Vec<LineRange> {
         let Some(fact) = self.result(at) else { return Vec::new() };
         let treatment = self.treatment(at);
         if let Some(cut) = fact.cut.as_ref().filter(|cut| cut.text.as_ref() == Some(version)) {
@@ -196,10 +196,7 @@ impl Session {
     /// Positions in the window of the results that show a call's own text.
     fn places_of<'a>(&'a self, toolcall: &'a ObjectId) -> impl Iterator<Item = u64> + 'a {
         let shown = self.chat.window().iter().copied().filter(|at| !self.is_hidden(*at));
-        shown.filter(move |at| {
-            let fact = self.result(*at).filter(|fact| fact.shows == Shows::Own);
-            fact.is_some_and(|fact| fact.object.as_ref() == Some(toolcall))
-        })
+        shown.filter(move |at| self.result(*at).is_some_and(|fact| fact.has_own_text_of(toolcall)))
     }
 
     /// Positions in the window of the messages that hold text of held lines, and of those whose

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 
 use super::Session;
+use super::requests::newest_time;
 use crate::caches::{CacheKey, CallTime};
 use crate::call_bill::{BillTerms, Front, plain_tokens};
 use crate::host_call::{HostCall, HostCalls, HostSides};
@@ -70,7 +71,7 @@ impl Session {
         let list = &window[..count];
         let known = || list.iter().filter_map(|at| self.chat.get(*at));
         let prices = self.bill.prices()?.prices.clone();
-        let time = known().rev().find_map(|message| message.key.timestamp);
+        let time = newest_time(&self.chat, list);
         let now = CallTime { time, lifetime_seconds: prices.lifetime_seconds };
         let factor = around.factor.unwrap_or(1.0);
         let plain_fixed = around.fixed.saturating_sub(around.overhead);
@@ -100,8 +101,8 @@ impl Session {
         let messages = plain_tokens(sum(count) - own, compaction);
         let plain = terms(held.is_some()).side(plain_fixed, messages, front(cached), 0);
 
-        let answer = window.get(count).and_then(|at| self.chat.get(*at));
-        let answered = answer.map(|answer| answer.key.timestamp);
+        let answer = window[count..].iter().find(|at| !self.chat.is_passing(**at));
+        let answered = answer.map(|at| newest_time(&self.chat, &[*at]));
         self.bill.host_called(&HostSides { ours, plain, failed: call.failed });
         // Without an answer nobody knows whether the provider took it.
         if let Some(time) = answered {

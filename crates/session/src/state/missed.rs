@@ -3,38 +3,48 @@
 
 use super::Session;
 use crate::event::Treatment;
-use crate::excerpt::uncut_lines;
 use crate::faults::FaultKind;
 use crate::index::Subject;
 use crate::lines::LineRange;
-use crate::message::{Cut, ResultFact, Shows};
+use crate::message::{Activation, ResultFact, Shows};
 use crate::showings::Showing;
-use base::object::ObjectId;
+use base::object::{Hash, ObjectId};
 
-/// Lines of an object that some message had shown and that left with it.
-#[derive(Default)]
-struct Left {
-    /// As numbered in the latest version.
-    lines: Vec<LineRange>,
-    /// Whether there were others, which the latest version does not have any more.
-    gone: bool,
+/// All lines of a text.
+const ALL: LineRange = LineRange { first: 1, last: u64::MAX };
+
+/// The version by which lines of an object are compared.
+#[derive(Clone, Copy)]
+struct Among<'a> {
+    object: &'a ObjectId,
+    version: &'a Hash,
 }
 
 impl Session {
-    /// Whether any of these lines of an object had left the window: a message showed them, and none
-    /// does now. For a segment, whether any of its messages had.
-    pub fn had_left(&self, object: &ObjectId, ranges: &[LineRange]) -> bool {
-        if let Some(Subject::Segment { first, last, .. }) =
-            self.index.get(object).map(|entry| &entry.subject)
-        {
-            let stands = |at: u64| self.chat.index_of(at).is_some() && self.stands_whole(at);
-            return !(*first..=*last).all(stands);
+    /// Whether any of these lines of an object's version had left the window: a message showed
+    /// them, and no message or note does now. For a segment, whether any of its messages had.
+    pub fn had_left(&self, object: &ObjectId, version: &Hash, ranges: &[LineRange]) -> bool {
+        let Some(entry) = self.index.get(object) else { return false };
+        let mut among = Among { object, version: entry.subject.version() };
+        let mut asked = self.lines_among(among, version, ranges);
+        if asked.is_empty() {
+            // The latest version does not have them any more.
+            among.version = version;
+            asked = ranges.to_vec();
         }
-        let (left, standing) = (self.left_of(object), self.standing_of(object));
-        let asked =
-            |line: &LineRange| ranges.iter().filter_map(|range| range.intersect(*line)).collect();
-        let mut wanted = left.lines.iter().flat_map(|line| -> Vec<LineRange> { asked(line) });
-        wanted.any(|line| !line.without(&standing).is_empty()) || (left.gone && standing.is_empty())
+        let (left, standing) = (self.left_of(among), self.standing_of(among));
+        let mut wanted = left.iter().flat_map(|line| asked.iter().map(|it| it.intersect(*line)));
+        wanted.any(|line| line.is_some_and(|line| !line.without(&standing).is_empty()))
+    }
+
+    /// As [`Self::had_left`], for any lines of an object; of a deleted file those that it had.
+    pub fn has_left(&self, object: &ObjectId) -> bool {
+        let Some(entry) = self.index.get(object) else { return false };
+        if let Subject::File { lines: None, .. } = &entry.subject {
+            let mut former = self.former_showings(object);
+            return former.any(|it| self.had_left(object, &it.version, &it.ranges));
+        }
+        self.had_left(object, entry.subject.version(), &[ALL])
     }
 
     /// Whether the window holds a message only as a line, or not at all because it was folded.
@@ -47,8 +57,8 @@ impl Session {
         let tokens = self.chat.get(at).map_or(0, |message| message.tokens);
         let kind = match &fact.shows {
             _ if !self.is_new(at) => None,
-            Shows::File { object, range, .. } => {
-                self.had_left(object, &[*range]).then_some(FaultKind::Reread)
+            Shows::File { object, version, range } => {
+                self.had_left(object, version, &[*range]).then_some(FaultKind::Reread)
             }
             Shows::Own => self.is_repeated(at, fact).then_some(FaultKind::Repeated),
             Shows::Change { .. } | Shows::Activated { .. } => None,
@@ -71,8 +81,19 @@ impl Session {
         known.is_some_and(|(message, before)| {
             let says = |fact: &ResultFact| (fact.lines, fact.exit, fact.last.clone());
             let is_edited = self.edited.values().any(|step| *step > message.step);
-            !self.stands_whole(gone) && (!is_edited || says(before) == says(fact))
+            self.text_had_left(gone, before) && (!is_edited || says(before) == says(fact))
         })
+    }
+
+    /// Whether any of the text of a result had left.
+    fn text_had_left(&self, at: u64, fact: &ResultFact) -> bool {
+        match (&fact.shows, &fact.object) {
+            (Shows::File { object, version, range }, _) => {
+                self.had_left(object, version, &[*range])
+            }
+            (Shows::Own, Some(object)) => self.has_left(object),
+            _ => self.is_hidden(at) || *self.treatment(at) != Treatment::Given,
+        }
     }
 
     /// The messages that stand in part or not at all.
@@ -84,10 +105,6 @@ impl Session {
         self.absence.places().chain(parts)
     }
 
-    fn stands_whole(&self, at: u64) -> bool {
-        !self.is_hidden(at) && *self.treatment(at) == Treatment::Given
-    }
-
     /// What messages had shown of an object that do not show all of it any more.
     pub fn former_showings(&self, object: &ObjectId) -> impl Iterator<Item = Showing> {
         let shows = |at: &u64| self.result(*at).is_some_and(|it| it.shown_object() == Some(object));
@@ -95,39 +112,98 @@ impl Session {
         former.filter_map(|at| self.showing_as(at, &Treatment::Given))
     }
 
-    /// The lines of an object that left with the messages that had shown them.
-    fn left_of(&self, object: &ObjectId) -> Left {
-        let mut left = Left::default();
-        for showing in self.former_showings(object) {
-            left.gone |= showing.now.is_empty();
-            left.lines.extend(showing.now);
+    /// Where lines of a version are in the one by which they are compared, in the whole of an output
+    /// that the host cut; empty if it does not have them.
+    fn lines_among(
+        &self,
+        among: Among<'_>,
+        version: &Hash,
+        ranges: &[LineRange],
+    ) -> Vec<LineRange> {
+        let Among { object, version: among } = among;
+        let latest = self.index.get(object).map(|entry| &entry.subject);
+        if let Some(Subject::File { .. }) = latest {
+            return self.files.lines_known(object, version, ranges, among);
         }
+        let is_latest = latest.is_some_and(|latest| latest.version() == among);
+        let fact = self.fact_of(object).filter(|_| is_latest);
+        match fact.and_then(|fact| Some((fact, fact.cut.as_ref()?))) {
+            Some((_, cut)) if cut.text.as_ref() == Some(version) => ranges.to_vec(),
+            Some((fact, cut)) if version == among => {
+                let text = LineRange { first: 1, last: fact.lines };
+                let of_text = ranges.iter().filter_map(|range| range.intersect(text));
+                let of_whole = of_text.map(|range| cut.numbering().place(range));
+                let shown = fact.shown_lines();
+                of_whole
+                    .flat_map(|it| shown.iter().filter_map(move |of| it.intersect(*of)))
+                    .collect()
+            }
+            _ if version == among => ranges.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The lines of an object that left with the messages that had shown them.
+    fn left_of(&self, of: Among<'_>) -> Vec<LineRange> {
+        let object = of.object;
+        let among = |version: &Hash, ranges: &[LineRange]| self.lines_among(of, version, ranges);
+        let former = self.former_showings(object);
+        let mut left: Vec<LineRange> =
+            former.flat_map(|showing| among(&showing.version, &showing.ranges)).collect();
+        for at in self.shortened() {
+            left.extend(self.shown_beside(at, of));
+        }
+        let Some(entry) = self.index.get(object) else { return left };
+        let version = entry.subject.version();
         let own = self.shortened().filter_map(|at| self.result(at));
-        let own =
-            own.filter(|fact| fact.shows == Shows::Own && fact.object.as_ref() == Some(object));
-        left.lines.extend(own.map(|fact| LineRange { first: 1, last: whole_lines(fact) }));
+        for fact in own.filter(|fact| fact.has_own_text_of(object)) {
+            left.extend(among(version, &[LineRange { first: 1, last: fact.lines }]));
+        }
+        if self.is_segment_left(&entry.subject) {
+            left.push(ALL);
+        }
         left
     }
 
-    /// The lines of an object that stand.
-    fn standing_of(&self, object: &ObjectId) -> Vec<LineRange> {
+    /// The lines of an object that stand, in messages and notes.
+    fn standing_of(&self, of: Among<'_>) -> Vec<LineRange> {
+        let object = of.object;
+        let among = |version: &Hash, ranges: &[LineRange]| self.lines_among(of, version, ranges);
+        let showings = self.showings(object);
         let mut standing: Vec<LineRange> =
-            self.showings(object).flat_map(|showing| showing.now.iter().copied()).collect();
-        for at in self.shortened().filter(|at| !self.is_hidden(*at)) {
-            let own = self.result(at).filter(|fact| fact.object.as_ref() == Some(object));
-            let Some((fact, Treatment::Excerpt { pieces })) =
-                own.map(|fact| (fact, self.treatment(at)))
-            else {
-                continue;
-            };
-            let numbering = fact.cut.as_ref().map(Cut::numbering);
-            let place = |lines| numbering.unwrap_or_default().place(lines);
-            standing.extend(uncut_lines(pieces).map(place));
+            showings.flat_map(|showing| among(&showing.version, &showing.ranges)).collect();
+        let noted = self.noted_texts().filter(|(_, text)| text.object == *object);
+        standing.extend(noted.flat_map(|(_, text)| among(&text.version, &text.ranges)));
+        let Some(entry) = self.index.get(object) else { return standing };
+        let version = entry.subject.version();
+        for at in self.chat.own_window().iter().copied().filter(|at| !self.is_hidden(*at)) {
+            let Some(fact) = self.result(at) else { continue };
+            if fact.has_own_text_of(object) {
+                standing.extend(among(version, &self.own_lines(at, version, version)));
+            }
+            if *self.treatment(at) == Treatment::Given {
+                standing.extend(self.shown_beside(at, of));
+            }
         }
         standing
     }
-}
 
-fn whole_lines(fact: &ResultFact) -> u64 {
-    fact.cut.as_ref().map_or(fact.lines, |cut| cut.lines)
+    /// The lines of an object that a result shows which shows another one first.
+    fn shown_beside(&self, at: u64, among: Among<'_>) -> Vec<LineRange> {
+        let Some(Shows::Activated { also, .. }) = self.result(at).map(|fact| &fact.shows) else {
+            return Vec::new();
+        };
+        let of_object = also.iter().filter(|activation| activation.object == *among.object);
+        let lines = of_object.flat_map(|Activation { version, ranges, cut, .. }| {
+            let whole: Vec<_> = ranges.iter().flat_map(|range| range.without(cut)).collect();
+            self.lines_among(among, version, &whole)
+        });
+        lines.collect()
+    }
+
+    /// Whether a message of a segment left the window.
+    fn is_segment_left(&self, subject: &Subject) -> bool {
+        let Subject::Segment { first, last, .. } = subject else { return false };
+        !(*first..=*last).all(|at| self.is_in_front(at))
+    }
 }

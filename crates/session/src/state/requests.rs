@@ -2,6 +2,7 @@
 
 use super::Session;
 use crate::caches::{CacheKey, Caches, CallTime, Prefix};
+use crate::chat::Chat;
 use crate::event::Rewrite;
 use crate::message::MessageKind;
 use crate::prefixes::{PlainList, SentSlots};
@@ -71,6 +72,13 @@ impl Requests {
     }
 }
 
+/// Time stamp of the newest of some messages of the window that has one and does not pass: what
+/// another extension puts in may say any time.
+pub(super) fn newest_time(chat: &Chat, messages: &[u64]) -> Option<i64> {
+    let own = messages.iter().rev().filter(|at| !chat.is_passing(**at));
+    own.filter_map(|at| chat.get(*at)).find_map(|message| message.key.timestamp)
+}
+
 impl Session {
     /// The requests as caches see them.
     pub fn requests(&self) -> &Requests {
@@ -79,8 +87,7 @@ impl Session {
 
     /// Time stamp of the newest message of the chat that has one, in ms since 1970.
     pub fn newest_time(&self) -> Option<i64> {
-        let own = self.chat.own_window().iter().rev();
-        own.filter_map(|at| self.chat.get(*at)).find_map(|message| message.key.timestamp)
+        newest_time(&self.chat, self.chat.own_window())
     }
 
     /// Records a sent request. The ledger already has its prices.

@@ -98,7 +98,9 @@ pub(super) fn marks_of(
         Event::Rewritten { how: Rewrite::Compaction, .. } => {
             vec![Mark { kind: MarkKind::Compaction, call, object: None, text: None }]
         }
-        Event::Rewritten { how: Rewrite::Passing, .. } => Vec::new(),
+        Event::Rewritten { how: Rewrite::Passing, .. } | Event::Noted { carried: true, .. } => {
+            Vec::new()
+        }
         Event::Rewritten { how, .. } => says(MarkKind::Branch, how.as_str()),
         Event::Noted { text, .. } => says(MarkKind::Note, text),
         Event::FailedOpen { calls } => {
