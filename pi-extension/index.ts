@@ -101,7 +101,9 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_before_compact", (event, ctx) =>
     life.current === undefined ? undefined : answerCompaction(pi, life.current, event, ctx),
   );
+  on("session_tree", (_event, ctx) => listRewritten(life, ctx));
   on("session_compact", async (_event, ctx) => {
+    listRewritten(life, ctx);
     // Nobody waits for it.
     void memory.capture(ctx, captureMs.compaction);
     await memory.compacted();
@@ -124,6 +126,14 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   });
   on("tool_execution_end", (event) => life.current?.observer.ended(event));
   on("model_select", (_event, ctx) => (life.current === undefined ? undefined : showStatus(ctx, life.current)));
+}
+
+/** Pi's list is another than that of the last call: the status line says no size until the next. */
+function listRewritten({ current }: SessionLife, ctx: ExtensionContext): void {
+  if (current !== undefined) {
+    current.trouble.rewritten = true;
+    showStatus(ctx, current);
+  }
 }
 
 function sayAside(first: Copy, failures: Failures): void {
@@ -173,6 +183,7 @@ async function transformed(
   await current.usage.warmed(ctx);
   const messages = await current.session.transformContext(given, { ...prompt, model: modelOf(ctx) });
   current.usage.called(true);
+  current.trouble.rewritten = false;
   const told = current.told.splice(0);
   if (told.length > 0 && ctx.mode === "tui") {
     showTold(pi, told);
