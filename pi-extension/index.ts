@@ -115,8 +115,11 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
     const refusal = await memory.refusal(event, ctx);
     return refusal ?? (life.current === undefined ? undefined : refuseWrite(life.current, event));
   });
-  on("message_end", async (event) => {
-    await life.current?.usage.ended(event);
+  on("message_end", async (event, ctx) => {
+    const { current } = life;
+    if (current !== undefined && (await current.usage.ended(event))) {
+      showStatus(ctx, current);
+    }
   });
   on("tool_execution_start", (event) => life.current?.observer.started(event));
   on("tool_result", async (event, ctx) => {

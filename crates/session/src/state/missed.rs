@@ -7,7 +7,7 @@ use crate::excerpt::uncut_lines;
 use crate::faults::FaultKind;
 use crate::index::Subject;
 use crate::lines::LineRange;
-use crate::message::{Cut, ResultFact, Shows};
+use crate::message::{Cut, MessageKind, ResultFact, Shows};
 use crate::showings::Showing;
 use base::object::ObjectId;
 
@@ -46,7 +46,7 @@ impl Session {
     pub(super) fn note_missed(&mut self, at: u64, fact: &ResultFact) {
         let tokens = self.chat.get(at).map_or(0, |message| message.tokens);
         let kind = match &fact.shows {
-            _ if !self.is_new(at) => None,
+            _ if !self.is_new(at) || self.was_asked_without_us(at) => None,
             Shows::File { object, range, .. } => {
                 self.had_left(object, &[*range]).then_some(FaultKind::Reread)
             }
@@ -57,6 +57,14 @@ impl Session {
         if let Some(kind) = kind {
             self.absence.missed(kind, tokens);
         }
+    }
+
+    /// Whether the host's own messages went out when the model asked for a result: all of them stood.
+    fn was_asked_without_us(&self, at: u64) -> bool {
+        let is_answer = |at: &u64| {
+            self.chat.get(*at).is_some_and(|it| matches!(it.kind, MessageKind::Assistant))
+        };
+        (0..at).rev().find(is_answer).is_some_and(|asked| self.branches.is_unasked(asked))
     }
 
     /// Whether a command was run before, and what it said had left since. After a change it may be
@@ -113,6 +121,8 @@ impl Session {
     fn standing_of(&self, object: &ObjectId) -> Vec<LineRange> {
         let mut standing: Vec<LineRange> =
             self.showings(object).flat_map(|showing| showing.now.iter().copied()).collect();
+        let noted = self.noted_texts().filter(|(_, text)| text.object == *object);
+        standing.extend(noted.flat_map(|(_, text)| text.ranges.iter().copied()));
         for at in self.shortened().filter(|at| !self.is_hidden(*at)) {
             let own = self.result(at).filter(|fact| fact.object.as_ref() == Some(object));
             let Some((fact, Treatment::Excerpt { pieces })) =
