@@ -1162,7 +1162,7 @@ export declare class Store {
   /**
    * Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored. Other objects have none.
    *
-   * Rejects as `get`, and with `HASH_MISMATCH`.
+   * Rejects as `get`; with `INVALID_ARGUMENT` for lines of which there is no item; with `HASH_MISMATCH`.
    */
   items(name: string, options?: ItemsOptions): Promise<string[]>
   /**
@@ -1919,6 +1919,8 @@ export interface ItemsOptions {
   from?: number
   /** Position after the last item. Default: the end. */
   to?: number
+  /** Only these of them, counted from 1 as lines are: `40-80`, `7`, `1-3,9`. Default: those of the name, else all. */
+  lines?: string
 }
 
 /**

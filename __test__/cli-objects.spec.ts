@@ -115,7 +115,20 @@ describe("show", () => {
     expect(lines.length).toBe(3);
     expect(lines.map((line) => JSON.parse(line).message.role)).toEqual(["user", "assistant", "toolResult"]);
     expect(at.run("show", "chat:s", "--lines", "2").stdout).toBe(`${lines[1]}\n`);
-    expect(at.failure("show", "chat:s", "--lines", "4")).toMatchObject({ status: 2, code: "USAGE" });
+    expect(at.failure("show", "chat:s", "--lines", "4")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+    for (const [name, first, last] of [
+      ["chat:s:2", 1, 2],
+      ["chat:s:2-3", 1, 3],
+      ["chat:s#L1-L2", 0, 2],
+      ["chat:s:-2", 1, 3],
+      ["session:s:1", 0, 1],
+    ] as const) {
+      const all = name.startsWith("chat") ? lines : at.run("show", "session:s").stdout.trimEnd().split("\n");
+      expect(at.run("show", name).stdout, name).toBe(`${all.slice(first, last).join("\n")}\n`);
+    }
+    expect(at.run("show", "chat:s", "--lines", "1,3").stdout).toBe(`${lines[0]}\n${lines[2]}\n`);
+    expect(at.json<{ items: unknown[] }>("show", "chat:s:2").items).toEqual([JSON.parse(lines[1])]);
+    expect(at.failure("show", "chat:s:4")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     expect(at.json<{ items: unknown[] }>("show", "chat:s").items).toEqual(lines.map((line) => JSON.parse(line)));
     expect(at.run("show", "call_1").stdout).toBe("done\n");
   });

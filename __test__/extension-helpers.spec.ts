@@ -1,12 +1,13 @@
 // The extension's parts that need no Pi.
 import { chmodSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext, MessageEndEvent } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import { openLog } from "../lib/log.js";
 import type { Session, UsageReport } from "../pi-extension/addon.ts";
 import { createFailures, describe as describeError, type Failures } from "../pi-extension/failures.ts";
 import { createObserver, createUsageReporter } from "../pi-extension/observe.ts";
+import { plainRequest } from "../pi-extension/plain-request.ts";
 import { temporaryFolder } from "./e2e/support.ts";
 
 /** Failures that nobody is told of. */
@@ -53,6 +54,30 @@ test("an error is described in one line with its code and hint", () => {
   const error = Object.assign(new Error("no object\nis named `t9`"), { code: "UNKNOWN_NAME", hint: "use a handle" });
   expect(describeError(error)).toBe("no object is named `t9` (UNKNOWN_NAME); hint: use a handle");
   expect(describeError("odd")).toBe("odd");
+});
+
+test("a plain request has all that Pi would send", () => {
+  const text = (tokens: number) => "word".repeat(tokens);
+  const system = { role: "system", content: text(1_000) };
+  const pi = { getActiveTools: () => [], getAllTools: () => [] } as unknown as ExtensionAPI;
+  const size = (...messages: object[]) => {
+    const ctx = {
+      model: { contextWindow: 200_000, cost: { input: 10, cacheWrite: 0 } },
+      getSystemPrompt: () => system.content,
+      sessionManager: { buildSessionProjection: () => ({ entries: [{ messages: [system, ...messages] }] }) },
+    } as unknown as ExtensionContext;
+    return /about (\S+) tokens, .* about (\S+), since/.exec(plainRequest(pi, ctx) ?? "")?.slice(1);
+  };
+  const user = { role: "user", content: text(29_000) };
+  // The prompt is counted once, though Pi lists it among the messages.
+  expect(size(user)).toEqual(["30k", "$0.30"]);
+  const ran = { role: "bashExecution", command: "make", output: text(19_999) };
+  expect(size(user, ran)).toEqual(["50k", "$0.50"]);
+  expect(size(user, { ...ran, excludeFromContext: true })).toEqual(["30k", "$0.30"]);
+  const call = { type: "toolCall", id: "c", name: "make", arguments: { of: text(9_996) } };
+  expect(size(user, { role: "assistant", content: [call] })).toEqual(["40k", "$0.40"]);
+  expect(size(user, { role: "branchSummary", summary: text(10_000) })).toEqual(["40k", "$0.40"]);
+  expect(size({ role: "user", content: text(3_000) })).toBeUndefined();
 });
 
 describe("the observer", () => {

@@ -63,12 +63,19 @@ describe("the status line", () => {
 
   test("says only that it is on while a session is small", () => {
     const small = { requestTokens: 2_600, plainRequestTokens: 2_100, billRatio: 5.6 };
-    expect(line(small)).toBe("palimpsest on");
+    expect(statusLine({ ...unpriced, ...small }, 200_000)).toBe("palimpsest on");
+    expect(line({ ...small, billDollars: 0.012, plainBillDollars: 0.01 })).toBe("palimpsest on");
     expect(line({ ...small, calls: 0, billRatio: null, billDollars: null, plainBillDollars: null })).toBe(
       "palimpsest on",
     );
     // What was saved in a large one stays in sight.
     expect(line({ requestTokens: 12_000 })).toBe("palimpsest $0.27 saved (20 %) · 12k of 200k");
+    expect(line(small)).toBe("palimpsest $0.27 saved (20 %) · 2.6k of 200k");
+  });
+
+  test("has no size once the list of the newest request is another", () => {
+    expect(statusLine(status, 200_000, { rewritten: true })).toBe("palimpsest $0.27 saved (20 %)");
+    expect(statusLine({ ...status, billDollars: 1.346 }, 200_000, { rewritten: true })).toBe("palimpsest on");
   });
 
   test("says that calls fail and why, and no figure of before", () => {
@@ -80,7 +87,7 @@ describe("the status line", () => {
   });
 
   test("ends with what else is wrong", () => {
-    const silent = { ...status, requestTokens: 0, plainRequestTokens: 0, silentPlaces: ["/mnt/a", "/mnt/b"] };
+    const silent = { ...unpriced, requestTokens: 0, plainRequestTokens: 0, silentPlaces: ["/mnt/a", "/mnt/b"] };
     expect(statusLine(silent, 200_000)).toBe("palimpsest on · no answer from /mnt/a, /mnt/b");
     expect(statusLine(status, 200_000, { aside: "in memory" })).toBe(
       "palimpsest $0.27 saved (20 %) · 34k of 200k · in memory",
@@ -222,7 +229,7 @@ describe("the report of /context", () => {
         "          in it: $0.030 for 2 requests that kept the cache warm",
         "          the provider reports $1.10 for the input of 42 calls, estimated before at $1.04",
         "          not in it: 2 calls to models that are free or whose price is not known",
-        "          by the prices of each call's own model; those of the newest: from Pi's model data",
+        "          each call at the prices of its model; those of the newest: from Pi's model data",
         "          in it: $0.060 for 3 calls with Pi's own messages, 1 call of them because something failed",
         "          in it: $0.015 for 2 calls on branches that were left; plain Pi $0.027",
         "tokens    900k sent in 42 calls, 90 % from the cache; plain Pi 2.00M, 95 % from the cache",
@@ -233,8 +240,20 @@ describe("the report of /context", () => {
         "epochs    content left the window 2 times:",
         "          1, at call 30: freed 9.0k tokens; saved $0.31 so far (the cache is cold: 9000 tokens need not be written again)",
         "          2, at call 41: freed 31k tokens; its rewrite has yet to earn back $0.008 (window pressure: 90000 tokens, 30000 of them can go)",
-        "          besides them $0.032 more: outputs shown in part from the start and compactions of plain Pi, less what is ours in the bill",
+        "          otherwise $0.032 more: outputs shown in part from the start, and plain Pi's compactions, less what we add",
       ].join("\n"),
+    );
+  });
+
+  test("says of epochs in which nothing left that it did not", () => {
+    const [first, second] = ledger.epochs;
+    const empty = { ...second, freed: 0, saved: 0, savedDollars: 0, reason: "the host rewrote its list (compaction)" };
+    const text = contextReport(status, { ...ledger, plainCompactions: 0, epochs: [first, empty] }, window);
+    expect(text).toContain("epochs    content left the window once:\n");
+    expect(text).toContain("\n          2, at call 41: nothing left (the host rewrote its list (compaction))\n");
+    expect(text).toMatch(/shown in part from the start, less what we add$/);
+    expect(contextReport(status, { ...ledger, epochs: [empty] }, window)).toContain(
+      "epochs    nothing left the window so far:\n",
     );
   });
 

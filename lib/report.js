@@ -125,7 +125,7 @@ function pricedLines(ledger, sums, host) {
   if (sums.calls < calls) {
     lines.push(`not in it: ${counted(calls - sums.calls, "call")} to models that are free or whose price is not known`);
   }
-  lines.push(`by the prices of each call's own model; those of the newest: ${pricesName(prices?.name, host)}`);
+  lines.push(`each call at the prices of its model; those of the newest: ${pricesName(prices?.name, host)}`);
   return lines;
 }
 
@@ -191,32 +191,35 @@ function missingLines({ faults, dollars: sums }) {
 }
 
 /** @param {Ledger} ledger @param {string} host */
-function epochLines({ epochs, savedOtherwise, savedOtherwiseDollars }, host) {
-  const other = otherLine(savedOtherwise, savedOtherwiseDollars, host);
+function epochLines({ epochs, ...ledger }, host) {
+  const other = otherLine(ledger, host);
   if (epochs.length === 0) {
     return section("epochs", ["none: so far every request continued the one before", other]);
   }
   const shown = epochs.slice(-listedEpochs);
   const earlier = epochs.length - shown.length;
-  const first = `content left the window ${times(epochs.length)}${earlier > 0 ? `; the newest ${shown.length}:` : ":"}`;
+  const freeing = epochs.filter(({ freed }) => freed > 0).length;
+  const left = freeing === 0 ? "nothing left the window so far" : `content left the window ${times(freeing)}`;
+  const first = `${left}${earlier > 0 ? `; the newest ${shown.length} epochs:` : ":"}`;
   return section("epochs", [first, ...shown.map(epochLine), other]);
 }
 
 /**
  * What was saved, or paid, besides what the epochs saved.
- * @param {number} saved
- * @param {number | null} savedDollars
+ * @param {Pick<Ledger, "savedOtherwise" | "savedOtherwiseDollars" | "plainCompactions">} ledger
  * @param {string} host
  */
-function otherLine(saved, savedDollars, host) {
+function otherLine({ savedOtherwise: saved, savedOtherwiseDollars: savedDollars, plainCompactions }, host) {
   const amount = savedDollars === null ? asMuch(Math.abs(saved)) : dollars(Math.abs(savedDollars));
   const how = `${amount} ${(savedDollars ?? saved) < 0 ? "more" : "saved"}`;
-  return `besides them ${how}: outputs shown in part from the start and compactions of plain ${host}, less what is ours in the bill`;
+  const compactions = plainCompactions > 0 ? `, and plain ${host}'s compactions` : "";
+  return `otherwise ${how}: outputs shown in part from the start${compactions}, less what we add`;
 }
 
 /** @param {LedgerEpoch} epoch */
 function epochLine({ number, call, reason, freed, saved, savedDollars }) {
-  return `${number}, at call ${call}: freed ${shortCount(freed)} tokens; ${savedSoFar(saved, savedDollars)} (${reason})`;
+  const what = freed === 0 ? "nothing left" : `freed ${shortCount(freed)} tokens; ${savedSoFar(saved, savedDollars)}`;
+  return `${number}, at call ${call}: ${what} (${reason})`;
 }
 
 /** An epoch costs the rewrite first, and earns it back with every call after it. @param {number} saved @param {number | null} savedDollars */

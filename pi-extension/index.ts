@@ -101,7 +101,9 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_before_compact", (event, ctx) =>
     life.current === undefined ? undefined : answerCompaction(pi, life.current, event, ctx),
   );
+  on("session_tree", (_event, ctx) => listRewritten(life, ctx));
   on("session_compact", async (_event, ctx) => {
+    listRewritten(life, ctx);
     // Nobody waits for it.
     void memory.capture(ctx, captureMs.compaction);
     await memory.compacted();
@@ -113,8 +115,11 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
     const refusal = await memory.refusal(event, ctx);
     return refusal ?? (life.current === undefined ? undefined : refuseWrite(life.current, event));
   });
-  on("message_end", async (event) => {
-    await life.current?.usage.ended(event);
+  on("message_end", async (event, ctx) => {
+    const { current } = life;
+    if (current !== undefined && (await current.usage.ended(event))) {
+      showStatus(ctx, current);
+    }
   });
   on("tool_execution_start", (event) => life.current?.observer.started(event));
   on("tool_result", async (event, ctx) => {
@@ -124,6 +129,14 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   });
   on("tool_execution_end", (event) => life.current?.observer.ended(event));
   on("model_select", (_event, ctx) => (life.current === undefined ? undefined : showStatus(ctx, life.current)));
+}
+
+/** Pi's list is another than that of the last call: the status line says no size until the next. */
+function listRewritten({ current }: SessionLife, ctx: ExtensionContext): void {
+  if (current !== undefined) {
+    current.trouble.rewritten = true;
+    showStatus(ctx, current);
+  }
 }
 
 function sayAside(first: Copy, failures: Failures): void {
@@ -173,6 +186,7 @@ async function transformed(
   await current.usage.warmed(ctx);
   const messages = await current.session.transformContext(given, { ...prompt, model: modelOf(ctx) });
   current.usage.called(true);
+  current.trouble.rewritten = false;
   const told = current.told.splice(0);
   if (told.length > 0 && ctx.mode === "tui") {
     showTold(pi, told);

@@ -103,8 +103,8 @@ function shownText(result: unknown): string {
 export interface UsageReporter {
   /** A call goes out. `ours` is false if it has Pi's own messages. */
   called(ours: boolean): void;
-  /** A message is complete. */
-  ended(event: MessageEndEvent): Promise<void>;
+  /** A message is complete. Resolves to whether it had something to report. */
+  ended(event: MessageEndEvent): Promise<boolean>;
   /** Reports requests that kept the cache alive. Call it before a call, whose estimate depends on it. */
   warmed(ctx: ExtensionContext): Promise<void>;
 }
@@ -123,12 +123,13 @@ export function createUsageReporter(session: Session, failures: Failures): Usage
     },
     async ended({ message }) {
       if (message.role !== "assistant" || message.usage === undefined) {
-        return;
+        return false;
       }
       const { input, cacheRead, cacheWrite, output } = message.usage;
       // Without a number the report is about the newest call of the session.
       const call = newestIsOurs ? undefined : 0;
       await report({ kind: "call", call, input, cacheRead, cacheWrite, output });
+      return true;
     },
     async warmed(ctx) {
       for (const { id, timestamp, usage } of newestWarmings(ctx)) {

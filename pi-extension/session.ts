@@ -169,6 +169,7 @@ export class SessionLife {
     }
     try {
       const tools = await current.session.tools(taken);
+      const before = this.#toolNames;
       this.#toolNames = tools.map(({ name }) => name);
       current.toolNames.clear();
       for (const name of this.#toolNames) {
@@ -183,16 +184,29 @@ export class SessionLife {
           await this.leaveStore(ctx, error);
         },
       );
+      this.#endNames(current, before, taken);
     } catch (error) {
       await this.#close(ctx);
       this.#keyAttempted = sessionKey(ctx);
       this.#showOff(ctx, offByError(error));
       await current.failures.report("off for this session, Pi works as without it", error);
-      return;
     }
-    if (!current.tools.some(({ name }) => current.toolNames.has(name))) {
+  }
+
+  /** Takes from the model what our tools were called before, and says why they have other names. */
+  #endNames({ tools, toolNames, failures }: Current, before: readonly string[], taken: readonly string[]): void {
+    const ended = before.filter((name) => !toolNames.has(name));
+    if (ended.length > 0) {
+      offerTools(
+        this.#pi,
+        ended.filter((name) => !taken.includes(name)),
+        false,
+      );
+    }
+    const isNew = before.length === 0 || ended.length > 0;
+    if (isNew && tools.some(({ name }) => taken.includes(name))) {
       const names = `\`${this.#toolNames.join("`, `")}\``;
-      current.failures.notice(`another extension has a tool with a name of ours: in this session ours are ${names}`);
+      failures.notice(`another extension has a tool with a name of ours: in this session ours are ${names}`);
     }
   }
 
@@ -266,13 +280,13 @@ export class SessionLife {
     const failures = createFailures(this.#log, ctx);
     if (isSwitchedOff(ctx)) {
       this.#showOff(ctx, switchedOff);
-      await sayWhatGoesOut(failures, ctx);
+      await this.#sayWhatGoesOut(failures, ctx);
       return;
     }
     if (this.#isByFlag && this.#pi.getFlag(flagName) === true) {
       this.#showOff(ctx, offByFlag);
       sayWhatIsLost(failures);
-      await sayWhatGoesOut(failures, ctx);
+      await this.#sayWhatGoesOut(failures, ctx);
       return;
     }
     await this.#openWith(failures, ctx);
@@ -301,8 +315,20 @@ export class SessionLife {
         return;
       }
       await failures.report("off for this session, Pi works as without it", error);
-      await sayWhatGoesOut(failures, ctx);
+      await this.#sayWhatGoesOut(failures, ctx);
       await live?.close().catch((closing: unknown) => failures.report("could not close the store", closing));
+    }
+  }
+
+  /** Says how large the next request of a session is in which we are off, where that is much. */
+  async #sayWhatGoesOut(failures: Failures, ctx: ExtensionContext): Promise<void> {
+    try {
+      const text = (await loadPlainRequest()).plainRequest(this.#pi, ctx);
+      if (text !== undefined) {
+        failures.notice(`off in this session. ${text}`);
+      }
+    } catch (error) {
+      await failures.log("the size of the next request is not known", error);
     }
   }
 
@@ -421,18 +447,6 @@ function sayWhatIsLost(failures: Failures): void {
     failures.notice(
       `Pi took \`${cut(lost, 60)}\` for the value of \`--${flagName}\`, not for a prompt: put \`--${flagName}\` last`,
     );
-  }
-}
-
-/** Says how large the next request of a session is in which we are off, where that is much. */
-async function sayWhatGoesOut(failures: Failures, ctx: ExtensionContext): Promise<void> {
-  try {
-    const text = (await loadPlainRequest()).plainRequest(ctx);
-    if (text !== undefined) {
-      failures.notice(`off in this session. ${text}`);
-    }
-  } catch (error) {
-    await failures.log("the size of the next request is not known", error);
   }
 }
 

@@ -5,12 +5,12 @@ import type { AgentToolResult, ExtensionAPI, Theme } from "@earendil-works/pi-co
 import { type Component, Container, Text, TruncatedText } from "@earendil-works/pi-tui";
 import type { TSchema } from "typebox";
 import { describe, isFailure, unavailable } from "../lib/failures.js";
-import { toolNames } from "../lib/tool-names.js";
+import { prefixedNames, toolNames } from "../lib/tool-names.js";
 import { cameWith, oneLine, plainLines } from "../lib/words.js";
 import type { ContextTool, Session } from "./addon.ts";
 
-/** The names of our tools in the open session. */
-let ours: readonly string[] = toolNames;
+/** All names that our tools have in some session: a transcript is drawn before it is known in which. */
+const ours = new Set([...toolNames, ...prefixedNames]);
 
 /** Characters of a name that a line shows. */
 const maxName = 80;
@@ -27,7 +27,6 @@ export function registerContextTools(
   session: () => Session | undefined,
   failed: (what: string, error: unknown) => Promise<void>,
 ): void {
-  ours = tools.map(({ name }) => name);
   for (const tool of tools) {
     const definition = {
       name: tool.name,
@@ -157,7 +156,7 @@ export function registerRows(pi: ExtensionAPI): void {
       return withHelp(next());
     }
     // It draws a transcript before the session starts for which they are registered.
-    return ours.includes(tool) ? (next() ?? toolRow(tool)) : next();
+    return ours.has(tool) ? (next() ?? toolRow(tool)) : next();
   });
 }
 

@@ -7,11 +7,16 @@ import type { SessionEvent, SessionStatus } from "./addon.ts";
 /** Below this many tokens a request is so small that figures about it mean nothing. */
 const smallRequestTokens = 20_000;
 
+/** Below a cent there is nothing to tell. */
+const leastDollars = 0.005;
+
 /** Characters of a reason: the line is shared with other extensions. `/context` has all of it. */
 const maxReason = 72;
 
 /** What is not as it should be. */
 export interface Trouble {
+  /** Whether Pi rewrote its list since the last call: then that one's size says nothing. */
+  rewritten?: boolean;
   /** Why the last call went out with Pi's own messages. */
   failed?: string;
   /** Where the store is, if not where the settings say. */
@@ -21,7 +26,7 @@ export interface Trouble {
 }
 
 /**
- * Such as `palimpsest $0.27 saved (20 %) · 34k of 200k`; while the session is small, `palimpsest on`. Where calls go out with Pi's own
+ * Such as `palimpsest $0.27 saved (20 %) · 34k of 200k`; while nothing worth telling is saved, `palimpsest on`. Where calls go out with Pi's own
  * messages it says so, and no figures. Ends with what else is wrong.
  *
  * `contextWindow`: of the model, in tokens; 0 or undefined if it is not known.
@@ -29,7 +34,7 @@ export interface Trouble {
 export function statusLine(
   status: SessionStatus,
   contextWindow: number | undefined,
-  { failed, aside, sharing }: Trouble = {},
+  { failed, aside, sharing, rewritten = false }: Trouble = {},
 ): string {
   const notes = [
     aside,
@@ -38,7 +43,7 @@ export function statusLine(
   ];
   const first =
     failed === undefined
-      ? `palimpsest ${figures(status, contextWindow)}`
+      ? `palimpsest ${figures(status, contextWindow, rewritten)}`
       : `palimpsest failing: ${shortReason(failed)}`;
   // Paths and keys of settings hold what they like, and Pi shows the line as it is.
   return line([first, ...notes.filter((note) => note !== undefined)].join(" · "));
@@ -54,21 +59,23 @@ export function checkingLine(files: number, of: number): string {
   return `palimpsest checking files ${shortCount(files)} of ${shortCount(of)}`;
 }
 
-function figures(status: SessionStatus, contextWindow: number | undefined): string {
-  const { requestTokens, plainRequestTokens } = status;
-  if (Math.max(requestTokens, plainRequestTokens) < smallRequestTokens) {
+function figures(status: SessionStatus, contextWindow: number | undefined, rewritten: boolean): string {
+  const { requestTokens, plainRequestTokens, billDollars, plainBillDollars } = status;
+  const saved = Math.abs((plainBillDollars ?? 0) - (billDollars ?? 0));
+  const isSmall = Math.max(requestTokens, plainRequestTokens) < smallRequestTokens;
+  // A large session that was compacted has saved what it has.
+  if (isSmall && saved < leastDollars) {
     return "on";
   }
   const of = contextWindow ? ` of ${shortCount(contextWindow)}` : " tokens";
-  return `${savedWords(status)} · ${shortCount(requestTokens)}${of}`;
+  return `${savedWords(status)}${rewritten ? "" : ` · ${shortCount(requestTokens)}${of}`}`;
 }
 
 /** What the session has saved so far, in money where prices are known. */
 function savedWords({ billDollars, plainBillDollars, billRatio }: SessionStatus): string {
   if (billDollars !== null && plainBillDollars !== null) {
     const saved = plainBillDollars - billDollars;
-    // Below a cent there is nothing to tell.
-    if (Math.abs(saved) < 0.005) {
+    if (Math.abs(saved) < leastDollars) {
       return "on";
     }
     const share = percent(Math.abs(saved), plainBillDollars);

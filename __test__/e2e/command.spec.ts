@@ -4,16 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runPi, runPiJson, startPiRpc } from "../../scripts/lib/pi.js";
 import type { ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
-import { contextToolNames, expectPairedCalls, extension, start, toolNames } from "./support.ts";
-
-type Pi = ReturnType<typeof startPiRpc>;
-
-/** Runs a command of Pi and returns what it tells the user. */
-async function said(pi: Pi, command: string): Promise<string> {
-  const shown = pi.waitFor((record) => record.notifyType === "info");
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
-}
+import { contextToolNames, expectPairedCalls, extension, said, start, toolNames } from "./support.ts";
 
 const newest = (model: ScriptedModel) => {
   const { body } = model.requests[model.requests.length - 1];

@@ -4,18 +4,7 @@ import { expect, test } from "vitest";
 import { openSession, openStore } from "../../index.js";
 import { startPiRpc } from "../../scripts/lib/pi.js";
 import type { ScriptedModel } from "../../scripts/lib/scripted-model.js";
-import { expectPairedCalls, extension, start } from "./support.ts";
-
-type Pi = ReturnType<typeof startPiRpc>;
-
-async function said(pi: Pi, command: string): Promise<string> {
-  // A first session is greeted as well.
-  const isAnswer = (record: Record<string, unknown>) =>
-    record.notifyType === "info" && !String(record.message).startsWith("Palimpsest is on:");
-  const shown = pi.waitFor(isAnswer);
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
-}
+import { expectPairedCalls, extension, said, start } from "./support.ts";
 
 const newestMessages = (model: ScriptedModel) => JSON.stringify(model.requests.at(-1)?.body.messages.slice(1));
 

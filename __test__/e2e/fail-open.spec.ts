@@ -23,6 +23,7 @@ import {
   extension,
   missingOtherUser,
   palimpsest,
+  said,
   start,
   toolNames,
 } from "./support.ts";
@@ -112,15 +113,11 @@ describe("settings that are wrong", () => {
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), `{"layuot": `);
     const pi = startPiRpc(sandbox, ["-e", extension]);
     await pi.prompt("read a.txt");
-    const shown = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
-    await pi.send({ type: "prompt", message: "/context" });
-    expect((await shown).message).toMatch(
+    expect(await said(pi, "/context")).toMatch(
       /^Palimpsest is off in this session: .*not JSON.*\nTo turn it on: put that right, then `\/context on`$/,
     );
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), "{}");
-    const mended = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
-    await pi.send({ type: "prompt", message: "/context on" });
-    expect((await mended).message).toContain("Palimpsest is on");
+    expect(await said(pi, "/context on")).toContain("Palimpsest is on");
     await pi.close();
     const status = pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => record.statusText);
     expect(status).toEqual([expect.stringMatching(/^palimpsest off: palimpsest\.json: not JSON: /), "palimpsest on"]);

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runPi } from "../../scripts/lib/pi.js";
-import { extension, start } from "./support.ts";
+import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
+import { extension, start, toolNames } from "./support.ts";
 
 /** An extension whose `read` and `write` answer from elsewhere; it registers them when `when` says. */
 function foreignTools(dir: string, when: "load" | "session_start" | "agent_start"): string {
@@ -48,9 +48,9 @@ for (const when of ["load", "session_start", "agent_start"] as const) {
 }
 
 /** An extension with a tool `activate`, which it registers when `when` says. */
-function foreignActivate(dir: string, when: "load" | "session_start"): string {
+function foreignActivate(dir: string, when: "load" | "session_start" | "agent_end"): string {
   const path = join(dir, `activate-${when}.ts`);
-  const body = when === "load" ? "register();" : `pi.on("session_start", () => { register(); });`;
+  const body = when === "load" ? "register();" : `pi.on(${JSON.stringify(when)}, () => { register(); });`;
   writeFileSync(
     path,
     `export default function (pi) {
@@ -100,10 +100,34 @@ for (const when of ["load", "session_start"] as const) {
       expect(answers[1]).toMatch(/^\[t1\] activate · lines 1-2 of 401\nthe feature is on\n/);
       // Without the other extension the names stay for the session.
       const resumed = await runPi(sandbox, ["-e", extension, "--continue", "-p", "go on"]);
-      expect(resumed).toMatchObject({ code: 0, stdout: "again\n" });
+      expect(resumed).toMatchObject({ code: 0, stdout: "again\n", stderr: "" });
       const tools = model.requests[3].body.tools?.map((tool) => tool.function.name) ?? [];
       expect(tools).toEqual(expect.arrayContaining(ours));
       expect(tools).not.toContain("activate");
     });
   }
 }
+
+test("an activate registered later ends our old names", async () => {
+  const { model, sandbox } = await start(() => ({ text: "ok" }));
+  const foreign = foreignActivate(sandbox.dir, "agent_end");
+  const pi = startPiRpc(sandbox, ["-e", foreign, "-e", extension]);
+  const told = () => pi.records.filter(({ message }) => String(message).includes("a tool with a name of ours"));
+  const offered = () => toolNames(model.requests[model.requests.length - 1].body);
+  const plain = ["read", "bash", "edit", "write"];
+  await pi.prompt("go");
+  expect(offered()).toEqual([...plain, "activate", "deactivate", "pin", "unpin"]);
+  expect(told()).toEqual([]);
+  await pi.prompt("go on");
+  expect(offered()).toEqual([...plain, "activate", ...ours]);
+  // So it stays, and it is said once.
+  await pi.send({ type: "prompt", message: "/context off" });
+  await pi.prompt("without");
+  expect(offered()).toEqual([...plain, "activate"]);
+  await pi.send({ type: "prompt", message: "/context on" });
+  await pi.send({ type: "prompt", message: "/context layout pools" });
+  await pi.prompt("again");
+  expect(offered()).toEqual([...plain, "activate", ...ours]);
+  expect(told()).toHaveLength(1);
+  await pi.close();
+});

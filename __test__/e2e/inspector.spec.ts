@@ -6,7 +6,7 @@ import type { SessionView } from "../../inspector/protocol.js";
 import { programFile } from "../../lib/program.js";
 import { runPi, runPiJson, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
-import { extension, missing, start } from "./support.ts";
+import { extension, missing, said, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
 
 type Pi = ReturnType<typeof startPiRpc>;
@@ -19,15 +19,6 @@ const steps: Step[] = [
   { text: "Counted." },
   ...Array.from({ length: 5 }, () => ({ text: "Done." })),
 ];
-
-/** Runs a command of Pi and returns what it tells the user; the notice of the first session is none of that. */
-async function said(pi: Pi, command: string): Promise<string> {
-  const shown = pi.waitFor(
-    ({ notifyType, message }) => notifyType === "info" && !String(message).startsWith("Palimpsest is on:"),
-  );
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
-}
 
 const address = /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/$/m;
 

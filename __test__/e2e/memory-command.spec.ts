@@ -4,18 +4,10 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { runPi, runPiJson, startPiRpc } from "../../scripts/lib/pi.js";
 import { keptFolder } from "../kept.ts";
-import { extension, missing, start } from "./support.ts";
+import { extension, missing, said, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
 
-type Pi = ReturnType<typeof startPiRpc>;
 type Places = Awaited<ReturnType<typeof start>>["sandbox"];
-
-/** Runs a command of Pi and returns what it tells the user. */
-async function said(pi: Pi, command: string): Promise<string> {
-  const shown = pi.waitFor((record) => record.notifyType === "info");
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
-}
 
 function seed({ projectDir }: Places, file: string, text: string): string {
   const path = join(projectDir, ".pi", "memory", file);

@@ -5,21 +5,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
-import { expectPairedCalls, extension, start } from "./support.ts";
-
-type Pi = ReturnType<typeof startPiRpc>;
+import { expectPairedCalls, extension, isSummary, said, start } from "./support.ts";
 
 const timeout = 120_000;
 const settings = { compaction: { keepRecentTokens: 1 } };
-
-/** Runs a command of Pi and returns what it tells the user. */
-async function said(pi: Pi, command: string): Promise<string> {
-  const shown = pi.waitFor((record) => record.notifyType === "info");
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
-}
-
-const isSummary = (body: RequestBody) => (body.tools ?? []).length === 0;
 
 /** How often a request holds a text, system prompt aside. */
 function count(body: RequestBody | undefined, text: string): number {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { useModel } from "./providers.ts";
-import { contextToolNames, extension, start, toolNames } from "./support.ts";
+import { contextToolNames, extension, said, start, toolNames } from "./support.ts";
 
 type Pi = ReturnType<typeof startPiRpc>;
 
@@ -17,13 +17,6 @@ const rates = { input: 3, output: 0, cacheRead: 0.3, cacheWrite: 0 };
 
 function statusLines(pi: Pi): string[] {
   return pi.records.filter((record) => record.statusKey === "palimpsest").map((record) => String(record.statusText));
-}
-
-/** Runs a command of Pi and returns what it tells the user. */
-async function said(pi: Pi, command: string): Promise<string> {
-  const shown = pi.waitFor((record) => record.notifyType === "info");
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
 }
 
 test("only the first visible session explains what is on", async () => {

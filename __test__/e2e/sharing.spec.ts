@@ -7,7 +7,7 @@ import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import { claimPort } from "../../scripts/lib/ports.js";
 import { isEverything } from "../../scripts/lib/tiers.js";
 import { noXtdb, startNode } from "../xtdb/nodes.ts";
-import { extension, start } from "./support.ts";
+import { extension, said, start } from "./support.ts";
 
 type Pi = ReturnType<typeof startPiRpc>;
 
@@ -15,13 +15,6 @@ type Pi = ReturnType<typeof startPiRpc>;
 function statusLines(pi: Pi): string[] {
   const lines = pi.records.filter(({ method, statusKey }) => method === "setStatus" && statusKey === "palimpsest");
   return lines.map(({ statusText }) => String(statusText));
-}
-
-/** What a command tells the user. */
-async function said(pi: Pi, command: string): Promise<string> {
-  const shown = pi.waitFor((record) => record.notifyType === "info");
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
 }
 
 const notices = (pi: Pi) =>

@@ -8,7 +8,7 @@ import { openStore } from "../../index.js";
 import { startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, ScriptedModel, Step } from "../../scripts/lib/scripted-model.js";
 import { root } from "../../scripts/setup.js";
-import { extension, missing, start, temporaryFolder } from "./support.ts";
+import { extension, missing, said, start, temporaryFolder } from "./support.ts";
 
 /** The deadline of the settings, and what a busy machine adds. */
 const deadlineMs = 6_000;
@@ -119,9 +119,7 @@ describe.skipIf(process.platform !== "linux" || missing("cc"))("a disk that does
     far.answer();
     await pi.prompt("and back?");
     expect(notices(pi).at(-1)).toContain("works again");
-    const shown = pi.waitFor(({ method, notifyType }) => method === "notify" && notifyType === "info");
-    await pi.send({ type: "prompt", message: "/context" });
-    expect((await shown).message).toContain("2 calls with Pi's own messages");
+    expect(await said(pi, "/context")).toContain("2 calls with Pi's own messages");
     far.silence();
     expect(await timed(pi.close())).toBeLessThan(deadlineMs);
     expect(pi.outcome.stderr).toContain("could not store the end of this session");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { type Ledger, trustProject } from "../../index.js";
-import { createSandbox, type Sandbox } from "../../scripts/lib/pi.js";
+import { createSandbox, type Sandbox, type startPiRpc } from "../../scripts/lib/pi.js";
 import { type RequestBody, type ScriptedModel, startScriptedModel } from "../../scripts/lib/scripted-model.js";
 import { isOnPath, pinnedNode, root } from "../../scripts/setup.js";
 
@@ -124,6 +124,19 @@ export function cloneIsPublic(): boolean {
   const nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
   return process.getuid?.() !== 0 || spawnSync("setpriv", [...nobody, "test", "-r", extension]).status === 0;
 }
+
+/** Runs a command of Pi and returns what it tells the user. */
+export async function said(pi: ReturnType<typeof startPiRpc>, command: string): Promise<string> {
+  // A first session is greeted as well.
+  const shown = pi.waitFor(
+    ({ notifyType, message }) => notifyType === "info" && !String(message).startsWith("Palimpsest is on:"),
+  );
+  await pi.send({ type: "prompt", message: command });
+  return String((await shown).message);
+}
+
+/** Whether a request is Pi's own for a summary: it has no tools. */
+export const isSummary = ({ tools = [] }: RequestBody): boolean => tools.length === 0;
 
 /** The names of the tools that a request declares, in order. */
 export function toolNames(body: RequestBody): string[] {

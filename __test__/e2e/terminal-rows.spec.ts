@@ -2,11 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { piVersion } from "../../scripts/lib/pi.js";
+import { piVersion, runPi } from "../../scripts/lib/pi.js";
 import { oldestPi } from "../../scripts/lib/pi-versions.js";
 import type { Step } from "../../scripts/lib/scripted-model.js";
-import { missing, start } from "./support.ts";
+import { extension, missing, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
+import { loaded } from "./wires.ts";
 
 const lines = (word: string, count: number) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}\n`).join("");
 const call = (name: string, args: unknown) => ({ name, args });
@@ -97,4 +98,30 @@ test.skipIf(missing("tmux"))("our calls and notes take one line each, also when 
   pi.resize(50);
   const narrow = await pi.shows(/lines\s+38-42,\s+398-411 of\s+412/);
   expect(narrow.split("\n").filter((line) => line.length > 50)).toEqual([]);
+});
+
+// The older one cannot be told how to draw a tool that nobody registered yet.
+test.skipIf(missing("tmux") || piVersion === oldestPi)("calls by our longer names are drawn as ours", async () => {
+  const { sandbox } = await start(
+    [
+      { calls: [call("read", { path: "a.txt" })] },
+      { calls: [call("palimpsest_activate", { name: "f1", lines: "4-8" }), call("palimpsest_pin", { name: "f1" })] },
+      { text: "Done." },
+    ],
+    { files: { "a.txt": lines("line", 30) } },
+  );
+  const foreign = loaded(
+    sandbox,
+    "activates",
+    `export default (pi) => pi.registerTool({ name: "activate", label: "activate", description: "Turns a feature on.",
+      parameters: { type: "object", properties: {} }, execute: async () => ({ content: [] }) });`,
+  );
+  const { code } = await runPi(sandbox, ["-e", extension, ...foreign, "-p", "go"]);
+  expect(code).toBe(0);
+  for (const others of [[], foreign]) {
+    const pi = terminal(sandbox, { args: [...others, "--continue"] });
+    await pi.shows(/^ palimpsest_activate f1 · a\.txt · .*lines 4-8.* · [\d.,k]+ tokens$/m);
+    await pi.shows(/^ palimpsest_pin f1 · a\.txt · .* · [\d.,k]+ tokens$/m);
+    await pi.quit();
+  }
 });

@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore, projectTrust, trustProject } from "../../index.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
-import { extension, missing, start } from "./support.ts";
+import { extension, missing, said, start } from "./support.ts";
 import { terminal } from "./terminal.ts";
 
 type Places = Awaited<ReturnType<typeof start>>["sandbox"];
@@ -160,11 +160,8 @@ test("a clone's journal moves no file and runs no command", async () => {
 test("own writes need no approval, but pulled files do", async () => {
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   const pi = startPiRpc(sandbox, ["-e", extension]);
-  for (const command of ["/memory remember project OWNWORD is mine", "/memory flush"]) {
-    const shown = pi.waitFor((record) => record.notifyType === "info");
-    await pi.send({ type: "prompt", message: command });
-    await shown;
-  }
+  await said(pi, "/memory remember project OWNWORD is mine");
+  await said(pi, "/memory flush");
   await pi.close();
   expect(await projectTrust(placesOf(sandbox))).toMatchObject({ standing: "own", counts: true });
   expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });

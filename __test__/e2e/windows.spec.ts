@@ -1,18 +1,15 @@
 // A model with a small window in the real Pi: 30 calls with outputs that plain Pi has to compact.
 import { expect, test } from "vitest";
 import { runPiJson } from "../../scripts/lib/pi.js";
-import { type RequestBody, type Step, usageWithCache } from "../../scripts/lib/scripted-model.js";
+import { type Step, usageWithCache } from "../../scripts/lib/scripted-model.js";
 import { isEverything } from "../../scripts/lib/tiers.js";
-import { extension, start } from "./support.ts";
+import { extension, isSummary, start } from "./support.ts";
 
 const calls = 30;
 const contextWindow = 40_000;
 /** What Pi keeps free of the window: it compacts when less is. */
 const reserved = 16_384;
 const timeout = 240_000;
-
-/** Pi's own request for a summary has no tools. */
-const isSummary = (body: RequestBody) => (body.tools ?? []).length === 0;
 
 /** Runs a session in which each call but the last brings an output of this many lines of about 12 tokens. */
 async function play(args: string[], lines: number) {

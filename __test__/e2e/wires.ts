@@ -313,6 +313,7 @@ function toCall(command: string): { name: string; args: object } {
     ["bash", "command"],
     ["rg", "pattern"],
     ["activate", "name"],
+    ["pin", "name"],
   ]);
   return { name, args: { [argument.get(name) ?? "path"]: rest } };
 }

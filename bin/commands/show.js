@@ -56,7 +56,7 @@ export const show = {
           await writeError(`palimpsest: written by another store, ${whence}\n`);
         }
         if (version.itemCount > 0 && field === undefined) {
-          return showItems(given, store, version, lines);
+          return showItems(given, store, { name, version, lines });
         }
         const content = await store.content(name, { at, field, lines });
         if (content === null) {
@@ -108,34 +108,18 @@ function rowOf({ pool, active, pinned }) {
 /**
  * @param {import("../lib/arguments.js").Given} given
  * @param {import("../../index.js").Store} store
- * @param {import("../../index.js").Version} version
- * @param {string} [lines]
+ * @param {{ name: string, version: import("../../index.js").Version, lines: string | undefined }} shown
  */
-async function showItems(given, store, version, lines) {
-  const [from, to] = itemRange(lines, version.itemCount);
+async function showItems(given, store, { name, version, lines }) {
+  const at = text(given, "as-of");
   if (given.json) {
-    const items = await store.items(version.id, { at: version.txId, from, to });
+    const items = await store.items(name, { at, lines });
     return writeJson({ ...version, items: items.map((item) => JSON.parse(item)) });
   }
-  for (let start = from; start < to; start += pageSize) {
-    const items = await store.items(version.id, { at: version.txId, from: start, to: Math.min(start + pageSize, to) });
+  for (let from = 0; from < version.itemCount; from += pageSize) {
+    const items = await store.items(name, { at, lines, from, to: from + pageSize });
     await write(items.map((item) => `${item}\n`).join(""));
   }
-}
-
-/**
- * @param {string | undefined} lines counted from 1, both ends included
- * @param {number} count
- */
-function itemRange(lines, count) {
-  if (lines === undefined) {
-    return [0, count];
-  }
-  const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(lines) ?? [];
-  if (first === undefined || Number(first) < 1 || Number(first) > count || Number(last ?? first) < Number(first)) {
-    throw new UsageError(`\`--lines\` must be a range within 1-${count}, is \`${lines}\``, "such as `1-20`");
-  }
-  return [Number(first) - 1, Math.min(Number(last ?? first), count)];
 }
 
 /**

@@ -120,9 +120,13 @@ impl Store {
         blocking(move || {
             let text = handle.named("handle")?;
             let form = || Error::argument("handle", format!("is `{text}`; it must be like `t17`"));
-            let found = Reading::all(&text).into_iter().find_map(|reading| {
-                Some((reading.name.handle()?, reading.name.version, reading.lines))
-            });
+            let read = |text: &str| {
+                Reading::all(text).into_iter().find_map(|reading| {
+                    Some((reading.name.handle()?, reading.name.version, reading.lines))
+                })
+            };
+            // The line of a fold begins with the calls that it stands for: `[t31-t44] s2 · …`.
+            let found = read(&text).or_else(|| text.split_whitespace().find_map(read));
             let (handle, version, lines) = found.ok_or_else(form)?;
             let session = live::find_session(&store, &session.named("session")?)?;
             let id = live::find_handle(&store, &session, handle)?;

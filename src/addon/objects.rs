@@ -15,7 +15,7 @@ use super::store::Store;
 use super::version::{At, Version, count, selector};
 use base::error::{Error, Result};
 use base::object::{self, AsOf, ObjectId, ObjectType, Reference, line_count};
-use session::Picked;
+use session::{LineRange, Picked};
 use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
 /// A version to write.
@@ -79,6 +79,8 @@ pub struct ItemsOptions {
     pub from: Option<i64>,
     /// Position after the last item. Default: the end.
     pub to: Option<i64>,
+    /// Only these of them, counted from 1 as lines are: `40-80`, `7`, `1-3,9`. Default: those of the name, else all.
+    pub lines: Option<String>,
 }
 
 /// Which versions to compare.
@@ -196,7 +198,7 @@ impl Store {
 
     /// Reads the items of a chat (its messages) or a session (its events), each as the JSON that was stored. Other objects have none.
     ///
-    /// Rejects as `get`, and with `HASH_MISMATCH`.
+    /// Rejects as `get`; with `INVALID_ARGUMENT` for lines of which there is no item; with `HASH_MISMATCH`.
     #[napi(
         ts_args_type = "name: string, options?: ItemsOptions",
         ts_return_type = "Promise<string[]>"
@@ -208,15 +210,28 @@ impl Store {
     ) -> AsyncTask<Blocking<Vec<String>>> {
         let names = self.names();
         blocking(move || {
-            let ItemsOptions { at, cwd, from, to } = options.named("options")?.unwrap_or_default();
+            let ItemsOptions { at, cwd, from, to, lines } =
+                options.named("options")?.unwrap_or_default();
             let position = |name, given: Option<i64>, default| match given.map(u64::try_from) {
                 None => Ok(default),
                 Some(Ok(position)) => Ok(position),
                 Some(Err(_)) => Err(Error::argument(name, "is below 0")),
             };
             let range = position("from", from, 0)?..position("to", to, u64::MAX)?;
-            let version = names.version(&name.named("name")?, ReadOptions { at, cwd })?;
-            names.store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range)
+            let (version, of_name) = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
+            let items =
+                |range| names.store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range);
+            let Some(lines) = lines.or(of_name) else { return items(range) };
+            let picked = Picked::among(&lines, version.item_count, &|_| "")?;
+            if picked.ranges.is_empty() {
+                let all = version.item_count;
+                let problem = format!("`{lines}` is past the end of the items, which are 1-{all}");
+                return Err(Error::argument("lines", problem));
+            }
+            let within =
+                |lines: &LineRange| range.start.max(lines.first - 1)..range.end.min(lines.last);
+            let ranges = picked.ranges.iter().map(within).filter(|range| !range.is_empty());
+            Ok(ranges.map(items).collect::<Result<Vec<_>>>()?.concat())
         })
     }
 

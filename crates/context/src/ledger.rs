@@ -9,8 +9,9 @@ use super::window::Marks;
 use base::object::Hash;
 use config::{Prices, Settings, scaled};
 use session::{
-    BillTerms, CacheKey, CallNote, CallTime, Front, HostCall, HostCalls, MessageKind,
-    PlainCompaction, Prefix, PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit, plain_tokens,
+    BillTerms, CacheKey, CallNote, CallTime, Front, HostCall, HostCalls, MeasuredSizes,
+    MessageKind, PlainCompaction, Prefix, PriceNote, SUMMARY_TOKENS, SentSlots, Session, SlotEdit,
+    Weighed, plain_tokens,
 };
 
 /// Pi compacts when fewer than this many tokens of the window would be free.
@@ -61,7 +62,7 @@ pub struct Shape {
 }
 
 /// Our request as it goes out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sending {
     /// Its messages.
     pub shape: Shape,
@@ -70,6 +71,8 @@ pub struct Sending {
     /// If an epoch began: the present tokens of the previous request's messages, and how many of
     /// these a cache held if not all.
     pub kept: Option<(u64, Option<u64>)>,
+    /// Its messages by what reports told of them.
+    pub weighed: Weighed,
 }
 
 /// When a call with the session's messages is made, and how long its cache lives. The time is that
@@ -197,7 +200,7 @@ pub fn note(
     let before = bill.last().map(|last| &last.bill);
     let PlainCall { front: plain, compacted } = plain_call(session, coming, changed);
     let is_new = bill.prices() != Some(&coming.prices);
-    let Sending { shape, cached, kept } = *sending;
+    let Sending { shape, cached, kept, .. } = *sending;
     CallNote {
         prices: is_new.then(|| coming.prices.clone()),
         fixed: Some(coming.fixed).filter(|fixed| before.map(|bill| bill.fixed) != Some(*fixed)),
@@ -206,6 +209,7 @@ pub fn note(
         cold: !coming.warm,
         plain_cold: Some(!coming.plain_warm).filter(|cold| *cold == coming.warm),
         factor: recorded_factor(coming.factor),
+        measured: measured(session, coming, sending, plain),
         shared: (!shape.grown).then_some(shape.shared),
         plain_shared: plain.shared,
         cached: Some(cached).filter(|cached| coming.warm && *cached != coming.reusable(&shape)),
@@ -219,6 +223,40 @@ pub fn note(
         faults: session.quoted().things,
         fault_cost: faults_cost(session),
     }
+}
+
+/// Both requests as the reports on earlier calls measure them, if one was believed.
+fn measured(
+    session: &Session,
+    coming: &Coming,
+    sending: &Sending,
+    plain: Front,
+) -> Option<MeasuredSizes> {
+    let known = session.measured();
+    if !known.knows(coming.model.as_deref()) {
+        return None;
+    }
+    let front = |fixed: u64| scaled(fixed, known.front(coming.factor));
+    let list = session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor);
+    let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
+    let plain_held = coming.terms().cached(plain, before);
+    let (fixed, plain_fixed) = (front(coming.fixed), front(coming.plain_fixed()));
+    let Sending { shape, weighed, .. } = sending;
+    // What stood is as large as it was.
+    let last = session.bill().last().map(|last| &last.bill);
+    let stood = last.filter(|bill| shape.grown && bill.fixed == coming.fixed);
+    let held = |tokens: u64| match stood {
+        Some(bill) if tokens >= shape.shared => {
+            bill.ours.total() + weighed.front(tokens) - weighed.front(shape.shared)
+        }
+        _ => fixed + weighed.front(tokens),
+    };
+    Some(MeasuredSizes {
+        sent: held(shape.messages),
+        cached: if coming.warm { held(sending.cached) } else { 0 },
+        plain: plain_fixed + list.all(),
+        plain_cached: if coming.plain_warm { plain_fixed + list.front(plain_held) } else { 0 },
+    })
 }
 
 /// What the account needs to know of calls that went out with the host's own messages.

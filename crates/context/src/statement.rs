@@ -128,7 +128,8 @@ pub struct CallLine {
     pub epoch: u32,
     /// Whether a cache was alive for this model, system prompt and tools.
     pub warm: bool,
-    /// Our request, as estimated before it went out.
+    /// Our request: as estimated before it went out, and of the size that was reported if that can
+    /// be believed.
     pub ours: Account,
     /// The part of it caused by our tools and guidance.
     pub overhead: f64,
@@ -178,6 +179,11 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
                 if let Some(line) = calls.iter_mut().rev().find(of) {
                     let cost = bill.reported().cost - before;
                     line.reported = Some(usage(reported, cost, line.ours.cost));
+                    // It is billed by its size from now on.
+                    if let Some(last) = bill.last().filter(|last| last.number == line.number) {
+                        let CallBill { ours, plain, .. } = &last.bill;
+                        (line.ours, line.plain) = ((*ours).into(), (*plain).into());
+                    }
                 }
             }
             _ => {}

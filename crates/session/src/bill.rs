@@ -19,7 +19,7 @@ use super::record::CallRecord;
 use super::report::{ReportKind, Reported};
 use super::usage::{Usage, UsageProblem};
 use base::object::Hash;
-use config::Prices;
+use config::{Prices, scaled};
 
 /// Sums of one side: ours or the plain host's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -48,6 +48,15 @@ impl Account {
         self.cached += side.cached;
         self.written += side.written;
         self.cost += side.cost;
+    }
+
+    /// Has one side of a call in the place of what was added for it.
+    fn replace(&mut self, gone: &Side, side: &Side) {
+        self.sent -= gone.total();
+        self.cached -= gone.cached;
+        self.written -= gone.written;
+        self.cost -= gone.cost;
+        self.add(side);
     }
 }
 
@@ -413,7 +422,8 @@ impl Bill {
         }
     }
 
-    pub(super) fn reported_usage(&mut self, reported: &Reported) {
+    /// Takes in a report; whether it is one on the newest call that can be believed.
+    pub(super) fn reported_usage(&mut self, reported: &Reported) -> bool {
         self.known_reports.extend(reported.id.clone());
         let cost = self.cost_reported(reported);
         if reported.kind == ReportKind::CacheWarm {
@@ -426,7 +436,7 @@ impl Bill {
             if let Some(prices) = &self.prices {
                 self.dollars.warmed(cost, plain, prices);
             }
-            return;
+            return false;
         }
         self.reported.calls += 1;
         self.reported.input += reported.input;
@@ -437,13 +447,32 @@ impl Bill {
         self.add_reported_dollars(reported, cost);
         let Some(last) = self.last.as_ref().filter(|last| reported.call == Some(last.number))
         else {
-            return;
+            return false;
         };
         self.reported.estimated_cost += last.bill.ours.cost;
         let (counted, cached) = (last.bill.counted(), last.bill.ours.cached);
         let model = last.model.clone().unwrap_or_default();
         let usage = self.usage.entry(model).or_default();
         usage.report(counted, reported.total(), cached, reported.cache_read);
+        usage.is_believed()
+    }
+
+    /// The newest call's request had so many tokens, and that of the plain host so many more than
+    /// billed.
+    pub(super) fn measured(&mut self, ours: u64, more: f64) {
+        let (Some(last), Some(note)) = (&mut self.last, &self.prices) else { return };
+        let (prices, rate) = (&note.prices, dollars::rate(note).unwrap_or_default());
+        let gone = last.bill.ours.resized(ours, prices);
+        self.ours.replace(&gone, &last.bill.ours);
+        self.dollars.bill += (last.bill.ours.cost - gone.cost) * rate;
+        if last.bill.extra {
+            return;
+        }
+        let size = last.bill.plain.total() + scaled(1, more.max(0.0));
+        let gone =
+            last.bill.plain.resized(size.saturating_sub(scaled(1, (-more).max(0.0))), prices);
+        self.plain.replace(&gone, &last.bill.plain);
+        self.dollars.plain_bill += (last.bill.plain.cost - gone.cost) * rate;
     }
 
     fn add_reported_dollars(&mut self, reported: &Reported, cost: f64) {

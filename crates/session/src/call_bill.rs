@@ -68,6 +68,24 @@ impl Side {
     pub fn total(&self) -> u64 {
         self.cached + self.written + self.unsent
     }
+
+    /// Bills it as a request of so many tokens, of which the same are read from the cache as far as
+    /// there are so many. Returns how it was.
+    pub(super) fn resized(&mut self, total: u64, prices: &Prices) -> Self {
+        let before = *self;
+        self.cached = before.cached.min(total);
+        self.written = total - self.cached;
+        self.cost += prices.cost(self.cached, self.written);
+        self.cost -= prices.cost(before.cached, before.written);
+        before
+    }
+
+    /// A request of so many tokens, of which a cache held some.
+    pub(super) fn measured(messages: u64, total: u64, cached: u64, prices: &Prices) -> Self {
+        let cached = cached.min(total);
+        let written = total - cached;
+        Self { messages, cached, written, unsent: 0, cost: prices.cost(cached, written) }
+    }
 }
 
 /// What both sides of a call share.
@@ -159,16 +177,23 @@ impl CallBill {
         let terms = BillTerms { prices: &prices.prices, warm: !note.cold, factor };
         let sent = record.sent_tokens;
         let front = Front { shared: note.shared, cached: note.cached };
-        let ours = terms.side(fixed, sent, front, known(|bill| bill.ours.messages));
+        let mut ours = terms.side(fixed, sent, front, known(|bill| bill.ours.messages));
         let plain_before = known(|bill| bill.plain.messages);
         let plain_terms = BillTerms { warm: !note.plain_cold.unwrap_or(note.cold), ..terms };
-        let plain = plain_terms.plain(
+        let mut plain = plain_terms.plain(
             fixed.saturating_sub(overhead),
             record.plain_tokens.saturating_sub(note.own),
             (standing, note.compacted),
             Front { shared: note.plain_shared, cached: note.plain_cached },
             plain_before,
         );
+        if let Some(sizes) = note.measured {
+            ours = Side::measured(sent, sizes.sent, sizes.cached, &prices.prices);
+            if note.compacted.is_none() {
+                plain =
+                    Side::measured(plain.messages, sizes.plain, sizes.plain_cached, &prices.prices);
+            }
+        }
         let unsent = Side { messages: plain_before, unsent: plain.total(), ..Side::default() };
         let plain = if note.extra { unsent } else { plain };
         let carry = terms.carry(ours.total());
@@ -223,18 +248,32 @@ impl CallBill {
         let Some(kept) = note.kept else { return };
         let messages = self.ours.messages;
         let stood = before.map_or(0, |bill| bill.ours.messages);
+        // What it kept of the previous request, where reports measured that.
+        let size = note.measured.map(|sizes| {
+            sizes.sent.saturating_sub(scaled(messages.saturating_sub(kept), self.factor))
+        });
         // If the host rewrote its list, the epoch freed what the plain host would still send.
-        let freed = match note.plain_shared {
-            Some(_) => self.plain.messages.saturating_sub(messages),
-            None => stood.saturating_sub(kept),
+        self.freed = match (note.plain_shared, size) {
+            (Some(_), Some(_)) => {
+                let overhead = scaled(self.overhead, self.factor);
+                (self.plain.total() + overhead).saturating_sub(self.ours.total())
+            }
+            (None, Some(size)) => before.map_or(0, |bill| bill.ours.total()).saturating_sub(size),
+            (Some(_), None) => scaled(self.plain.messages.saturating_sub(messages), self.factor),
+            (None, None) => scaled(stood.saturating_sub(kept), self.factor),
         };
-        self.freed = scaled(freed, self.factor);
         let held = note.kept_cached.or_else(|| note.plain_shared.is_none().then_some(kept));
         let Some(held) = held else { return };
-        let front = Front { shared: None, cached: Some(held) };
         // The same request as if its cached front had survived: the difference is what the rewrite
         // cost.
-        let without = terms.side(self.fixed, messages, front, 0);
+        let without = if let Some(size) = size {
+            let cached =
+                note.kept_cached.map_or(size, |held| scaled(self.fixed + held, self.factor));
+            Side::measured(messages, self.ours.total(), cached, terms.prices)
+        } else {
+            let front = Front { shared: None, cached: Some(held) };
+            terms.side(self.fixed, messages, front, 0)
+        };
         self.rewrite_cost = (self.ours.cost - without.cost).max(0.0);
     }
 }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::measured::MeasuredSizes;
 use super::{is_false, is_zero};
 use config::Prices;
 
@@ -43,6 +44,9 @@ pub struct CallNote {
     /// The provider's token count divided by ours, if that is not 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
+    /// Both requests as the reports on earlier calls measure them; missing if none was believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<MeasuredSizes>,
     /// Tokens at the front of our messages that equal the previous request's; missing if all its
     /// messages are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,6 +23,7 @@ mod index;
 mod lines;
 mod links;
 mod matching;
+mod measured;
 mod message;
 mod passing;
 mod places;
@@ -56,6 +57,7 @@ pub use lines::{
 };
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, Listed, answer_of, match_host_list};
+pub use measured::{Measured, MeasuredSizes, Weighed};
 pub use message::{
     Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OWN_PREFIX, OWN_TOOLS, OutputClass,
     RequestKey, ResultFact, Shows, is_own_tool,

@@ -1,6 +1,6 @@
 //! The state of a session: the fold of its events. `reading` has the accessors, `moved` transfers a
 //! moved file's state, `asked` holds what a person activated, `held` what must stand, `kept` what a
-//! host sends itself, and `continued` what another session left. `window` computes what stands at each message, and
+//! host sends itself, `measuring` what reports tell of sizes, and `continued` what another session left. `window` computes what stands at each message, and
 //! `requests` what caches hold.
 
 mod asked;
@@ -10,6 +10,7 @@ mod glimpses;
 mod held;
 mod host_calls;
 mod kept;
+mod measuring;
 mod memory;
 mod missed;
 mod moved;
@@ -46,6 +47,7 @@ use super::folds::{Folds, can_carry};
 use super::held::Why;
 use super::index::{SessionIndex, Subject};
 use super::links::Links;
+use super::measured::Measured;
 use super::message::{Activation, MessageKind, OutputClass, ResultFact, Shows};
 use super::places::ChatPlace;
 use super::record::CallRecord;
@@ -129,6 +131,7 @@ pub struct Session {
     calls: u64,
     sent: Option<Sent>,
     bill: Bill,
+    measured: Measured,
     requests: Requests,
     branches: Branches,
     plain_compactions: PlainCompactions,
@@ -213,7 +216,9 @@ impl Session {
             Event::Epoch { .. } => self.begin_epoch(event),
             Event::Called(record) => self.called(record),
             Event::Reported(reported) => {
-                self.bill.reported_usage(reported);
+                if self.bill.reported_usage(reported) {
+                    self.measure_reported(reported);
+                }
                 if reported.kind == ReportKind::CacheWarm && reported.time.is_some() {
                     self.requests.touched(reported.time);
                 }
@@ -277,6 +282,8 @@ impl Session {
     }
 
     fn called(&mut self, record: &CallRecord) {
+        let new = self.new_messages();
+        let before = self.bill.last().map(|last| last.bill.ours).unwrap_or_default();
         self.calls = record.number;
         self.chat.called();
         self.effects.clear();
@@ -285,6 +292,7 @@ impl Session {
         self.memory.called();
         self.coming_tokens = 0;
         self.plain_called(record);
+        self.measure_called(record, new, before);
         self.absence.called();
         self.branch_called();
         self.request_sent(record);

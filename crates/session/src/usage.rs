@@ -93,6 +93,13 @@ impl Usage {
         }
     }
 
+    /// Whether the newest report is a count of its request.
+    pub(super) fn is_believed(&self) -> bool {
+        let newest = self.recent.back().copied().map(ratio);
+        let first = newest.is_some_and(|newest| FIRST.contains(&newest));
+        self.implausible == 0 && self.varies.unwrap_or(first)
+    }
+
     /// What is wrong, if anything is.
     pub(super) fn problem(&self) -> Option<UsageProblem> {
         if self.implausible >= PROBLEM_REPORTS {

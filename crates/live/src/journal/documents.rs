@@ -275,10 +275,15 @@ impl Journal {
         let prompts = self.inherit_prompt(from, at)?;
         for mut event in read_events(&self.store, &from.session, at)? {
             // The prompt is the same, and so is what the provider's cache holds.
-            if let (Event::Called(call), Some((theirs, ours))) = (&mut event, &prompts)
-                && call.system_prompt.as_ref() == Some(theirs)
+            let prompt = match &mut event {
+                Event::Called(call) => call.system_prompt.as_mut(),
+                Event::HostCalls(calls) => calls.prompt.as_mut(),
+                _ => None,
+            };
+            if let (Some(prompt), Some((theirs, ours))) = (prompt, &prompts)
+                && prompt == theirs
             {
-                call.system_prompt = Some(ours.clone());
+                prompt.clone_from(ours);
             }
             self.record(event);
         }

@@ -38,6 +38,13 @@ impl FoundCall {
         &self.recording.events[..self.until]
     }
 
+    /// What was reported of the call.
+    pub(super) fn reports(&self) -> impl Iterator<Item = &Event> {
+        let later = self.recording.events[self.until..].iter();
+        let until_next = later.take_while(|event| !matches!(event, Event::Called(_)));
+        until_next.filter(|event| matches!(event, Event::Reported(_)))
+    }
+
     /// How each message is recorded, in order.
     pub(super) fn slots(&self) -> impl Iterator<Item = &SlotRecord> {
         self.slots.iter().map(|recorded| &recorded.slot)

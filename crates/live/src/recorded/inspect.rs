@@ -70,7 +70,9 @@ pub struct RecordedSize {
 impl RecordedSize {
     fn of(found: &FoundCall) -> Option<Self> {
         let record = found.record.as_ref()?;
-        let ledger = found.state.bill();
+        let mut state = found.state.clone();
+        found.reports().for_each(|event| state.apply(event));
+        let ledger = state.bill();
         let bill = &ledger.last().filter(|last| last.number == record.number)?.bill;
         Some(Self {
             factor: bill.factor,

@@ -6,7 +6,9 @@ use crate::{CallInfo, OpenSession};
 use base::object::Hash;
 use context::ledger::{self, Coming, Sending, Shape};
 use context::prices::prices_of;
-use session::{CacheKey, CallNote, ChatMessage, LastCall, PriceNote, Rewrite, Session, SlotEdit};
+use session::{
+    CacheKey, CallNote, ChatMessage, LastCall, PriceNote, Rewrite, Session, SlotEdit, Weighed,
+};
 
 /// Factors are recorded in steps of a ten-thousandth.
 const FACTOR_STEPS: f64 = 10_000.0;
@@ -99,7 +101,18 @@ impl Request {
             0
         };
         let kept = growth.began.then(|| self.kept(state, coming, growth.cold_from));
-        ledger::note(state, coming, &Sending { shape, cached, kept }, growth.changed)
+        let weighed = self.weighed(state, coming.factor);
+        ledger::note(state, coming, &Sending { shape, cached, kept, weighed }, growth.changed)
+    }
+
+    /// Our messages by what reports told of them. `otherwise`: the ratio of the others.
+    fn weighed(&self, state: &Session, otherwise: f64) -> Weighed {
+        let window = state.chat().window();
+        let ratio = |host: Option<usize>| {
+            let at = host.and_then(|index| window.get(index));
+            at.map_or(otherwise, |at| state.measured().ratio(*at, otherwise))
+        };
+        Weighed(self.view.slots().iter().map(|slot| (slot.tokens, ratio(slot.host))).collect())
     }
 
     /// The messages, compared with the previous request's.

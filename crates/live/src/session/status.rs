@@ -81,8 +81,13 @@ impl LiveSession {
         let bill = state.bill();
         let last = bill.last().map(|last| &last.bill);
         let dollars = bill.dollars();
+        let model = bill.last().and_then(|last| last.model.as_deref());
         let host_request_tokens = last.map_or(0, |last| {
             let fixed = last.fixed.saturating_sub(last.overhead);
+            if state.measured().knows(model) {
+                let list = state.weighed(usize::MAX, None, last.factor);
+                return scaled(fixed, state.measured().front(last.factor)) + list.all();
+            }
             scaled(fixed + sent.map_or(0, |sent| sent.plain_tokens), last.factor)
         });
         LiveStatus {

@@ -6,6 +6,7 @@ use context::host::HostMessage;
 use context::tokens::Counter;
 use live::{Wanted, inspect_call, statement};
 use serde_json::{Value, json};
+use session::Reported;
 
 use crate::host::{Host, OVERHEAD_TOKENS};
 
@@ -262,7 +263,65 @@ fn calls_made_while_it_was_off_are_in_the_account() {
         assert_eq!((hosts.calls, hosts.failed), (2, 0));
         host.restart();
         turn(&mut host, &mut count, "five");
-        assert_eq!(host.live.state().bill().hosts().calls, 2);
+        assert_eq!(host.live.state().bill().hosts(), hosts);
+        host.fork("fork");
+        turn(&mut host, &mut count, "six");
+        assert_eq!(host.live.state().bill().hosts(), hosts);
+    }
+}
+
+/// Tokens of messages as a provider counts them that counts results with numbers as half of ours, and
+/// everything else as a tenth more.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn otherwise(fixed: u64, messages: &[Value]) -> f64 {
+    let of = |message: &Value| {
+        let is_numbers = message["toolName"] == "bash";
+        tokens(std::slice::from_ref(message)) as f64 * if is_numbers { 0.5 } else { 1.1 }
+    };
+    fixed as f64 * 1.1 + messages.iter().map(of).sum::<f64>()
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn a_provider_that_counts_otherwise_is_believed_of_both_sides() {
+    for mut host in hosts() {
+        let (mut sent, mut plain, mut newest) = (0.0, 0.0, 0.0);
+        host.user("go");
+        for number in 0..16 {
+            let list = host.send();
+            let last = host.live.state().bill().last().unwrap();
+            let (fixed, extra) = (last.bill.fixed, last.bill.extra);
+            let size = otherwise(fixed, &list);
+            newest = otherwise(fixed - OVERHEAD_TOKENS, &plain_of(&host.messages));
+            (sent, plain) = (sent + size, plain + if extra { 0.0 } else { newest });
+            let input = format!("{size:.0}").parse().unwrap();
+            host.live.record_usage(Reported { input, ..Reported::default() }).unwrap();
+            if number % 3 == 1 {
+                let name = format!("f{number}.txt");
+                host.write_file(&name, &output(&name, 200));
+                host.read(&name, None, None);
+            } else if number == 8 {
+                activate(&mut host, "t1");
+            } else {
+                run(&mut host, &number.to_string());
+            }
+        }
+        let ledger = statement(&host.store, host.live.id()).unwrap();
+        let near = |shown: u64, counted: f64| {
+            assert!((shown as f64 - counted).abs() < 0.02 * counted, "{shown} {counted}");
+        };
+        near(ledger.ours.sent, sent);
+        near(ledger.plain.sent, plain);
+        let line = ledger.per_call.last().unwrap();
+        near(line.plain.sent, newest);
+        assert_eq!(host.live.status().plain_request_tokens, line.plain.sent);
+        let size = inspect_call(&host.store, host.live.id(), line.number).unwrap().size.unwrap();
+        assert_eq!((size.sent, size.plain), (line.ours.sent, line.plain.sent));
+        let epochs: f64 = ledger.epochs.iter().map(|epoch| epoch.saved).sum();
+        let saved = ledger.plain_bill - ledger.bill;
+        assert!((epochs + ledger.saved_otherwise - saved).abs() < 0.01);
+        host.restart();
+        assert_eq!(statement(&host.store, host.live.id()).unwrap(), ledger);
     }
 }
 

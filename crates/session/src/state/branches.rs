@@ -70,6 +70,11 @@ impl Branches {
         }
     }
 
+    /// Whether an answer came to none of our calls.
+    pub(super) fn is_unasked(&self, at: u64) -> bool {
+        self.unasked.contains(&at)
+    }
+
     fn all(&self) -> u64 {
         self.first(self.prefixes.len())
     }
@@ -130,6 +135,14 @@ impl Session {
             for call in &mut self.branches.calls {
                 call.is_left |= before.contains(&call.list) && !now.contains(&call.list);
             }
+        }
+    }
+
+    /// The newest call was billed anew.
+    pub(super) fn branch_measured(&mut self) {
+        let newest = self.branches.calls.last_mut().zip(self.bill.last());
+        if let Some((call, last)) = newest {
+            (call.cost, call.plain_cost) = (last.bill.ours.cost, last.bill.plain.cost);
         }
     }
 

@@ -7,11 +7,13 @@ use std::collections::VecDeque;
 use super::Session;
 use super::requests::newest_time;
 use crate::caches::{CacheKey, CallTime};
-use crate::call_bill::{BillTerms, Front, plain_tokens};
+use crate::call_bill::{BillTerms, Front, Side, plain_tokens};
 use crate::host_call::{HostCall, HostCalls, HostSides};
+use crate::measured::Weighed;
 use crate::message::MessageKind;
 use crate::prefixes::SentSlots;
 use crate::record::{FailedCall, SlotRecord};
+use config::scaled;
 
 impl Session {
     /// The calls that went out with the host's own messages since the newest one in the account.
@@ -88,8 +90,9 @@ impl Session {
         let held = self.requests.ours().held(key, now, prices.reuse, slots.prefixes());
         let terms = |warm: bool| BillTerms { prices: &prices, warm, factor };
         let front = |cached: u64| Front { shared: None, cached: Some(cached) };
-        let cached = sum(held.unwrap_or(0));
-        let ours = terms(held.is_some()).side(fixed, sum(count), front(cached), 0);
+        let sum_held = sum(held.unwrap_or(0));
+        let mut ours = terms(held.is_some()).side(fixed, sum(count), front(sum_held), 0);
+        let is_held = held.is_some();
 
         let own: u64 = list.iter().map(|at| self.own_tokens_of(*at)).sum();
         let compaction = self.plain_compaction().filter(|made| list.contains(&made.from));
@@ -99,7 +102,18 @@ impl Session {
         let held = self.requests.plain().held(plain_key, now, prices.reuse, &prefixes);
         let cached = plain_list.tokens(&self.chat, held.unwrap_or(0));
         let messages = plain_tokens(sum(count) - own, compaction);
-        let plain = terms(held.is_some()).side(plain_fixed, messages, front(cached), 0);
+        let mut plain = terms(held.is_some()).side(plain_fixed, messages, front(cached), 0);
+        if self.measured.knows(model) {
+            let side = |side: Side, weighed: &Weighed, fixed: u64, cached: Option<u64>| {
+                let fixed = scaled(fixed, self.measured.front(factor));
+                let cached = cached.map_or(0, |cached| fixed + weighed.front(cached));
+                Side::measured(side.messages, fixed + weighed.all(), cached, &prices)
+            };
+            let weighed = self.weighed_plain(count, compaction, factor);
+            plain = side(plain, &weighed, plain_fixed, held.map(|_| cached));
+            ours =
+                side(ours, &self.weighed(count, None, factor), fixed, is_held.then_some(sum_held));
+        }
 
         let answer = window[count..].iter().find(|at| !self.chat.is_passing(**at));
         let answered = answer.map(|at| newest_time(&self.chat, &[*at]));

@@ -6,7 +6,7 @@ use crate::event::Treatment;
 use crate::faults::FaultKind;
 use crate::index::Subject;
 use crate::lines::LineRange;
-use crate::message::{Activation, ResultFact, Shows};
+use crate::message::{Activation, MessageKind, ResultFact, Shows};
 use crate::showings::Showing;
 use base::object::{Hash, ObjectId};
 
@@ -56,7 +56,7 @@ impl Session {
     pub(super) fn note_missed(&mut self, at: u64, fact: &ResultFact) {
         let tokens = self.chat.get(at).map_or(0, |message| message.tokens);
         let kind = match &fact.shows {
-            _ if !self.is_new(at) => None,
+            _ if !self.is_new(at) || self.was_asked_without_us(at) => None,
             Shows::File { object, version, range } => {
                 self.had_left(object, version, &[*range]).then_some(FaultKind::Reread)
             }
@@ -67,6 +67,14 @@ impl Session {
         if let Some(kind) = kind {
             self.absence.missed(kind, tokens);
         }
+    }
+
+    /// Whether the host's own messages went out when the model asked for a result: all of them stood.
+    fn was_asked_without_us(&self, at: u64) -> bool {
+        let is_answer = |at: &u64| {
+            self.chat.get(*at).is_some_and(|it| matches!(it.kind, MessageKind::Assistant))
+        };
+        (0..at).rev().find(is_answer).is_some_and(|asked| self.branches.is_unasked(asked))
     }
 
     /// Whether a command was run before, and what it said had left since. After a change it may be
