@@ -435,7 +435,8 @@ fn a_long_line_told_in_part_stands_whole_if_it_is_pinned() {
         host.send();
         pin(&mut host, "f1", None);
         run(&mut host, "other", 3);
-        let long: String = (0..400).map(|n| format!("word{n} ")).collect();
+        let words = (0..400).map(|n| format!("word{n}"));
+        let long = words.collect::<Vec<_>>().join(" ");
         host.write_file("a.txt", &format!("{}{long}\n", lines("a", 5)));
         if by_help {
             let args =
