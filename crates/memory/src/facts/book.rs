@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
+use crate::citations::Cite;
 use crate::claim::Claim;
 use crate::identity::KnownPage;
 use crate::page::{Page, PageId};
@@ -270,8 +271,11 @@ impl Chapter {
             fact.cites = pinned(page, places, true);
         } else if fact.cited_files() < page.cites.len() {
             // Includes only files that were created since, or that this person has and others do
-            // not.
-            let new: Vec<CitationPin> = pinned(page, places, false);
+            // not. What is pinned is not read for it.
+            let is_pinned = |cite: &Cite| fact.cites.iter().any(|pin| pin.path == cite.path);
+            let mut open = page.clone();
+            open.cites.retain(|cite| !is_pinned(cite));
+            let new: Vec<CitationPin> = pinned(&open, places, false);
             let is_new = |pin: &CitationPin| fact.cites.iter().all(|known| known.path != pin.path);
             let new: Vec<CitationPin> = new.into_iter().filter(is_new).collect();
             fact.cites.extend(new);
