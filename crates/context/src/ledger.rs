@@ -237,7 +237,7 @@ fn measured(
         return None;
     }
     let front = |fixed: u64| scaled(fixed, known.front(coming.factor));
-    let list = session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor);
+    let whole = session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor);
     let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
     let plain_held = coming.terms().cached(plain, before);
     let (fixed, plain_fixed) = (front(coming.fixed), front(coming.plain_fixed()));
@@ -254,8 +254,8 @@ fn measured(
     Some(MeasuredSizes {
         sent: held(shape.messages),
         cached: if coming.warm { held(sending.cached) } else { 0 },
-        plain: plain_fixed + list.all(),
-        plain_cached: if coming.plain_warm { plain_fixed + list.front(plain_held) } else { 0 },
+        plain: plain_fixed + whole.all(),
+        plain_cached: if coming.plain_warm { plain_fixed + whole.front(plain_held) } else { 0 },
     })
 }
 
