@@ -139,6 +139,11 @@ impl Ingest<'_> {
             self.journal.stage_shorter_chat(found.chat_len);
         }
         self.rewrite_window(how, found.chat_len, &window);
+        // A host that runs its turns itself keeps the session when a person begins anew.
+        let runs_turns = list.kept_from != usize::MAX;
+        if runs_turns && how == Rewrite::Branch && found.chat_len == 0 {
+            self.journal.record(Event::StartedOver);
+        }
         self.take_compacted(how, &before)?;
         self.intake.evidence = Evidence::default();
         self.intake.pending = unanswered_calls(self.journal)?;
