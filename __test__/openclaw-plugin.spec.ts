@@ -145,9 +145,9 @@ describe("a list of OpenClaw", () => {
     ]);
     // What stands in the list by itself, and what never went out, is no part.
     expect(asSent([user("/compact", 1), joined], [user("/compact", 1)])[1]).toMatchObject({ timestamp: 4 });
-    const twice = [user(texts("/compact", "one"), 3), called("call_1", 4), user(texts("/compact", "two"), 8000)];
+    const twice = [user(texts("/compact", "one"), 3), called("call_1", 5000), user(texts("/compact", "two"), 8000)];
     const both = asSent(twice, [user("/compact", 2), user("/compact", 7000)]);
-    expect(both.map(({ timestamp }) => timestamp)).toEqual([2, 3, 4, 7000, 8000]);
+    expect(both.map(({ timestamp }) => timestamp)).toEqual([2, 3, 5000, 7000, 8000]);
     const unknown = user(texts("one", "two"), 9);
     expect(asSent([unknown], [user("two", 8)])).toEqual([unknown]);
   });
