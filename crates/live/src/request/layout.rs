@@ -202,27 +202,25 @@ impl LayOut<'_> {
         request
     }
 
-    /// Whether a list that the host rewrote makes another request than an extension of the last
-    /// one: what it changed may have left the window.
+    /// Whether a list that the host rewrote may change what stays of the last request. A host that
+    /// runs its turns itself takes some out again; what was before them goes out as it was.
     fn changes_what_was_sent(
         &self,
         (how, index): (Rewrite, usize),
         slots: &BTreeMap<usize, Vec<Slot>>,
     ) -> bool {
-        match how {
-            Rewrite::Passing => false,
-            // Where nothing is left of the last request, nothing of it can change.
-            Rewrite::Branch => index > 0,
-            Rewrite::Compaction => true,
-            Rewrite::Edited | Rewrite::Rearranged => {
-                let state = self.journal.state();
-                let len = state.chat().window().len();
-                let edits = self.request.view.edits_to(slots.clone(), len);
-                let request = self.request_with(&edits);
-                let sent = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
-                !sent.prefixes().starts_with(state.requests().slots().prefixes())
-            }
-        }
+        let state = self.journal.state();
+        let last = state.requests().slots();
+        let stays = match how {
+            Rewrite::Passing => return false,
+            Rewrite::Branch if index == 0 => return false,
+            Rewrite::Branch if self.list.kept_from != usize::MAX => last.unchanged(),
+            _ => return true,
+        };
+        let edits = self.request.view.edits_to(slots.clone(), state.chat().window().len());
+        let request = self.request_with(&edits);
+        let next = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
+        !next.prefixes().starts_with(stays)
     }
 
     /// Shortens results that the model has not answered yet if the messages would have more than
