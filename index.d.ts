@@ -401,6 +401,8 @@ export interface CallInfo {
    * as a message of the role `custom`. Default: none.
    */
   keptFrom?: number;
+  /** Everything that may leave does so before this call, as if the model's window had this many tokens: somebody asked for it. */
+  squeezeTo?: number;
   /** Tokens of the whole system prompt and all tools, where the host tells only that. Default: those of `systemPrompt` and `tools`. */
   promptTokens?: number;
 }

@@ -13,7 +13,7 @@ import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
-import { Calls, Heard, toHost, toSession, withoutCommands } from "../openclaw-plugin/turn.js";
+import { asSent, Calls, Heard, toHost, toSession } from "../openclaw-plugin/turn.js";
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
 import { root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -127,7 +127,7 @@ describe("a list of OpenClaw", () => {
       4,
     );
     const other = user("/palimpsests are written over", 5);
-    expect(withoutCommands([user("one", 1), asked, joined, image, other])).toEqual([
+    expect(asSent([user("one", 1), asked, joined, image, other], [])).toEqual([
       user("one", 1),
       user("two", 3),
       user([{ type: "image", data: "" }], 4),
@@ -144,7 +144,26 @@ describe("a list of OpenClaw", () => {
       3,
     );
     const named = user("/new plan", 4);
-    expect(withoutCommands([user("/reset", 1), joined, named])).toEqual([user("after", 3), named]);
+    expect(asSent([user("/reset", 1), joined, named], [])).toEqual([user("after", 3), named]);
+  });
+
+  test("has apart what went out apart", () => {
+    const texts = (...all: string[]) => all.map((text) => ({ type: "text", text }));
+    const image = { type: "image", data: "" };
+    const failed = user([...texts("look"), image], 2);
+    const joined = user([...texts("/compact", "look"), image, ...texts("/palimpsest why", "go on")], 4);
+    expect(asSent([joined], [user("/compact", 1), failed, user("go on", 4)])).toEqual([
+      user("/compact", 1),
+      failed,
+      user("go on", 4),
+    ]);
+    // What stands in the list by itself, and what never went out, is no part.
+    expect(asSent([user("/compact", 1), joined], [user("/compact", 1)])[1]).toMatchObject({ timestamp: 4 });
+    const twice = [user(texts("/compact", "one"), 3), called("call_1", 5000), user(texts("/compact", "two"), 8000)];
+    const both = asSent(twice, [user("/compact", 2), user("/compact", 7000)]);
+    expect(both.map(({ timestamp }) => timestamp)).toEqual([2, 3, 5000, 7000, 8000]);
+    const unknown = user(texts("one", "two"), 9);
+    expect(asSent([unknown], [user("two", 8)])).toEqual([unknown]);
   });
 });
 
@@ -164,6 +183,31 @@ test("the running turn is what OpenClaw wrote and no history has", () => {
   heard.add(user("two", 5));
   heard.end();
   expect(heard.messages).toEqual([user("two", 5)]);
+});
+
+test("a running turn has each message once, and no command", () => {
+  const heard = new Heard();
+  for (const message of [user("/status", 1), user("/palimpsest pin t1", 2), user("/compact", 3), user("one", 4)]) {
+    heard.add(message);
+  }
+  // The host joined the commands.
+  heard.begin([
+    user(
+      [
+        { type: "text", text: "/status" },
+        { type: "text", text: "/compact" },
+      ],
+      3,
+    ),
+  ]);
+  heard.add(user([{ type: "text", text: "one" }], 4));
+  heard.add(user("/palimpsest", 5));
+  heard.add(user("in the same second", 6000));
+  heard.add(user("as this", 6000));
+  const texts = heard.messages.map(({ content }) => content);
+  expect(texts).toEqual([[{ type: "text", text: "one" }], "in the same second", "as this"]);
+  heard.forget([user("as this", 6000)]);
+  expect(heard.messages).toHaveLength(2);
 });
 
 test("idle sessions close, and go on later as they were", async () => {

@@ -93,10 +93,12 @@ export async function whyText({ session, store, host, isConfined }, name) {
   // A message may have a name that the session no longer gives.
   const known = name === "" ? null : await session.find(name).catch(() => null);
   const names = [name, known?.handle ?? name];
+  // A note that shows an object begins with its name.
+  const tells = (/** @type {string} */ note) => names.some((one) => note.startsWith(`[${one}] `));
   const found = about.filter(({ handle, fileHandle, path, shown, notes, folds }) =>
     name === ""
       ? (shown !== null && shown.as !== "given") || notes.length > 0 || folds.length > 0
-      : names.some((one) => [handle, fileHandle, path].includes(one)),
+      : names.some((one) => [handle, fileHandle, path].includes(one)) || notes.some(tells),
   );
   if (found.length === 0) {
     return name === ""

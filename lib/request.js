@@ -155,14 +155,14 @@ export function crossed(crossing, messages) {
  * @param {CallInfo | null | undefined} call
  */
 function callInfo(call) {
-  const { systemPrompt, tools, model, promptTokens, keptFrom } = call ?? {};
+  const { systemPrompt, tools, model, promptTokens, keptFrom, squeezeTo } = call ?? {};
   const { provider, id, contextWindow, api, baseUrl } = model ?? {};
   const { cost, promptCache, cacheRetention, cacheControlFormat } = model ?? {};
   const data = { api, baseUrl, cost, promptCache, cacheRetention, cacheControlFormat };
   const modelData = api === undefined && baseUrl === undefined ? undefined : data;
   const fixed = { systemPrompt, tools };
   return {
-    model: { model: model && `${provider}/${id}`, contextWindow, modelData, promptTokens, keptFrom },
+    model: { model: model && `${provider}/${id}`, contextWindow, modelData, promptTokens, keptFrom, squeezeTo },
     fixed,
     prompt: /** @type {string} */ (toJson(fixed)),
   };

@@ -111,6 +111,9 @@ export class Engine {
     const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
     this.#hold(current);
     this.#current = current;
+    if (current !== undefined) {
+      this.#plugin.remember(sessionId, messages, await current.sentOf(messages));
+    }
     this.#addition = await this.#additionFor(params);
     return asksAgain(params) ? plain(messages) : this.#within(params);
   }
@@ -155,7 +158,8 @@ export class Engine {
     const running = toSession(turn, calls);
     const messages = [...before, ...running];
     try {
-      const call = { ...this.#call(current, params, this.#addition), keptFrom: before.length };
+      const squeezeTo = current.squeezeTo;
+      const call = { ...this.#call(current, params, this.#addition), keptFrom: before.length, squeezeTo };
       const all = await current.session.transformContext(messages, call);
       const out = all.slice(0, all.length - running.length);
       const answer = toHost(out, messages, calls);
@@ -163,10 +167,8 @@ export class Engine {
       current.failed = undefined;
       // The first request of a turn says how long system prompt and tools are; the others have the same.
       current.sent = turn.length <= 1 ? [...answer, ...turn] : undefined;
-      if (current.isSqueezed) {
-        current.isSqueezed = false;
-        current.room.limitTo(undefined);
-      }
+      current.spoken = [...history, ...turn].filter(({ role }) => role === "user");
+      current.squeezeTo = undefined;
       return { messages: answer, estimatedTokens: current.session.status().windowTokens };
     } catch (error) {
       current.isOurs = false;
@@ -225,8 +227,7 @@ export class Engine {
         result: { tokensBefore: tokens },
       };
     }
-    current.room.limitTo(Math.max(1, tokens));
-    current.isSqueezed = true;
+    current.squeezeTo = Math.max(1, tokens);
     return {
       ok: true,
       compacted: false,

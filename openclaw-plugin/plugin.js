@@ -11,7 +11,7 @@ import { refuseWrite, showResult } from "./middleware.js";
 import { Rates } from "./model.js";
 import { Sessions } from "./sessions.js";
 import { registerTools } from "./tools.js";
-import { Heard, withoutCommands } from "./turn.js";
+import { asSent, Heard } from "./turn.js";
 
 /** @import { HostConfig, HostFunctions, HostLogger, HostMessage, PluginApi } from "./host.d.ts" */
 
@@ -88,7 +88,7 @@ export class Plugin {
    * @param {readonly HostMessage[]} history
    */
   begin(sessionId, sessionKey, history) {
-    this.#histories.set(sessionId, withoutCommands(history));
+    this.remember(sessionId, history, []);
     this.heard(sessionKey).begin(history);
     if (sessionKey !== undefined) {
       this.#sessionOf.delete(sessionKey);
@@ -98,6 +98,16 @@ export class Plugin {
         this.#sessionOf.delete(oldest);
       }
     }
+  }
+
+  /**
+   * Takes the history of the running turn.
+   * @param {string} sessionId
+   * @param {readonly HostMessage[]} history
+   * @param {readonly HostMessage[]} sent messages of persons that went out before
+   */
+  remember(sessionId, history, sent) {
+    this.#histories.set(sessionId, asSent(history, sent));
   }
 
   /** A turn ended. @param {string} sessionId @param {string | undefined} sessionKey */

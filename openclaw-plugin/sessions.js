@@ -14,12 +14,13 @@ import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
+import { isJoined } from "./turn.js";
 
 /**
  * @import { Session, Settings, Store } from "../index.js"
  * @import { Conversation } from "../lib/authority.js"
  * @import { Authority } from "./authority.js"
- * @import { ToolContext } from "./host.d.ts"
+ * @import { HostMessage, ToolContext } from "./host.d.ts"
  * @import { Failures } from "./failures.js"
  *
  * @typedef {object} Who a session of the host
@@ -54,12 +55,14 @@ export class Current {
   isOurs = false;
   /** Why the last call went out with the host's own messages. @type {string | undefined} */
   failed;
-  /** The newest request, without what the host adds, until its size is known. @type {import("./host.d.ts").HostMessage[] | undefined} */
+  /** The newest request, without what the host adds, until its size is known. @type {HostMessage[] | undefined} */
   sent;
   /** Whether a request was refused as too long, so that less goes out since. */
   isLimited = false;
-  /** Whether the next call lets everything leave that may. */
-  isSqueezed = false;
+  /** Size that the next request keeps well below, so that everything leaves that may. @type {number | undefined} */
+  squeezeTo;
+  /** Messages of persons in the newest request; undefined before the first. @type {HostMessage[] | undefined} */
+  spoken;
   /** @type {string[]} */
   notices;
   /** Whose it is. @type {Conversation} */
@@ -78,6 +81,16 @@ export class Current {
     this.memory = memory;
     this.notices = notices;
     this.conversation = conversation;
+  }
+
+  /** Messages of persons that went out before, where the host may have joined some since. @param {readonly HostMessage[]} history */
+  async sentOf(history) {
+    if (this.spoken === undefined && history.some(isJoined)) {
+      // Another process sent them.
+      const { messages } = await this.store.recordedCall(this.session.id).catch(() => ({ messages: [] }));
+      this.spoken = messages.map((text) => JSON.parse(text)).filter(({ role }) => role === "user");
+    }
+    return this.spoken ?? [];
   }
 }
 

@@ -2,6 +2,7 @@
 // only its hook `before_message_write` shows. OpenClaw spells the IDs of calls in a history differently than while they run, adds numbers
 // to those that a server used twice, and drops fields. So that a message is the same one in both, its calls get IDs by its time, and only
 // the fields that both have are handed over. Holds nothing that the store lacks, and decides nothing.
+import { blocksOf } from "../lib/content.js";
 
 /**
  * @import { Message } from "../index.js"
@@ -135,33 +136,80 @@ function hostContent(content, calls) {
 }
 
 /** What a person typed to us or to the host, and not to the model. */
-const command = /^\/(palimpsest(\s|$)|(new|reset)\s*$)/;
+const command = /^\s*\/(palimpsest(?![\w-])|(new|reset)\s*$)/i;
 
 /**
- * A history without such commands. OpenClaw keeps them as words of the person, and joins them with the message behind them one turn
- * later, so that the request would change where nothing did.
+ * A history as the provider got it, turn by turn: without such commands, which OpenClaw keeps as words of the person, and with messages
+ * apart that went out apart. Persons' messages that stand side by side in a history are joined by OpenClaw, one turn after it sent the
+ * last of them by itself; so the request would change where nothing did.
  * @param {readonly HostMessage[]} history
+ * @param {readonly HostMessage[]} sent messages of persons that went out before
  * @returns {HostMessage[]}
  */
-export function withoutCommands(history) {
-  return history.flatMap((message) => {
-    const { role, content } = message;
-    if (role !== "user" || !textsOf(content).some((text) => command.test(text))) {
-      return [message];
-    }
-    const rest = Array.isArray(content)
-      ? content.filter((block) => !textsOf([block]).some((text) => command.test(text)))
-      : [];
-    // As the host had it before it joined them.
-    const [only] = textsOf(rest);
-    return rest.length === 0 ? [] : [{ ...message, content: rest.length === 1 && only !== undefined ? only : rest }];
+export function asSent(history, sent) {
+  const plain = history.flatMap((message) => (message.role === "user" ? withoutCommands(message) : [message]));
+  const listed = new Set(plain.map(({ timestamp }) => timestamp));
+  const gone = sent.filter(({ timestamp }) => timestamp !== undefined && !listed.has(timestamp));
+  if (gone.length === 0) {
+    return plain;
+  }
+  return plain.flatMap((message, at) => {
+    // Some channels tell whole seconds.
+    const since = Math.floor((plain[at - 1]?.timestamp ?? 0) / 1000) * 1000;
+    const isBetween = ({ timestamp = 0 }) => timestamp >= since && timestamp <= (message.timestamp ?? 0);
+    return isJoined(message) ? apart(message, gone.filter(isBetween)) : [message];
   });
+}
+
+/** Whether OpenClaw may have made a message of several. @param {HostMessage} message */
+export function isJoined({ role, content }) {
+  return role === "user" && Array.isArray(content) && textsOf(content).length > 1;
+}
+
+/** Whether somebody typed a message to us or to the host. @param {HostMessage} message */
+function isCommand({ role, content }) {
+  return role === "user" && textsOf(content).some((text) => command.test(text));
+}
+
+/** @param {HostMessage} message @returns {HostMessage[]} */
+function withoutCommands(message) {
+  if (!isCommand(message)) {
+    return [message];
+  }
+  const blocks = Array.isArray(message.content) ? message.content : [];
+  const rest = blocks.filter((block) => !textsOf([block]).some((text) => command.test(text)));
+  return rest.length === 0 ? [] : [withBlocks(message, rest)];
+}
+
+/** A message with these blocks, as the host had it before it joined them. @param {HostMessage} message @param {unknown[]} blocks */
+function withBlocks(message, blocks) {
+  const [only] = textsOf(blocks);
+  return { ...message, content: blocks.length === 1 && only !== undefined ? only : blocks };
+}
+
+/**
+ * The messages that one was made of, as far as they are known.
+ * @param {HostMessage} message
+ * @param {readonly HostMessage[]} known in the order in which they went out
+ */
+function apart(message, known) {
+  const parts = [];
+  let rest = /** @type {unknown[]} */ (message.content);
+  for (const part of known) {
+    const blocks = blocksOf(part.content);
+    if (blocks.length < rest.length && JSON.stringify(rest.slice(0, blocks.length)) === JSON.stringify(blocks)) {
+      parts.push(part);
+      rest = rest.slice(blocks.length);
+    }
+  }
+  return parts.length === 0 ? [message] : [...parts, withBlocks(message, rest)];
 }
 
 /** @param {unknown} content @returns {string[]} */
 function textsOf(content) {
-  const blocks = Array.isArray(content) ? content : [{ type: "text", text: content }];
-  return blocks.map(({ text }) => text).filter((text) => typeof text === "string");
+  return blocksOf(content)
+    .map((block) => block?.text)
+    .filter((text) => typeof text === "string");
 }
 
 /** Messages that a key's list has at most: a turn has far fewer. */
@@ -179,12 +227,15 @@ export class Heard {
   /** @param {HostMessage} message */
   add(message) {
     // What a person wrote may come before the turn begins.
-    const isOfTurn = this.#isRunning || message.role === "user";
+    const isOfTurn = (this.#isRunning || message.role === "user") && !isCommand(message);
     // What failed is not sent again.
     const isSent = message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted");
-    if (isOfTurn && isSent) {
-      this.#messages.push(message);
+    if (!isOfTurn || !isSent) {
+      return;
     }
+    // OpenClaw writes a person's message when it comes, and some again when the turn begins.
+    const place = this.#messages.findLastIndex((known) => isSame(known, message));
+    this.#messages.splice(place < 0 ? this.#messages.length : place, 1, message);
     if (this.#messages.length > (this.#isRunning ? maxHeard : maxWaiting)) {
       this.#messages.shift();
     }
@@ -192,14 +243,18 @@ export class Heard {
 
   /** A turn begins, behind this history. @param {readonly HostMessage[]} history */
   begin(history) {
+    if (!this.#isRunning) {
+      // What came before a message of the history stands there too, if only as a part of one.
+      const last = this.#messages.findLastIndex((message) => stands(message, history));
+      this.#messages = this.#messages.slice(last + 1);
+    }
     this.#isRunning = true;
     this.forget(history);
   }
 
   /** Forgets what stands in a list: an earlier turn wrote it. @param {readonly HostMessage[]} messages */
   forget(messages) {
-    const known = new Set(messages.map(keyOf));
-    this.#messages = this.#messages.filter((message) => !known.has(keyOf(message)));
+    this.#messages = this.#messages.filter((message) => !stands(message, messages));
   }
 
   /** The turn is over: what stands up to its last answer is no part of the next one. */
@@ -214,7 +269,17 @@ export class Heard {
   }
 }
 
-/** @param {HostMessage} message */
-function keyOf({ role, timestamp }) {
-  return `${role}\0${timestamp}`;
+/** Whether the host wrote the same message twice. @param {HostMessage} one @param {HostMessage} other */
+function isSame(one, other) {
+  const isIt = one.role === other.role && one.timestamp === other.timestamp && one.toolCallId === other.toolCallId;
+  return isIt && JSON.stringify(blocksOf(one.content)) === JSON.stringify(blocksOf(other.content));
+}
+
+/** Whether a message stands in a list. @param {HostMessage} message @param {readonly HostMessage[]} list */
+function stands({ role, timestamp, content }, list) {
+  const isIt = (/** @type {HostMessage} */ known) => known.role === role && known.timestamp === timestamp;
+  // Channels that tell whole seconds give several messages of persons the same time.
+  const isVague = role === "user" && Number(timestamp) % 1000 === 0;
+  const [text] = textsOf(content);
+  return list.some((known) => isIt(known) && (!isVague || text === undefined || textsOf(known.content).includes(text)));
 }

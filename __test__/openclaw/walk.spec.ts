@@ -115,3 +115,34 @@ test("every request continues the last, and is stored as sent", () => {
   const { messages } = palimpsest<{ messages: object[] }>(sandbox, "context", sessions[0].id, "--call", "3");
   expect(messages).toHaveLength(5);
 });
+
+test("what a person activates and pins stands in the next requests", async () => {
+  const standing = (bodies: RequestBody[], text: string) =>
+    bodies.map((body) => lines(body).filter((line) => `${line}\n`.includes(`${text}\n`)).length);
+  const look = () => call("read", { path: "a.txt" });
+  expect(await said("/compact")).toContain("Palimpsest needs no summary");
+  // The host joins what was typed before a turn.
+  await said("/palimpsest objects");
+  expect(await said("/palimpsest activate t1 801-803")).toContain("goes to the model with the next message");
+  const asked = await turn("go on", look(), call("activate", { name: "t1", lines: "700" }));
+  expect(standing(asked, "case number 802")).toEqual([1, 1, 1]);
+  expect(results(asked[2]).at(-1)).toContain("case number 700");
+  await said("/status");
+  expect(await said("/palimpsest pin t1")).toMatch(/^Pinned: /);
+  const pinned = await turn("and now", look());
+  await said("/compact");
+  pinned.push(...(await turn("go on")), ...(await turn("and on")));
+  expect(standing(pinned, "case number 601")).toEqual([1, 1, 1, 1]);
+  expect(continues(pinned[2], pinned[3])).toBe(true);
+  expect(await said("/palimpsest objects")).toMatch(/^t1 +pinned +exec /m);
+  expect(await said("/palimpsest why t1")).toContain("with the note: [t1] ");
+  expect(await said("/palimpsest")).not.toContain("rewrote");
+});
+
+test("a new conversation has nothing of the one before", async () => {
+  await said("/palimpsest activate turns 1");
+  await said("/new");
+  for (const body of [...(await turn("hello")), ...(await turn("again"))]) {
+    expect(lines(body).join("\n")).not.toMatch(/case number|\bt1\b|\bs1\b/);
+  }
+});

@@ -31,6 +31,7 @@ pub(super) fn call_info(json: &str) -> Result<CallInfo> {
             .get("keptFrom")
             .and_then(Value::as_u64)
             .and_then(|index| usize::try_from(index).ok()),
+        squeeze_to: value.get("squeezeTo").and_then(Value::as_u64),
         overhead_tokens: own_tokens(&value),
     })
 }

@@ -54,7 +54,8 @@ pub struct EpochTerms<'a> {
     pub keep_results: u64,
     /// Least number of tokens that an epoch frees.
     pub collapse_tokens: u64,
-    /// How full the messages may make the model's window; `None` if the window is unknown.
+    /// How full the messages may make the model's window before content leaves; `None` if the
+    /// window is unknown.
     pub marks: Option<Marks>,
     /// How the host rewrote its list, and the first window index that differs; `None` if it did
     /// not.
@@ -79,16 +80,10 @@ pub struct EpochTerms<'a> {
     pub first_token_tokens: Option<u64>,
     /// What the model demands of changes to earlier messages.
     pub rules: ModelRules,
-    /// Most tokens of instructions that stay, see [`Budgets`].
-    pub instruction_tokens: u64,
+    /// Most tokens of what must stand.
+    pub budgets: Budgets,
     /// How likely outputs and steps are needed again.
     pub hazards: &'a dyn Chances,
-}
-
-impl EpochTerms<'_> {
-    fn budgets(&self) -> Budgets {
-        Budgets::of(self.marks.as_ref(), self.instruction_tokens)
-    }
 }
 
 /// A new epoch.

@@ -30,6 +30,8 @@ pub struct Coming {
     pub model: Option<String>,
     /// `content_hash` of system prompt and tools.
     pub prompt: Option<Hash>,
+    /// Tokens of the window by which content leaves, if the host asked for less than the window.
+    pub squeeze_to: Option<u64>,
     /// Prices.
     pub prices: PriceNote,
     /// Tokens of system prompt and tools, in our count.
@@ -108,7 +110,17 @@ impl Coming {
     /// `share`: share of the window that a request may fill. `step`: tokens of the largest of the
     /// newest steps, in our count.
     pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
-        Some(marks(self.window?, self.factor, share, step).without(self.fixed))
+        Some(self.marks_of(self.window?, share, step))
+    }
+
+    /// The marks by which content leaves: those of the window, unless the host asked for less.
+    pub fn pressing_marks(&self, share: f64, step: u64) -> Option<Marks> {
+        let window = self.squeeze_to.into_iter().chain(self.window).min()?;
+        Some(self.marks_of(window, share, step))
+    }
+
+    fn marks_of(&self, window: u64, share: f64, step: u64) -> Marks {
+        marks(window, self.factor, share, step).without(self.fixed)
     }
 
     /// Most tokens to write before the model's first output token, in our count; `None` unless

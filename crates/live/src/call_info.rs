@@ -25,6 +25,9 @@ pub struct CallInfo {
     /// of the running turn: they are counted and recorded, and never modified. Notes due there
     /// stand before the first of them, in a message of ours.
     pub kept_from: Option<usize>,
+    /// Everything that may leave does so before this call, as if the window had this many tokens.
+    /// What has room is still the window's.
+    pub squeeze_to: Option<u64>,
     /// How many of the fixed tokens are ours (tools and guidance); `None`: as many as at the
     /// previous call.
     pub overhead_tokens: Option<u64>,

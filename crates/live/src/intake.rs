@@ -130,7 +130,11 @@ impl Ingest<'_> {
             HostEntry::Known(at) => Some(*at),
             HostEntry::New(_) | HostEntry::Passing(_) => None,
         }));
-        if how == Rewrite::Passing {
+        // A host that runs its turns itself takes some out again, such as those of its heartbeat;
+        // and it keeps the session when a person begins anew.
+        let is_branch = how == Rewrite::Branch && list.kept_from != usize::MAX;
+        let starts_over = is_branch && found.chat_len == 0;
+        if how == Rewrite::Passing || (is_branch && !starts_over) {
             let left = before.iter().filter(|at| !window.contains(at));
             let notes = left.flat_map(|at| self.journal.state().notes(*at));
             self.intake.left_notes = notes.cloned().collect();
@@ -139,6 +143,9 @@ impl Ingest<'_> {
             self.journal.stage_shorter_chat(found.chat_len);
         }
         self.rewrite_window(how, found.chat_len, &window);
+        if starts_over {
+            self.journal.record(Event::StartedOver);
+        }
         self.take_compacted(how, &before)?;
         self.intake.evidence = Evidence::default();
         self.intake.pending = unanswered_calls(self.journal)?;

@@ -194,6 +194,9 @@ pub enum Event {
         /// The new window as runs of positions, both ends included.
         window: Vec<(u64, u64)>,
     },
+    /// The host began a new conversation in the same session: nothing of the earlier one is pinned,
+    /// in force, asked for or in the sets.
+    StartedOver,
     /// An object was activated and possibly pinned.
     Activated {
         /// The object.

@@ -58,6 +58,12 @@ impl SentSlots {
         &self.prefixes
     }
 
+    /// Those up to the last of the host's messages at the front that are unchanged since.
+    pub fn unchanged(&self) -> &[Prefix] {
+        let last = self.slots[..self.same].iter().rposition(|slot| slot.chat().is_some());
+        &self.prefixes[..last.map_or(0, |last| last + 1)]
+    }
+
     /// Applies the edits that a call records.
     pub fn apply(&mut self, edits: &[SlotEdit], chat: &Chat) {
         let pool = self.slots.first().copied();

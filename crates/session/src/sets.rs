@@ -161,6 +161,11 @@ impl Sets {
         self.active.insert(self.seen, fresh);
     }
 
+    /// Everything leaves the sets, and nothing must stand.
+    pub(super) fn clear(&mut self) {
+        *self = Self { seen: self.seen, ..Self::default() };
+    }
+
     /// From now on this must stand, with what of the same object had to before.
     pub(super) fn hold(&mut self, held: Held) {
         let same = |other: &Held| other.is_joined_by(&held);

@@ -191,6 +191,7 @@ impl Session {
                 self.edit_message(*at, digest, kind, *tokens, *withheld);
             }
             Event::Rewritten { how, chat_len, window } => self.rewrite(*how, *chat_len, window),
+            Event::StartedOver => self.start_over(),
             Event::Activated { .. } => self.activate(event),
             Event::Deactivated { object } => self.sets.deactivate(object),
             Event::LeftPool { object } => self.sets.leave_pool(object),

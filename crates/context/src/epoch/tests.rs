@@ -202,10 +202,11 @@ proptest! {
             take(&mut session, op);
             let tokens = shown(&session);
             let cold = (call % given.cold + 1 == given.cold).then_some(before / 2);
+            let marks = given.window.map(|window| Marks::of(window, window / 5, 0.7, 1_000));
             let terms = EpochTerms {
                 keep_results: given.keep_results,
                 collapse_tokens: given.collapse_tokens,
-                marks: given.window.map(|window| Marks::of(window, window / 5, 0.7, 1_000)),
+                marks,
                 rewrite: None,
                 first_new: before,
                 cold_from: cold.unwrap_or(before),
@@ -216,7 +217,7 @@ proptest! {
                 bound: Bound { ours: 0.0, plain: 0.0, overhead: 0.0, share: 0.0, free: given.free },
                 first_token_tokens: given.first_token_tokens,
                 rules: given.rules,
-                instruction_tokens: 16_000,
+                budgets: Budgets::of(marks.as_ref(), 16_000),
                 hazards: &Even(given.hazard),
             };
             let decided = decide_in_full(&session, &tokens, &terms);

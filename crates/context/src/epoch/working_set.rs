@@ -96,7 +96,7 @@ pub(super) fn is_let_go(session: &Session, fact: &ResultFact) -> bool {
 
 /// Where content stands that is pinned, or instructions that have room.
 pub(super) fn held_places(session: &Session, terms: &EpochTerms<'_>) -> Places {
-    let (within, beyond) = held::within(session, terms.budgets());
+    let (within, beyond) = held::within(session, terms.budgets);
     let pinned = beyond.into_iter().filter(|held| held.why == Why::Pinned);
     Places::of(session, within.into_iter().chain(pinned))
 }
@@ -104,7 +104,7 @@ pub(super) fn held_places(session: &Session, terms: &EpochTerms<'_>) -> Places {
 /// Positions that stay under pressure: those that cannot leave, and what must stand and has room.
 pub(super) fn firm(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> BTreeSet<u64> {
     let mut firm = fixed(session, terms);
-    let (within, _) = held::within(session, terms.budgets());
+    let (within, _) = held::within(session, terms.budgets);
     firm.extend(held::firm(session, shown, &within));
     firm
 }

@@ -62,6 +62,7 @@ pub(crate) fn coming(
         }),
         overhead: overhead.unwrap_or(0),
         window: call.context_window,
+        squeeze_to: call.squeeze_to,
         prices: PriceNote { name, prices, usd_per_million: usd_per_million(call) },
     }
 }

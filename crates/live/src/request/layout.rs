@@ -15,6 +15,7 @@ use base::harness::{Call, ToolKind};
 use base::object::ObjectId;
 use context::epoch::{self, Bound, EpochTerms};
 use context::hazard::Chances;
+use context::held::Budgets;
 use context::host::HostMessage;
 use context::ledger::Coming;
 use context::pools_layout::{self, PoolLimits};
@@ -64,7 +65,9 @@ impl LayOut<'_> {
         hazards: &dyn Chances,
     ) -> Result<NextRequest> {
         let settings = &self.options.settings;
-        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
+        let step = largest_step(self.journal.state());
+        let marks = coming.marks(settings.high_water, step);
+        let pressing = coming.pressing_marks(settings.high_water, step);
         let mut notices = self.note_all();
         let mut left_out =
             self.bring_back(marks.as_ref(), self.room_left(marks), self.rewrite.is_some())?;
@@ -82,8 +85,8 @@ impl LayOut<'_> {
         let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
-            marks: marks.map(|marks| marks.without(passing)),
-            rewrite: self.rewrite.filter(|(how, _)| *how != Rewrite::Passing),
+            marks: pressing.map(|marks| marks.without(passing)),
+            rewrite: self.rewrite.filter(|rewrite| self.changes_what_was_sent(*rewrite, &slots)),
             first_new,
             cold_from,
             prices: &coming.prices.prices,
@@ -93,7 +96,7 @@ impl LayOut<'_> {
             first_token_tokens: coming.first_token_tokens(settings),
             kept_from: self.list.kept_from,
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
-            instruction_tokens: settings.instruction_tokens,
+            budgets: Budgets::of(marks.as_ref(), settings.instruction_tokens),
             hazards,
         };
         let decided = epoch::decide(self.journal.state(), &shown, &terms);
@@ -181,16 +184,43 @@ impl LayOut<'_> {
         if coming.follows && self.rewrite.is_none() {
             return first_new;
         }
-        let (state, view) = (self.journal.state(), &self.request.view);
+        let state = self.journal.state();
         let len = state.chat().window().len();
-        let edits = view.edits_to(slots.clone(), len);
-        let mut request: Vec<&Slot> = view.slots().iter().collect();
-        for edit in &edits {
-            drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
-        }
+        let edits = self.request.view.edits_to(slots.clone(), len);
+        let request = self.request_with(&edits);
         let sent = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
         let held = coming.held(state, sent.prefixes());
         request.get(held).and_then(|slot| slot.host).unwrap_or(len)
+    }
+
+    /// The slots of the previous request after these edits.
+    fn request_with<'a>(&'a self, edits: &'a [Edit]) -> Vec<&'a Slot> {
+        let mut request: Vec<&Slot> = self.request.view.slots().iter().collect();
+        for edit in edits {
+            drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
+        }
+        request
+    }
+
+    /// Whether a list that the host rewrote may change what stays of the last request. A host that
+    /// runs its turns itself takes some out again; what was before them goes out as it was.
+    fn changes_what_was_sent(
+        &self,
+        (how, index): (Rewrite, usize),
+        slots: &BTreeMap<usize, Vec<Slot>>,
+    ) -> bool {
+        let state = self.journal.state();
+        let last = state.requests().slots();
+        let stays = match how {
+            Rewrite::Passing => return false,
+            Rewrite::Branch if index == 0 => return false,
+            Rewrite::Branch if self.list.kept_from != usize::MAX => last.unchanged(),
+            _ => return true,
+        };
+        let edits = self.request.view.edits_to(slots.clone(), state.chat().window().len());
+        let request = self.request_with(&edits);
+        let next = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
+        !next.prefixes().starts_with(stays)
     }
 
     /// Shortens results that the model has not answered yet if the messages would have more than
@@ -414,7 +444,7 @@ impl LayOut<'_> {
         let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
         let before = self.request.view.slots();
         let settings = &self.options.settings;
-        let marks = coming.marks(settings.high_water, largest_step(self.journal.state()));
+        let marks = coming.pressing_marks(settings.high_water, largest_step(self.journal.state()));
         let limits = PoolLimits {
             marks,
             per_turn: settings.active_per_turn,

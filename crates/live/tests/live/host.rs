@@ -54,6 +54,8 @@ pub(crate) struct Host {
     pub(crate) prompt: (String, Value),
     /// Index from which the host sends its messages itself, as a host that runs its own turns does.
     pub(crate) kept_from: Option<usize>,
+    /// What the next request is to be squeezed to.
+    pub(crate) squeeze_to: Option<u64>,
     /// The host's count of the tokens of system prompt and tools.
     pub(crate) prompt_tokens: Option<u64>,
     /// How tokens are counted; counts when a session is opened.
@@ -130,6 +132,7 @@ impl Host {
             model: "fake/fake-1".to_owned(),
             prompt: ("You are a coding agent.".to_owned(), json!([{ "name": "read" }])),
             kept_from: None,
+            squeeze_to: None,
             prompt_tokens: None,
             counter: Counter::default(),
             thinking: "hm".to_owned(),
@@ -439,6 +442,7 @@ impl Host {
             overhead_tokens: Some(OVERHEAD_TOKENS),
             context_window: Some(self.window),
             kept_from: self.kept_from,
+            squeeze_to: self.squeeze_to,
             fixed_tokens: self.prompt_tokens,
             ..CallInfo::default()
         }

@@ -311,3 +311,95 @@ proptest! {
         }
     }
 }
+
+/// A turn without calls.
+fn talk(host: &mut Host, text: &str) {
+    begin(host, text);
+    host.send();
+    host.say("yes");
+}
+
+fn wanted(name: &str, lines: Option<&str>) -> Wanted {
+    Wanted { name: name.into(), lines: lines.map(str::to_owned), pattern: None }
+}
+
+fn says(host: &Host, text: &str) -> usize {
+    host.sent.iter().filter(|message| message.to_string().contains(text)).count()
+}
+
+#[test]
+fn what_is_squeezed_leaves_and_the_room_stays_the_windows() {
+    let mut host = host();
+    host.window = 100_000;
+    begin(&mut host, "go");
+    host.send();
+    let args = json!({ "command": "sed -n 1,99p notes" });
+    let id = host.call("exec", &args);
+    host.show_answer(&id, "exec", &args, &long(1)[..9_000]);
+    host.send();
+    host.say("done");
+    talk(&mut host, "small talk");
+    host.live.activate("", &wanted("t1", Some("131-150")), true).unwrap();
+    host.squeeze_to = Some(3_000);
+    talk(&mut host, "go on");
+    assert_eq!(host.live.state().epoch(), 1, "what may leave has left");
+    // What is pinned has the room of the window, and so has what is asked for now.
+    assert_eq!((says(&host, "run 1: line 140 says"), says(&host, "run 1: line 190 says")), (1, 0));
+    host.live.activate("", &wanted("t1", None), false).unwrap();
+    host.squeeze_to = None;
+    talk(&mut host, "and now?");
+    assert_eq!(says(&host, "run 1: line 190 says"), 1);
+}
+
+#[test]
+fn a_new_conversation_has_nothing_of_the_one_before() {
+    let mut host = host();
+    host.write_file("AGENTS.md", "OLD rules\n");
+    begin(&mut host, "the OLD question");
+    host.send();
+    let args = json!({ "path": "AGENTS.md" });
+    let id = host.call("read", &args);
+    host.show_answer(&id, "read", &args, "OLD rules\n");
+    run(&mut host, "make", &long(1).replace("run", "OLD"));
+    host.send();
+    host.say("the OLD answer");
+    talk(&mut host, "go on");
+    host.live.activate("", &wanted("t2", Some("1-9")), true).unwrap();
+    host.live.activate("", &wanted("turns 1", None), false).unwrap();
+    host.restart();
+    host.write_file("AGENTS.md", "OLD rules, changed\n");
+    host.messages.clear();
+    host.rewrites = true;
+    for text in ["hello", "are you there?"] {
+        talk(&mut host, text);
+        assert_eq!(says(&host, "OLD"), 0, "{:#?}", host.sent);
+        assert_eq!(host.sent.len(), host.messages.len() - 1, "{:#?}", host.sent);
+    }
+    assert_eq!(host.live.state().epoch(), 0, "there was nothing to write anew");
+    assert!(host.live.state().sets().pinned().is_empty());
+    let wanted = wanted("t2", Some("1-9"));
+    assert!(host.live.activate("", &wanted, false).is_ok(), "the store has it");
+}
+
+#[test]
+fn a_turn_that_the_host_takes_out_again_costs_nothing() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    run(&mut host, "make", &long(1)[..4_000]);
+    host.send();
+    host.say("done");
+    talk(&mut host, "next");
+    host.live.activate("", &wanted("t1", Some("1-3")), false).unwrap();
+    let kept = host.messages.len();
+    talk(&mut host, "Anything to do?");
+    assert_eq!(says(&host, "[t1] exec · lines 1-3"), 1);
+    host.messages.truncate(kept);
+    host.rewrites = true;
+    let before = host.sent[..kept].to_vec();
+    talk(&mut host, "and now?");
+    assert_eq!(host.live.state().epoch(), 0);
+    assert_eq!(host.sent[..kept], before[..]);
+    assert_eq!(says(&host, "[t1] exec · lines 1-3"), 1, "what a person asked for still comes");
+    assert_eq!(says(&host, "Anything to do?"), 0);
+}

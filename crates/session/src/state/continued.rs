@@ -1,8 +1,9 @@
-//! What this session continues from another one. The text that tells the model about it stays where
-//! it stands.
+//! What this session continues from another one, and where it continues nothing. The text that
+//! tells the model about it stays where it stands.
 
 use super::Session;
 use crate::event::{Opened, Rewrite};
+use base::object::ObjectId;
 
 /// The harness of the earlier session, and the text about it.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,20 @@ impl Session {
     pub(super) fn continue_with(&mut self, text: &str) {
         self.rewrite(Rewrite::Compaction, self.chat.len(), &[]);
         self.continued.text = Some(text.to_owned());
+    }
+
+    /// Goes on with another conversation, to which nothing of the earlier one belongs.
+    pub(super) fn start_over(&mut self) {
+        let pinned: Vec<ObjectId> = self.sets.pinned().into_iter().cloned().collect();
+        self.sets.clear();
+        for object in pinned {
+            self.end_pin(&object, "a new conversation began");
+        }
+        self.asked.clear();
+        self.effects.clear();
+        self.left_out.clear();
+        self.coming_tokens = 0;
+        self.continued.text = None;
     }
 
     /// What the model must still be told about the session that this one continues; `None` once a

@@ -92,7 +92,7 @@ impl Session {
         }
     }
 
-    fn end_pin(&mut self, object: &ObjectId, why: &'static str) {
+    pub(super) fn end_pin(&mut self, object: &ObjectId, why: &'static str) {
         self.ended.push(Ended { object: object.clone(), why });
     }
 
