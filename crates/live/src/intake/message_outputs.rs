@@ -72,7 +72,8 @@ impl Ingest<'_> {
         }
     }
 
-    /// The files that a message begins with: one alone is a read of it.
+    /// The files that a message begins with: one alone is a read of it. Anybody may write that a text
+    /// is of a file: only what is on disk like that counts as one.
     fn pasted(&self, message: &HostMessage) -> Option<Found> {
         let text = message.texts.first()?;
         let on_disk = |path: &str| self.workspace.disk().text_to_compare(path).ok().flatten();
@@ -82,13 +83,22 @@ impl Ingest<'_> {
         if files.len() > TITLE_FILES {
             names.push(format!("and {} more", files.len() - TITLE_FILES));
         }
-        let (tool, args, part) = match files.as_slice() {
+        let is_on_disk = |file: &Pasted<'_>| {
+            let is_it = |on_disk: String| {
+                on_disk.strip_prefix('\u{feff}').unwrap_or(&on_disk) == &text[file.text.clone()]
+            };
+            on_disk(file.path).is_some_and(is_it)
+        };
+        let part = match files.as_slice() {
             [] => return None,
-            [file] => ("read", json!({ "path": file.path }), file.text.clone()),
-            [first, .., last] => {
-                let paths: Vec<&str> = files.iter().map(|file| file.path).collect();
-                ("read_files", json!({ "paths": paths }), first.block.start..last.block.end)
-            }
+            [file] => file.text.clone(),
+            [first, .., last] => first.block.start..last.block.end,
+        };
+        let paths: Vec<&str> = files.iter().map(|file| file.path).collect();
+        let (tool, args) = match paths.as_slice() {
+            _ if !files.iter().all(is_on_disk) => ("read_files", json!({ "named": paths })),
+            [path] => ("read", json!({ "path": path })),
+            _ => ("read_files", json!({ "paths": paths })),
         };
         let within = Within { text: 0, start: part.start, end: part.end };
         Some(Found {

@@ -251,6 +251,25 @@ fn a_persons_own_words_never_leave() {
 }
 
 #[test]
+fn no_file_is_looked_at_because_a_message_names_it() {
+    let mut host = Host::new(settings());
+    host.write_file("key.txt", "a secret\n");
+    let other = format!(
+        "<file name=\"{}\">\n{}\n</file>\n",
+        host.path("key.txt").display(),
+        lines("I", 90)
+    );
+    host.user(&(other.clone() + "Show it."));
+    host.user(&(other.clone() + &other + "Both."));
+    host.send();
+    let state = host.live.state();
+    let files =
+        state.index().entries().iter().filter(|entry| !entry.subject.agent_path().is_empty());
+    assert_eq!(files.count(), 0);
+    assert_eq!(state.result(0).unwrap().shows, Shows::Own);
+}
+
+#[test]
 fn instructions_that_a_host_pastes_stay() {
     let mut host = Host::new(settings());
     host.write_file("AGENTS.md", &lines("rules", 90));
