@@ -92,6 +92,9 @@ export function plural(count, thing) {
  * @param {Record<string, unknown>} fields
  */
 function described(type, fields) {
+  if (type === "toolcall" && typeof fields.title === "string") {
+    return name(fields.title);
+  }
   if (type === "toolcall" && typeof fields.tool === "string") {
     return `${name(fields.tool)} ${fields.args === undefined ? "" : JSON.stringify(fields.args)}`.trim();
   }

@@ -92,9 +92,7 @@ export class Request {
         return copyOf(slot.message);
       }
       const message = messages[slot.host];
-      return slot.content === undefined
-        ? message
-        : { .../** @type {object} */ (message), content: copyOf(slot.content) };
+      return slot.content === undefined ? message : withContent(/** @type {object} */ (message), copyOf(slot.content));
     });
   }
 
@@ -118,6 +116,15 @@ export class Request {
     }
     return count;
   }
+}
+
+/**
+ * A message with another content: that of a command which a person ran is its output.
+ * @param {{ role?: unknown }} message
+ * @param {unknown} content
+ */
+function withContent(message, content) {
+  return message.role === "bashExecution" ? { ...message, output: content } : { ...message, content };
 }
 
 /**

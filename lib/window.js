@@ -36,8 +36,9 @@ function kindOf(role, shown) {
     case "assistant":
       return "model";
     case "toolResult":
+    case "bashExecution":
       return shown === "reference" || shown === "reread" ? "lines" : "outputs";
     default:
-      return "rest";
+      return shown === "reference" ? "lines" : "rest";
   }
 }

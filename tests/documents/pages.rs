@@ -61,12 +61,15 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         argument_tokens: 0,
         class: OutputClass::Other,
         foreign: false,
+        within: None,
         shows: Shows::Own,
     };
+    let pasted = ResultFact { exit: None, last: "</file>".into(), ..tests.clone() };
     let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3 (+12 -4)", "cargo test ok"];
     let deeds = deeds.map(str::to_owned);
     for line in [
         forms::output_line(t17, &tests),
+        forms::named_output_line(handle("t1"), &pasted, Some("@a.md @b.md")),
         forms::showing_line(Some(t12), f3, "src/main.rs", &[range(1, 210)]),
         forms::standing_line(f3, range(1, 210), "read", Some(t12)),
         forms::between_line(t17, range(81, 1_320), None),

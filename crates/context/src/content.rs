@@ -59,6 +59,19 @@ pub fn with_text(content: Option<&str>, text: &str, images: Images) -> String {
     format!("[{}]", blocks.join(","))
 }
 
+/// The JSON of a content with these bytes of one of its texts replaced: nothing else changes.
+///
+/// `place`: which of its texts, from 0.
+pub fn with_part(content: &str, place: usize, part: Range<usize>, text: &str) -> String {
+    let texts = places(content, is_string, |_| false);
+    let Some((span, _)) = texts.into_iter().nth(place) else { return content.to_owned() };
+    let whole: String = serde_json::from_str(&content[span.clone()]).unwrap_or_default();
+    let (before, after) = (whole.get(..part.start), whole.get(part.end..));
+    let (Some(before), Some(after)) = (before, after) else { return content.to_owned() };
+    let changed = Value::from(format!("{before}{text}{after}")).to_string();
+    replaced(content, std::iter::once((span, changed)))
+}
+
 /// The JSON of the images of a content, in order.
 pub fn images_of(content: &str) -> Vec<&str> {
     blocks_of(content).into_iter().filter(|block| is_image(block)).collect()

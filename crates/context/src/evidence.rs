@@ -56,12 +56,16 @@ impl Evidence {
     }
 
     /// Handles the next message of the window; returns the needs of a model's answer.
-    pub fn take(&mut self, at: u64, message: &HostMessage) -> Needs {
+    ///
+    /// `held`: the output in a message that is no result.
+    pub fn take(&mut self, at: u64, message: &HostMessage, held: Option<&str>) -> Needs {
         self.taken += 1;
         if message.withheld.is_some() {
             return Needs::default();
         }
         let is_output = message.key.role == "toolResult";
+        let held: HashSet<u64> =
+            held.into_iter().flat_map(|text| text.split('\n')).filter_map(key).collect();
         let mut lines = HashSet::new();
         for text in message.said() {
             lines.extend(text.split('\n').filter_map(key));
@@ -70,7 +74,7 @@ impl Evidence {
         let mut words = Vec::new();
         for line in lines {
             let seen = self.lines.entry(line).or_default();
-            if is_output {
+            if is_output || held.contains(&line) {
                 seen.output = Some(at);
                 continue;
             }
@@ -129,38 +133,38 @@ mod tests {
     #[test]
     fn a_line_that_the_model_repeats_from_an_output_is_a_need() {
         let mut evidence = Evidence::default();
-        evidence.take(0, &output(&format!("    {LINE}\n")));
-        evidence.take(1, &output("nothing of it"));
-        assert_eq!(evidence.take(2, &edit(&format!("{LINE}\nshort"))).outputs, [(0, 1)]);
+        evidence.take(0, &output(&format!("    {LINE}\n")), None);
+        evidence.take(1, &output("nothing of it"), None);
+        assert_eq!(evidence.take(2, &edit(&format!("{LINE}\nshort")), None).outputs, [(0, 1)]);
         assert_eq!(evidence.len(), 3);
     }
 
     #[test]
     fn a_line_that_somebody_wrote_before_is_no_need_of_an_output() {
         let mut evidence = Evidence::default();
-        evidence.take(0, &output(LINE));
-        evidence.take(1, &message(&json!({"role": "user", "content": LINE})));
+        evidence.take(0, &output(LINE), None);
+        evidence.take(1, &message(&json!({"role": "user", "content": LINE})), None);
         let needs = Needs { outputs: Vec::new(), words: vec![(1, Some(0))] };
-        assert_eq!(evidence.take(2, &edit(LINE)), needs);
+        assert_eq!(evidence.take(2, &edit(LINE), None), needs);
     }
 
     #[test]
     fn the_newest_output_with_a_line_is_the_one_that_is_needed() {
         let mut evidence = Evidence::default();
-        evidence.take(0, &output(LINE));
-        evidence.take(1, &output(LINE));
-        assert_eq!(evidence.take(2, &edit(LINE)).outputs, [(1, 1)]);
-        let own = evidence.take(3, &edit(LINE));
+        evidence.take(0, &output(LINE), None);
+        evidence.take(1, &output(LINE), None);
+        assert_eq!(evidence.take(2, &edit(LINE), None).outputs, [(1, 1)]);
+        let own = evidence.take(3, &edit(LINE), None);
         assert_eq!((own.outputs, own.words), (vec![], vec![(2, Some(1))]), "the model said it");
     }
 
     #[test]
     fn thinking_counts_and_short_lines_do_not() {
         let mut evidence = Evidence::default();
-        evidence.take(0, &output(&format!("{LINE}\n}}\nreturn;")));
+        evidence.take(0, &output(&format!("{LINE}\n}}\nreturn;")), None);
         let thought = json!({"role": "assistant", "content": [
             {"type": "thinking", "thinking": format!("I see\n{LINE}\nreturn;")}
         ]});
-        assert_eq!(evidence.take(1, &message(&thought)).outputs, [(0, 1)]);
+        assert_eq!(evidence.take(1, &message(&thought), None).outputs, [(0, 1)]);
     }
 }

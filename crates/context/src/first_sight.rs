@@ -255,7 +255,11 @@ fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
     let known = session.chat().get(at).or_else(|| session.chat().messages().last());
     let Some(step) = known.map(|message| message.step) else { return false };
     session.window().rev().take_while(|(_, message)| message.step + 1 >= step).any(|(other, _)| {
-        other < at && session.result(other).is_some_and(|earlier| earlier.request == fact.request)
+        let is_same = |earlier: &ResultFact| {
+            // What a person ran, the model has not asked for.
+            earlier.request == fact.request && earlier.within.is_some() == fact.within.is_some()
+        };
+        other < at && session.result(other).is_some_and(is_same)
     })
 }
 

@@ -20,6 +20,12 @@ const QUOTED_CHARS: usize = 60;
 /// one with an image: `[t17] ok · 2 lines · 1 image · last: "saved"`, `[t17] ok · 1 image`. Of an
 /// output that is stored in part: `[t17] exit 0 · 774 of 20,000 lines · last: "done"`.
 pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
+    named_output_line(handle, fact, None)
+}
+
+/// The same of an output in a message of its own, with what it is of: `[t18] ok · 80 lines ·
+/// test-watcher · last: "3 failed"`, `[t1] ok · 412 lines · @a.md @b.md · last: "the end"`.
+pub fn named_output_line(handle: Handle, fact: &ResultFact, name: Option<&str>) -> String {
     let state = match (fact.exit, fact.ok) {
         (Some(code), _) => format!("exit {code}"),
         (None, true) => "ok".to_owned(),
@@ -38,7 +44,8 @@ pub fn output_line(handle: Handle, fact: &ResultFact) -> String {
     if fact.images > 0 {
         parts.push(count(fact.images, "image"));
     }
-    format!("[{handle}] {state} · {}{last}", parts.join(" · "))
+    let name = name.map_or_else(String::new, |name| format!(" · {}", quote::name(name)));
+    format!("[{handle}] {state} · {}{name}{last}", parts.join(" · "))
 }
 
 /// A collapsed showing of a file: `[t12] f3 src/main.rs · lines 1-210`.

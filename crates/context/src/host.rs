@@ -13,11 +13,11 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::content::{block_text, span_within, text_block};
+use super::content::{self, block_text, span_within, text_block};
 use super::tokens::Counter;
 use base::error::{Error, Result};
 use base::object::Hash;
-use session::{MessageKey, Withheld};
+use session::{MessageKey, ResultFact, Withheld, Within};
 
 /// Tokens of a message besides its content, if the tokenizer counts: the role is one token. If
 /// characters are counted, the role counts as text.
@@ -29,6 +29,14 @@ const IMAGE_TOKENS: u64 = 1_200;
 
 /// Members that hold text besides the content.
 const BESIDE: [&str; 3] = ["command", "output", "summary"];
+
+/// The role of a command that a person ran.
+pub const COMMAND_ROLE: &str = "bashExecution";
+
+/// The member of a message that is its content: of a command that a person ran, its output.
+fn content_member(role: &str) -> &'static str {
+    if role == COMMAND_ROLE { "output" } else { "content" }
+}
 
 /// A tool call in an assistant message.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +54,7 @@ pub struct HostCall {
 pub struct HostMessage {
     /// Its JSON as written by the host's `JSON.stringify`.
     pub raw: String,
-    /// Byte range of the value of `content` in `raw`.
+    /// Byte range of the value of its content in `raw`.
     pub content_span: Option<Range<usize>>,
     /// Identity.
     pub key: MessageKey,
@@ -104,13 +112,14 @@ impl HostMessage {
         };
         let text = |name: &str| value(name).as_str().map(str::to_owned);
         let role = text("role").unwrap_or_default();
-        if role == "bashExecution" && value("excludeFromContext") == Value::Bool(true) {
+        if role == COMMAND_ROLE && value("excludeFromContext") == Value::Bool(true) {
             return Self::without_output(value("timestamp").as_i64(), counter);
         }
-        let content = value("content");
+        let member = content_member(&role);
+        let content = value(member);
         let mut message = Self {
             raw: raw.to_owned(),
-            content_span: fields.get("content").map(|content| span_within(raw, content.get())),
+            content_span: fields.get(member).map(|content| span_within(raw, content.get())),
             key: MessageKey { role, timestamp: value("timestamp").as_i64(), calls: Vec::new() },
             calls: Vec::new(),
             tool: text("toolName"),
@@ -123,6 +132,7 @@ impl HostMessage {
             has_other_blocks: false,
             beside: BESIDE
                 .into_iter()
+                .filter(|name| *name != member)
                 .filter_map(text)
                 .chain(sections(&value("sections")))
                 .collect(),
@@ -141,7 +151,7 @@ impl HostMessage {
 
     /// A `!!` message. Its output must not be stored, only the fact that there was one.
     fn without_output(timestamp: Option<i64>, counter: Counter) -> Self {
-        let role = "bashExecution".to_owned();
+        let role = COMMAND_ROLE.to_owned();
         let raw =
             serde_json::json!({ "role": role, "excludeFromContext": true, "timestamp": timestamp })
                 .to_string();
@@ -240,8 +250,23 @@ impl HostMessage {
         }
     }
 
+    /// The text of the output that it is, or that it holds.
+    pub fn output<'a>(&'a self, fact: &ResultFact) -> Cow<'a, str> {
+        let part = |within: &Within| self.texts.get(within.text)?.get(within.start..within.end);
+        fact.within.as_ref().and_then(part).map_or_else(|| self.text(), Cow::Borrowed)
+    }
+
+    /// Its content with another text in the place of an output that it holds.
+    pub fn content_with_part(&self, within: &Within, text: &str) -> String {
+        let content = self.content().unwrap_or_default();
+        content::with_part(content, within.text, within.start..within.end, text)
+    }
+
     /// Tokens of the message with another content.
     pub fn tokens_with(&self, content: &str) -> u64 {
+        if !self.beside.is_empty() {
+            return Self::parse(&self.with_content(content), self.counter).tokens();
+        }
         let role = Value::from(self.key.role.as_str());
         Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens()
     }

@@ -30,6 +30,7 @@ pub mod log_layout;
 pub mod long_line;
 pub mod model_rules;
 pub mod output_class;
+pub mod pasted;
 pub mod patch;
 pub mod payload;
 pub mod placeholder;

@@ -1,7 +1,7 @@
 //! The layout `log`: every message stays where it appeared, with the content that its treatment
 //! prescribes.
 //!
-//! Pure: texts come in through [`Texts`]. Changes only tool results, except that a user message can
+//! Pure: texts come in through [`Texts`]. Changes only outputs, except that a user message can
 //! get notes at its head and lines of folded steps at its end.
 
 use std::borrow::Cow;
@@ -98,7 +98,19 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
             });
             lines.collect::<Option<Vec<String>>>().map(|lines| lines.join("\n"))
         }
-        Shows::Own | Shows::Change { .. } => Some(forms::output_line(result?, fact)),
+        Shows::Own | Shows::Change { .. } => {
+            Some(forms::named_output_line(result?, fact, name_of(session, fact)))
+        }
+    }
+}
+
+/// What an output is called that no call of the model's says what it is of.
+fn name_of<'a>(session: &'a Session, fact: &ResultFact) -> Option<&'a str> {
+    let is_told = fact.within.is_none() || fact.exit.is_some();
+    let entry = session.index().get(fact.object.as_ref().filter(|_| !is_told)?)?;
+    match &entry.subject {
+        Subject::Toolcall { tool, .. } => Some(tool),
+        Subject::File { .. } | Subject::Segment { .. } => None,
     }
 }
 
@@ -147,9 +159,11 @@ fn render_result(
             })?;
             line + session.label(at)
         }
-        Treatment::Excerpt { pieces } => excerpt_text(session, fact, &message.text(), pieces)?,
+        Treatment::Excerpt { pieces } => {
+            excerpt_text(session, fact, &message.output(fact), pieces)?
+        }
         Treatment::Reread { parts } => {
-            let shown = message.text();
+            let shown = message.output(fact);
             match &fact.shows {
                 Shows::File { object, range, .. } => {
                     let read = Read { fact, object, range: *range };
@@ -166,7 +180,7 @@ fn render_result(
             }
         }
         Treatment::Current { object, version, ranges, after_host, counted } => {
-            let host = if *after_host { Some(message.text()) } else { None };
+            let host = if *after_host { Some(message.output(fact)) } else { None };
             match texts.text(object, version) {
                 Ok(text) => render_current(session, object, &text, ranges, (host, *counted))?,
                 // The text is gone for good; the reference line says what was here.
@@ -178,6 +192,9 @@ fn render_result(
             }
         }
     };
+    if let Some(within) = &fact.within {
+        return Ok(Some(message.content_with_part(within, &text)));
+    }
     let is_gone = *session.treatment(at) == Treatment::Reference && fact.images > 0;
     let images = if is_gone { Images::Leave } else { Images::Stay };
     Ok(Some(with_text(message.content(), &text, images)))

@@ -239,7 +239,7 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
 /// `toolcall_ref id={id} tool={tool} status={status}`. Images next to the text stay; a result of
 /// images alone stays as the host gave it.
 fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<String> {
-    let fact = session.result(at).filter(|fact| fact.is_output)?;
+    let fact = session.result(at).filter(|fact| fact.is_output && fact.within.is_none())?;
     let id = fact.object.as_ref()?;
     let (id, tool) = (quote::name(id.as_str()), quote::name(&fact.tool));
     let line = format!("toolcall_ref id={id} tool={tool} status={}", status(fact.ok));

@@ -202,8 +202,7 @@ fn arguments(value: &Value, name: &str, lines: &mut Vec<String>) {
 /// A message of another kind: a person's command, a summary, an extension's message.
 fn other(message: &HostMessage, lines: &mut Vec<String>) {
     let value: Value = serde_json::from_str(&message.raw).unwrap_or_default();
-    let named =
-        ["command", "output", "summary"].iter().filter_map(|name| value.get(*name)?.as_str());
+    let named = ["command", "summary"].iter().filter_map(|name| value.get(*name)?.as_str());
     let texts: Vec<&str> = named.chain(message.texts.iter().map(String::as_str)).collect();
     if !texts.is_empty() {
         lines.push(forms::speaker_line(&message.key.role, None));

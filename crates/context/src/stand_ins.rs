@@ -100,6 +100,7 @@ mod tests {
         let range = LineRange { first: 81, last: 1_320 };
         let lines = [
             forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
+            forms::named_output_line(handle("t1"), &ResultFact::for_tests("a"), Some("@a.md")),
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
             forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
             forms::standing_in_note_line(handle("f3"), range),

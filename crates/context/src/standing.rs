@@ -7,8 +7,7 @@ use super::first_sight::{as_parts, split_activated, split_read};
 use super::lines_index::MIN_BLOCK_LINES;
 use base::object::{Hash, ObjectId};
 use session::{
-    LineRange, MessageKind, Part, Piece, Session, Showing, Shows, Subject, Treatment, join_pieces,
-    uncut_lines,
+    LineRange, Part, Piece, Session, Showing, Shows, Subject, Treatment, join_pieces, uncut_lines,
 };
 
 /// The lines that stand at a message under a treatment: lines of the file or object that it shows,
@@ -16,7 +15,7 @@ use session::{
 /// not count.
 pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Showing> {
     let message = session.chat().get(at)?;
-    let MessageKind::Result(fact) = &message.kind else { return None };
+    let fact = session.result(at)?;
     // A text that changed once may change again at any time, so nothing may refer to it.
     if message.withheld || message.changes > 0 {
         return None;

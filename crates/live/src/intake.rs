@@ -9,6 +9,7 @@ mod failed_edits;
 mod first_sight;
 mod full_output;
 mod instructions;
+mod message_outputs;
 mod needs;
 mod results;
 mod shown;
@@ -55,6 +56,8 @@ struct PendingCall {
     answer: u64,
     /// Length of the chat when its object said that it had no result.
     closed_at: Option<u64>,
+    /// What a person calls it, if it is none of the model's.
+    title: Option<String>,
 }
 
 impl Intake {
@@ -284,6 +287,7 @@ impl Ingest<'_> {
         self.journal.stage_message(at, message, from)?;
         if ingested.is_none() && role != "assistant" && message.withheld.is_none() {
             self.take_called_skill(at, message)?;
+            self.take_output(at, message, is_kept)?;
         }
         if let Some(ingested) = ingested.filter(|_| message.withheld.is_none()) {
             let Ingested { fact, call, shown, version, .. } = &ingested;
@@ -392,8 +396,8 @@ fn newest_of<'a>(id: &str, calls: impl Iterator<Item = (u64, &'a str)>) -> Optio
 fn pending_calls(message: &HostMessage, answer: u64) -> Vec<PendingCall> {
     let said: Arc<str> = message.said().join("\n").into();
     let pending = |call: &HostCall| {
-        let (call, said, closed_at) = (call.clone(), Arc::clone(&said), None);
-        PendingCall { call, said, answer, closed_at }
+        let (call, said) = (call.clone(), Arc::clone(&said));
+        PendingCall { call, said, answer, closed_at: None, title: None }
     };
     message.calls.iter().map(pending).collect()
 }

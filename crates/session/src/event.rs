@@ -6,7 +6,7 @@ use super::excerpt::Piece;
 use super::faults::FaultKind;
 use super::host_call::HostCalls;
 use super::lines::{LineMap, LineRange};
-use super::message::{Activation, Cut, MessageKey, MessageKind, Shows};
+use super::message::{Activation, Cut, MessageKey, MessageKind, ResultFact, Shows};
 use super::passing::PassingMessage;
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
@@ -151,6 +151,14 @@ pub enum Event {
         /// How its text begins, see [`opening`](super::opening), if it could be one that passes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opening: Option<u64>,
+    },
+    /// A message that is no result of a call holds an output: of a person's command, of another
+    /// extension, or a file that the host put before a person's words. Its toolcall precedes this.
+    HoldsOutput {
+        /// Position in the chat.
+        at: u64,
+        /// What the output is.
+        output: ResultFact,
     },
     /// The messages of the host's list that come and go and are no part of the chat, in place of
     /// those before. They hold until the list changes.

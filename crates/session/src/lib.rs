@@ -60,7 +60,7 @@ pub use matching::{HostEntry, HostMatch, Listed, answer_of, match_host_list};
 pub use measured::{Measured, MeasuredSizes, Weighed};
 pub use message::{
     Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OWN_PREFIX, OWN_TOOLS, OutputClass,
-    RequestKey, ResultFact, Shows, is_own_tool,
+    RequestKey, ResultFact, Shows, Within, is_own_tool,
 };
 pub use passing::{Passing, PassingMessage, opening, said};
 pub use places::{ChatPlace, Role};

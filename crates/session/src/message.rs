@@ -98,8 +98,22 @@ pub struct ResultFact {
     /// Whether another extension's tool has a name of ours, see [`OWN_TOOLS`].
     #[serde(default, skip_serializing_if = "is_false")]
     pub foreign: bool,
+    /// Where the output stands in a message that is no result of a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
     /// What it shows.
     pub shows: Shows,
+}
+
+/// The part of a message's text that is an output: the rest of the message stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    /// Which of the message's texts it is in, from 0.
+    pub text: usize,
+    /// Where it begins there, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
 }
 
 /// What the host shows of an output that it cut. Lines are numbered as in the whole output. Earlier
@@ -297,6 +311,7 @@ impl ResultFact {
             argument_tokens: 0,
             class: OutputClass::Other,
             foreign: false,
+            within: None,
             shows: Shows::Own,
         }
     }

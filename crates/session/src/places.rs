@@ -8,10 +8,19 @@ pub struct ChatPlace {
     pub step: u32,
     /// What it is.
     pub role: Role,
+    /// Whether it holds an output that a reference line can replace.
+    pub is_output: bool,
     /// Whether more of it stands than a reference line.
     pub stands: bool,
     /// Whether a fold hides it.
     pub hidden: bool,
+}
+
+impl ChatPlace {
+    /// Whether it is a result, or a person's message that holds an output.
+    pub fn has_result(self) -> bool {
+        self.role == Role::Result || self.is_output
+    }
 }
 
 /// What a message is.
@@ -21,9 +30,7 @@ pub enum Role {
     User,
     /// An answer of the model.
     Answer,
-    /// A tool result that a reference line can replace.
-    Output,
-    /// Any other tool result.
+    /// A tool result, or a message of the host's that holds an output.
     Result,
     /// Anything else.
     #[default]

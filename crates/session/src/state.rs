@@ -100,6 +100,8 @@ pub struct Session {
     chat: Chat,
     index: SessionIndex,
     sets: Sets,
+    /// Outputs in messages that are no results of calls, by position.
+    outputs: BTreeMap<u64, ResultFact>,
     treatments: BTreeMap<u64, Treatment>,
     /// Labels of reference lines, by position.
     labels: BTreeMap<u64, String>,
@@ -180,6 +182,10 @@ impl Session {
                 self.enter_segment(object, version, (*first, *last), *compacted);
             }
             Event::Message { .. } => self.enter_message(event),
+            Event::HoldsOutput { at, output } => {
+                self.outputs.insert(*at, output.clone());
+                self.activate_shown(*at, output);
+            }
             Event::Passing { messages } => {
                 let first = self.chat.pass(messages);
                 self.request_passed(first);
@@ -323,6 +329,7 @@ impl Session {
         self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
         self.glimpses.edited(at);
         self.request_edited(at);
+        self.outputs.remove(&at);
         self.treatments.remove(&at);
         self.labels.remove(&at);
         self.show(at);
@@ -433,6 +440,11 @@ impl Session {
         let Some(fact) = self.result(at).cloned() else { return };
         self.note_asked_again(&fact);
         self.note_missed(at, &fact);
+        self.activate_shown(at, &fact);
+    }
+
+    /// Activates the object of an output, and the file that it shows.
+    fn activate_shown(&mut self, at: u64, fact: &ResultFact) {
         if let Some(object) = fact.object.as_ref().filter(|_| fact.is_output) {
             self.sets.activate(object, ActiveView::Whole, self.chat.turn());
         }
@@ -471,6 +483,7 @@ impl Session {
         self.bill.rewritten(how);
         self.plain_compactions.list_changed(how);
         self.branch_changed(how);
+        self.outputs.retain(|at, _| *at < chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);
         self.notes.go_back(chat_len);

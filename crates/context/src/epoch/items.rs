@@ -357,7 +357,7 @@ impl CallsGone {
     fn new(session: &Session, keep_results: u64) -> Self {
         let now = session.chat().step();
         let keep = usize::try_from(keep_results).unwrap_or(usize::MAX).max(1);
-        let is_result = |at: &&u64| matches!(session.place(**at).role, Role::Output | Role::Result);
+        let is_result = |at: &&u64| session.place(**at).has_result();
         let results = || session.chat().window().iter().filter(is_result);
         let mut calls = vec![0; session.chat().messages().len()];
         for (at, newer) in results().zip(results().skip(keep)) {
@@ -395,7 +395,7 @@ fn outputs(
     window
         .filter_map(|(index, (at, tokens))| {
             let (at, place) = (*at, session.place(*at));
-            if place.role != Role::Output || !place.stands || place.hidden {
+            if !place.is_output || !place.stands || place.hidden {
                 return None;
             }
             let fact = session.result(at)?;

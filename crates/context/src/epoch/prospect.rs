@@ -49,13 +49,14 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
         let tokens = &tokens.saturating_sub(session.note_tokens(*at));
         let place = session.place(*at);
         let ends = match place.role {
-            Role::Output | Role::Result => {
-                look.result(place.step, *tokens, place.stands && place.role == Role::Output)
-            }
+            Role::Result => false,
             Role::Answer => look.answer(place.step, *tokens),
             Role::User => look.user(),
             Role::Other => false,
         };
+        let ends = (place.has_result()
+            && look.result(place.step, *tokens, place.stands && place.is_output))
+            || ends;
         let spent = spent.get(at).copied().unwrap_or(0);
         let ends = look.notes(spent, place.step) || ends;
         if !ends || look.gain < terms.collapse_tokens {
@@ -81,7 +82,7 @@ fn fills(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, marks: &Marks
     let newest = session.chat().window().iter().zip(shown).rev();
     let results = newest.filter(|(at, _)| {
         let place = session.place(**at);
-        matches!(place.role, Role::Output | Role::Result) && !place.hidden
+        place.has_result() && !place.hidden
     });
     let keep = usize::try_from(terms.keep_results).unwrap_or(usize::MAX);
     results.take(keep).map(|(_, tokens)| tokens).sum::<u64>() > newest_room(marks)

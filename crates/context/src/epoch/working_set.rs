@@ -30,11 +30,11 @@ pub(super) fn working_set(
     let mut working = fixed(session, terms);
     let room = terms.marks.map_or(u64::MAX, |marks| newest_room(&marks));
     let (mut results, mut tokens, mut kept) = (0, 0, 0);
-    for ((at, message), size) in session.window().rev().zip(shown.iter().rev()) {
+    for ((at, _), size) in session.window().rev().zip(shown.iter().rev()) {
         if results >= terms.keep_results {
             break;
         }
-        let MessageKind::Result(fact) = &message.kind else { continue };
+        let Some(fact) = session.result(at) else { continue };
         if session.is_hidden(at) {
             continue;
         }
@@ -83,7 +83,7 @@ pub(super) fn kept(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
 fn unanswered(session: &Session) -> BTreeSet<u64> {
     let newest = session.shown_window().rev();
     let newest = newest.take_while(|(_, m)| !matches!(m.kind, MessageKind::Assistant));
-    newest.filter(|(_, m)| matches!(m.kind, MessageKind::Result(_))).map(|(at, _)| at).collect()
+    newest.map(|(at, _)| at).filter(|at| session.result(*at).is_some()).collect()
 }
 
 /// Whether the model deactivated the call or what its result shows.

@@ -73,23 +73,21 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
         argument_tokens: 0,
         class: OutputClass::Other,
         foreign: false,
+        within: None,
         shows: Shows::Own,
     }
 }
 
-/// Exit code of a shell command, if the host gives it: OpenClaw in the details, or in the last line
-/// where those are missing; Pi in the last line of a failed command. OpenClaw does not report a
+/// Exit code of a shell command, if the host gives it: in the details, as OpenClaw does, and Pi of a
+/// person's command, or in the last line of a failed command. OpenClaw does not report a
 /// command with an exit code other than 0 as an error.
 fn exit_code(tool: &str, last_line: &str, message: &HostMessage) -> Option<i64> {
     let named = |line: &str| line.strip_prefix("Command exited with code ")?.trim().parse().ok();
+    let told = || message.details.get("exitCode").and_then(Value::as_i64);
     match tool {
         "bash" if !message.is_error => Some(0),
-        "bash" => named(last_line),
-        "exec" => message
-            .details
-            .get("exitCode")
-            .and_then(Value::as_i64)
-            .or_else(|| named(last_line.strip_prefix('(')?.strip_suffix(')')?)),
+        "bash" => told().or_else(|| named(last_line)),
+        "exec" => told().or_else(|| named(last_line.strip_prefix('(')?.strip_suffix(')')?)),
         _ => None,
     }
 }
@@ -103,7 +101,8 @@ pub(super) fn args_display(args: &Value) -> String {
     cut(text.lines().next().unwrap_or_default(), ARGS_CHARS)
 }
 
-fn cut(text: &str, characters: usize) -> String {
+/// The beginning of a text.
+pub(super) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -112,7 +112,7 @@ impl Ingest<'_> {
 
 /// The path of the skill's file that a message begins with, as Pi writes a skill that a person
 /// called, and the message's tokens.
-fn called_skill(message: &HostMessage) -> Option<(String, u64)> {
+pub(super) fn called_skill(message: &HostMessage) -> Option<(String, u64)> {
     let text = message.text();
     let (head, rest) = text.strip_prefix("<skill name=\"")?.split_once("\">\n")?;
     let (_, path) = head.split_once("\" location=\"")?;

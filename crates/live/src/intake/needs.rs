@@ -1,12 +1,15 @@
 //! What the model's answers needed of earlier outputs, recorded as events while the answers come
 //! in.
 
+use std::borrow::Cow;
+
 use super::Ingest;
 use crate::request::ListTail;
 use base::error::Result;
 use config::Layout;
 use context::evidence::Needs;
-use session::{ChatMessage, Event};
+use context::host::HostMessage;
+use session::{ChatMessage, Event, Session};
 
 impl Ingest<'_> {
     /// Goes over the messages of the window that were not checked yet: those that crossed, or all
@@ -26,8 +29,11 @@ impl Ingest<'_> {
             let volatile = state.chat().get(at).is_some_and(ChatMessage::is_volatile);
             let Needs { outputs, words } = match list.get(index) {
                 _ if volatile => evidence.pass(),
-                Some(message) => evidence.take(at, message),
-                None => evidence.take(at, &self.request.kept_message(self.journal, index)?),
+                Some(message) => evidence.take(at, message, held(state, at, message).as_deref()),
+                None => {
+                    let message = self.request.kept_message(self.journal, index)?;
+                    evidence.take(at, &message, held(state, at, &message).as_deref())
+                }
             };
             let state = self.journal.state();
             let is_gone = |(said, output): &&(u64, Option<u64>)| {
@@ -40,4 +46,10 @@ impl Ingest<'_> {
         }
         Ok(())
     }
+}
+
+/// The output that a message holds, unless it is a result.
+fn held<'a>(state: &Session, at: u64, message: &'a HostMessage) -> Option<Cow<'a, str>> {
+    let fact = state.result(at).filter(|fact| fact.within.is_some())?;
+    Some(message.output(fact))
 }

@@ -19,7 +19,7 @@ use context::log_layout::{Texts, headed_lines};
 use context::output_class::output_class;
 use session::{
     Activation, Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult,
-    Shows, is_own_tool,
+    Shows, VOLATILE_CHANGES, is_own_tool,
 };
 use source::ShownFile;
 
@@ -97,11 +97,17 @@ impl Ingest<'_> {
     pub(super) fn take_changed_text(&mut self, at: u64, message: &HostMessage) -> Result<()> {
         let (tokens, digest) = (message.tokens(), message.digest().clone());
         let withheld = message.withheld.is_some();
-        let Some(fact) = self.journal.state().result(at).cloned() else {
-            let known = self.journal.state().chat().get(at);
-            let kind = known.map_or(MessageKind::Other, |known| known.kind.clone());
-            self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
-            return self.journal.stage_changed_message(at, message);
+        let known = self.journal.state().chat().get(at);
+        let changes = known.map_or(0, |known| known.changes);
+        let fact = match known.map_or(MessageKind::Other, |known| known.kind.clone()) {
+            MessageKind::Result(fact) => fact,
+            kind => {
+                self.journal.record(Event::Edited { at, digest, kind, tokens, withheld });
+                self.journal.stage_changed_message(at, message)?;
+                // One that changes on every call is shown as it is.
+                let stays = changes < VOLATILE_CHANGES;
+                return if stays { self.take_output(at, message, false) } else { Ok(()) };
+            }
         };
         let described = describe(message, fact, self.options.images_leave());
         let mut fact = ResultFact { shows: Shows::Own, ..described };

@@ -27,7 +27,7 @@ impl Ingest<'_> {
         message: &HostMessage,
         at: u64,
     ) -> Result<(ObjectId, Hash)> {
-        let PendingCall { call, closed_at, .. } = pending;
+        let PendingCall { call, closed_at, title, .. } = pending;
         let content = match &fact.shows {
             _ if message.withheld.is_some() => None,
             Shows::File { range, .. } => {
@@ -39,7 +39,7 @@ impl Ingest<'_> {
             Some(closed_at) => (*closed_at, None),
             None => (at, message.key.timestamp),
         };
-        self.put(call, content, fact, message, made)
+        self.put((call, title.as_deref()), content, fact, message, made)
     }
 
     /// Stages the toolcall of a call without a result: status `fail`, null content.
@@ -47,13 +47,14 @@ impl Ingest<'_> {
         let mut fact = blank_fact(&call.tool, RequestKey::of(""));
         fact.ok = false;
         let message = HostMessage::parse("{}", self.options.counter);
-        self.put(call, None, &mut fact, &message, (at, None)).map(drop)
+        self.put((call, None), None, &mut fact, &message, (at, None)).map(drop)
     }
 
-    /// `made`: position in the chat, and time, by which the object is known.
+    /// `title`: what a person calls it, if it is none of the model's. `made`: position in the chat,
+    /// and time, by which the object is known.
     fn put(
         &mut self,
-        call: &HostCall,
+        (call, title): (&HostCall, Option<&str>),
         content: Option<String>,
         fact: &mut ResultFact,
         message: &HostMessage,
@@ -63,6 +64,7 @@ impl Ingest<'_> {
         fields.insert("tool".into(), json!(call.tool));
         fields.insert("args".into(), call.args.clone());
         fields.insert("args_display".into(), json!(args_display(&call.args)));
+        fields.extend(title.map(|title| ("title".to_owned(), json!(title))));
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
         fields.insert("chat_ref".into(), json!(self.journal.chat_id()));
         fields.insert("position".into(), json!(at));
@@ -76,7 +78,7 @@ impl Ingest<'_> {
         if let Some(diff) = message.details.get("diff").filter(|diff| diff.is_string()) {
             fields.insert("diff".into(), diff.clone());
         }
-        let brief = brief_of(call, fact, message);
+        let brief = if title.is_some() { String::new() } else { brief_of(call, fact, message) };
         if !brief.is_empty() {
             // In the form that a line shows, so that it is found when the call is forgotten.
             fields.insert("brief".into(), json!(shown_brief(&brief)));
@@ -95,7 +97,7 @@ impl Ingest<'_> {
         let version = self.stage_toolcall(&id, payload)?;
         self.journal.record(Event::Toolcall {
             object: id.clone(),
-            tool: call.tool.clone(),
+            tool: title.unwrap_or(&call.tool).to_owned(),
             ok: fact.ok,
             version: version.clone(),
             shows: Some(fact.shows.clone()).filter(|shows| matches!(shows, Shows::File { .. })),
@@ -137,7 +139,9 @@ impl Ingest<'_> {
             let id = made_id(time, &json!([what, number]));
             let id = ObjectId::new(id.to_string());
             if self.is_free(&id, fields)? {
-                fields.insert("provider_call_id".into(), json!(call.id));
+                if !call.id.is_empty() {
+                    fields.insert("provider_call_id".into(), json!(call.id));
+                }
                 return Ok(id);
             }
             number += 1;

@@ -16,9 +16,7 @@ use crate::journal::stored_version;
 use base::error::Result;
 use base::object::{Handle, Hash, ObjectId};
 use context::tokens::Counter;
-use session::{
-    CallRecord, Event, MessageKind, Session, Shows, SlotRecord, Subject, Treatment, WithheldReason,
-};
+use session::{CallRecord, Event, Session, Shows, SlotRecord, Subject, Treatment, WithheldReason};
 use store::Store;
 
 /// A recorded call.
@@ -266,8 +264,6 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         }
         Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     });
-    let is_result =
-        state.chat().get(at).is_some_and(|known| matches!(known.kind, MessageKind::Result(_)));
     let since = history.since.get(&at).cloned();
     let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
     let folds =
@@ -277,7 +273,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         object: fact.and_then(|fact| fact.object.clone()),
         handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
         file,
-        treatment: (is_result || since.is_some()).then(|| state.treatment(at).clone()),
+        treatment: (fact.is_some() || since.is_some()).then(|| state.treatment(at).clone()),
         since,
         notes: state.notes(at).iter().map(|note| note.text.clone()).collect(),
         folds: folds.collect(),

@@ -22,9 +22,7 @@ use context::pools_layout::{self, PoolLimits};
 use context::view::{self, Edit, Slot};
 use context::window::{Marks, largest_step};
 use context::{fit, log_layout, model_rules, preview};
-use session::{
-    ChatMessage, Event, MessageKind, ResultFact, Rewrite, SentSlots, SlotRecord, Treatment,
-};
+use session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
 
 /// The inputs for laying out a request.
 pub(crate) struct LayOut<'a> {
@@ -246,9 +244,12 @@ impl LayOut<'_> {
             let call = calls.into_iter().find(|call| Some(&call.id) == id);
             let kind =
                 call.map_or(ToolKind::Other, |call| Call::new(&call.tool, &call.args).kind());
-            let text = &*message.text();
-            let tokens = tokens.saturating_sub(message.tokens_beside_text());
-            let lines = self.journal.state().result(at).map_or(0, ResultFact::counted_lines);
+            let Some(fact) = self.journal.state().result(at) else { continue };
+            let text = &*message.output(fact);
+            let beside = fact.kept_tokens.filter(|_| fact.within.is_some());
+            let tokens =
+                tokens.saturating_sub(beside.unwrap_or_else(|| message.tokens_beside_text()));
+            let lines = fact.counted_lines();
             let said = &said;
             let output =
                 preview::PreviewedOutput { text, tokens, kind, said, lines, standing: &[] };

@@ -5,10 +5,12 @@ use std::sync::LazyLock;
 
 use base::harness::Call;
 use config::Settings;
+use context::host::HostMessage;
+use context::tokens::Counter;
 use live::Wanted;
 use regex::Regex;
 use serde_json::{Value, json};
-use session::{Session, Shows, Treatment};
+use session::{ResultFact, Session, Shows, Treatment};
 
 use crate::host::{Host, uncached};
 use crate::shapes::{shown_text, text_of};
@@ -49,8 +51,20 @@ pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
     }
 }
 
+/// The text of an output, and what is shown of it.
+fn texts(fact: &ResultFact, sent: &Value, host: &Value) -> (String, String) {
+    let Some(within) = fact.within else { return (text_of(host), shown_text(sent, host)) };
+    let texts = |message: &Value| HostMessage::parse(&message.to_string(), Counter::Bundled).texts;
+    let whole = texts(host)[within.text].clone();
+    let (head, tail) = (&whole[..within.start], &whole[within.end..]);
+    let is_it = |text: &String| text.starts_with(head) && text.ends_with(tail);
+    let sent = texts(sent).into_iter().find(is_it).unwrap();
+    let part = |text: &str| text[head.len()..text.len() - tail.len()].to_owned();
+    (part(&whole), part(&sent))
+}
+
 fn check_excerpt(state: &Session, sent: &[Value], index: usize, at: u64, host: &Value) {
-    let (own, shown) = (text_of(host), shown_text(&sent[index], host));
+    let (own, shown) = texts(state.result(at).unwrap(), &sent[index], host);
     let own: Vec<&str> = own.split('\n').collect();
     // Lines of a file, or of an output that the host cut, have the numbers that they have there.
     let fact = state.result(at).unwrap();

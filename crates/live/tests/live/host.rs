@@ -550,7 +550,8 @@ fn apply(mut list: Vec<Value>, edits: &str, host: &[Value]) -> Vec<Value> {
         Inserted::Given(index) => host[index].clone(),
         Inserted::Changed(index, content) => {
             let mut message = host[index].clone();
-            message["content"] = serde_json::from_str(content).unwrap();
+            let member = if message["role"] == "bashExecution" { "output" } else { "content" };
+            message[member] = serde_json::from_str(content).unwrap();
             message
         }
         Inserted::Ours(message) => serde_json::from_str(message).unwrap(),

@@ -42,6 +42,7 @@ mod linked;
 mod local;
 mod log_layout;
 mod memory;
+mod message_outputs;
 mod moves;
 mod needs;
 mod notes;

@@ -134,6 +134,7 @@ impl Session {
         let kind = self.chat.get(since).map(|message| &message.kind);
         matches!(kind, Some(MessageKind::User | MessageKind::Other))
             && self.chat.index_of(since).is_some()
+            && self.result(since).is_none()
     }
 
     /// Lines of an object's version that stand in the window, in any message or note.

@@ -28,7 +28,9 @@ impl Session {
                 *of = now.clone();
             }
         };
-        self.chat.all_shows().chain(self.index.all_shows()).for_each(|shows| match shows {
+        let of_outputs = self.outputs.values_mut().map(|output| &mut output.shows);
+        let all = self.chat.all_shows().chain(of_outputs).chain(self.index.all_shows());
+        all.for_each(|shows| match shows {
             Shows::File { object, version, .. } => go_on(object, Some(version)),
             Shows::Activated { object, version, also, .. } => {
                 go_on(object, Some(version));

@@ -171,21 +171,17 @@ impl Session {
         (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
     }
 
-    /// The tool result at a position of the chat.
+    /// The tool result at a position of the chat, or the output that another message holds there.
     pub fn result(&self, at: u64) -> Option<&ResultFact> {
         match &self.chat.get(at)?.kind {
             MessageKind::Result(fact) => Some(fact),
-            _ => None,
+            _ => self.outputs.get(&at),
         }
     }
 
     /// The newest result whose call has this object.
     pub fn fact_of(&self, toolcall: &ObjectId) -> Option<&ResultFact> {
-        let newest_first = self.chat.messages().iter().rev();
-        let mut facts = newest_first.filter_map(|message| match &message.kind {
-            MessageKind::Result(fact) => Some(fact),
-            _ => None,
-        });
+        let mut facts = (0..self.chat.len()).rev().filter_map(|at| self.result(at));
         facts.find(|fact| fact.object.as_ref() == Some(toolcall))
     }
 

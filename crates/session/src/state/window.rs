@@ -60,15 +60,17 @@ impl Session {
     /// Updates the packed record of a message.
     pub(super) fn pack(&mut self, at: u64) {
         let (Ok(index), Some(message)) = (usize::try_from(at), self.chat.get(at)) else { return };
+        let fact = self.result(at);
         let role = match &message.kind {
             MessageKind::User => Role::User,
             MessageKind::Assistant => Role::Answer,
-            MessageKind::Result(fact) if fact.is_output => Role::Output,
-            MessageKind::Result(_) => Role::Result,
-            MessageKind::Other => Role::Other,
+            MessageKind::Other if fact.is_none() => Role::Other,
+            MessageKind::Result(_) | MessageKind::Other => Role::Result,
         };
+        let is_output = fact.is_some_and(|fact| fact.is_output);
         let stands = *self.treatment(at) != Treatment::Reference;
-        let place = ChatPlace { step: message.step, role, stands, hidden: self.folds.hide(at) };
+        let (step, hidden) = (message.step, self.folds.hide(at));
+        let place = ChatPlace { step, role, is_output, stands, hidden };
         if index >= self.places.len() {
             self.places.resize(index + 1, ChatPlace::default());
         }
@@ -82,12 +84,12 @@ impl Session {
         let is_hidden = self.folds.hide(at);
         let absent = match message.kind {
             MessageKind::Assistant => is_hidden,
-            MessageKind::Result(_) => {
+            _ if self.result(at).is_some() => {
                 // An excerpt does not count as absent: the needed lines may be among those shown.
                 let collapsed = *self.treatment(at) == Treatment::Reference;
                 (is_hidden || collapsed) && message.tokens > SMALL_TOKENS
             }
-            MessageKind::User | MessageKind::Other => false,
+            _ => false,
         };
         absent.then_some(message.tokens)
     }

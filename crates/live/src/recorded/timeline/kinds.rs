@@ -136,10 +136,13 @@ impl<'a> Counting<'a> {
         let references = folded.map_or(0, |lines| self.counter.count(lines));
         let mut kinds = TimelineKinds { notes, references, ..TimelineKinds::default() };
         let mut shows = Vec::new();
-        match &message.kind {
-            MessageKind::User | MessageKind::Other => kinds.person = tokens,
-            MessageKind::Assistant => kinds.model = tokens,
-            MessageKind::Result(fact) => {
+        match (&message.kind, state.result(at)) {
+            (MessageKind::Assistant, _) => kinds.model = tokens,
+            (_, None) => kinds.person = tokens,
+            (_, Some(fact)) => {
+                let beside = fact.kept_tokens.filter(|_| fact.within.is_some()).unwrap_or(0);
+                kinds.person = beside.min(tokens);
+                let tokens = tokens - kinds.person;
                 let text_of = match treatment {
                     Treatment::Current { object, .. } => Some(object),
                     _ => fact.shown_object(),
