@@ -210,6 +210,16 @@ test("a running turn has each message once, and no command", () => {
   expect(heard.messages).toHaveLength(2);
 });
 
+test("a command of ours behind another one begins no turn", () => {
+  const heard = new Heard();
+  for (const message of [user("/status", 1), user("/palimpsest pin t1", 2), user("one", 3)]) {
+    heard.add(message);
+  }
+  const texts = ["/status", "/palimpsest pin t1"].map((text) => ({ type: "text", text }));
+  heard.begin([user(texts, 2)]);
+  expect(heard.messages).toEqual([user("one", 3)]);
+});
+
 test("idle sessions close, and go on later as they were", async () => {
   const folder = temporaryFolder();
   const told: string[] = [];

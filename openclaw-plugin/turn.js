@@ -227,7 +227,7 @@ export class Heard {
   /** @param {HostMessage} message */
   add(message) {
     // What a person wrote may come before the turn begins.
-    const isOfTurn = (this.#isRunning || message.role === "user") && !isCommand(message);
+    const isOfTurn = this.#isRunning || message.role === "user";
     // What failed is not sent again.
     const isSent = message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted");
     if (!isOfTurn || !isSent) {
@@ -265,7 +265,7 @@ export class Heard {
 
   /** The messages of the running turn. */
   get messages() {
-    return this.#messages;
+    return this.#messages.filter((message) => !isCommand(message));
   }
 }
 
