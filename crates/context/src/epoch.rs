@@ -150,7 +150,7 @@ fn borne(
 ) -> Option<NewEpoch> {
     let reserve = cause.reserve;
     let mut new = epoch(session, standing, cause, &working_set::kept(session, terms));
-    new.crowded_out = held::crowded_out(session, terms.budgets());
+    new.crowded_out = held::crowded_out(session, terms.budgets);
     // An epoch may also change text before the first item that leaves. The rewrite then starts
     // there and costs more, so the bound is checked again.
     let is_borne = reserve.is_none_or(|reserve| {
