@@ -628,7 +628,7 @@ export interface MemoryFaultCount {
 
 /** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
 export type MemoryDoubt =
-  | { reason: "cited_changed" | "cited_gone"; paths: string[] }
+  | { reason: "cited_contradicted" | "cited_touched" | "cited_moved" | "cited_gone"; paths: string[] }
   | { reason: "old" | "never_used"; days: number };
 
 /** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
@@ -1419,8 +1419,15 @@ export declare function checkSettings(given: unknown): CheckedSettings
 export interface CitedFile {
   /** Its path, relative to the project, or absolute, or from `~` on. */
   path: string
-  /** What became of it. */
-  change: 'changed' | 'gone'
+  /** The place in it that was pinned: the path, or `path:first-last` in lines from 1. */
+  place: string
+  /**
+   * What became of it. `contradicted`: the place changed, and something that the entry names stands there no more, or the place is not
+   * there any more. `touched`: it changed, and what the entry names still stands there. `moved`: another file of the project says it now.
+   */
+  change: 'contradicted' | 'touched' | 'moved' | 'gone'
+  /** The path of the file that says it now, relative to the project; null unless it moved. */
+  movedTo: string | null
   /** SHA-256 of what it said, line ends as LF. */
   before: string
   /** The same of what it says now; null if it is gone. */
@@ -2456,6 +2463,8 @@ export interface RecallHit {
   page: string | null
   /** Whether it stands in the archive: it is stale. */
   archived: boolean
+  /** What became of a file that its page cites, the worst of all; null if nothing did. See `CitedFile.change`. */
+  stale: 'contradicted' | 'touched' | 'moved' | 'gone' | null
   /** ID of the past session; null in memory. */
   session: string | null
   /** Position of the message in the session's chat, from 0; null in memory. */

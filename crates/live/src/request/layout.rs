@@ -211,8 +211,9 @@ impl LayOut<'_> {
         let last = state.requests().slots();
         let stays = match how {
             Rewrite::Passing => return false,
+            Rewrite::Branch if self.list.kept_from == usize::MAX => return true,
             Rewrite::Branch if index == 0 => return false,
-            Rewrite::Branch if self.list.kept_from != usize::MAX => last.unchanged(),
+            Rewrite::Branch => last.unchanged(),
             _ => return true,
         };
         let edits = self.request.view.edits_to(slots.clone(), state.chat().window().len());

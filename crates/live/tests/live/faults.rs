@@ -189,6 +189,7 @@ fn a_fault_costs_its_call_or_what_came_again() {
 fn the_timeline_has_each_fault_in_words() {
     let mut host = begun();
     activate(&mut host, "t2", None);
+    host.send();
     host.read("a.txt", None, None);
     host.send();
     let marks = timeline(&host.store, host.live.id()).unwrap().marks;
@@ -425,6 +426,7 @@ fn what_passes_hides_no_fault() {
         host.messages = own;
     }
     activate(&mut host, "t2", None);
+    host.send();
     host.read("a.txt", None, None);
     host.send();
     assert_eq!(counts(&host), [1, 1, 0, 0, 0]);
