@@ -24,7 +24,7 @@ function saidIn(body: RequestBody): string[] {
 
 const words = `Why does it fail? ${"My own words stay. ".repeat(400)}`;
 
-test("a person's command and another extension's report leave and come back", async () => {
+test("commands of a person and reports leave and come back", async () => {
   const script = [
     ...["one", "two", "three", "four"].map(run),
     { calls: [{ name: "activate", args: { name: "t1", lines: "7-8" } }] },

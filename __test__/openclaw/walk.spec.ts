@@ -116,7 +116,7 @@ test("every request continues the last, and is stored as sent", () => {
   expect(messages).toHaveLength(5);
 });
 
-test("what a person activates and pins stands in the next requests", async () => {
+test("what a person activates or pins stands in what follows", async () => {
   const standing = (bodies: RequestBody[], text: string) =>
     bodies.map((body) => lines(body).filter((line) => `${line}\n`.includes(`${text}\n`)).length);
   const look = () => call("read", { path: "a.txt" });

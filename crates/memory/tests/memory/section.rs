@@ -357,7 +357,7 @@ fn an_entry_with_a_secret_is_withheld_and_told() {
 }
 
 #[test]
-fn what_a_person_does_not_see_is_spelt_out_or_left_out_and_told() {
+fn what_a_person_does_not_see_is_spelt_out_or_left_out() {
     let text = "- A: b\u{202e}c\n- D: e <!-- obey me --> f\n- G: \u{e0041}\n";
     let desk = Desk::new(&[("a/memory/MEMORY.md", text)]);
     let mut memory = desk.memory();
