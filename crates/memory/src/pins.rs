@@ -175,7 +175,9 @@ impl Places {
         let is_left_out =
             || self.project.as_deref().is_some_and(|root| source::is_ignored(root, &path));
         let is_private = self.is_excluded(&path) || is_left_out();
-        pins.iter_mut().for_each(|pin| pin.is_private = is_private);
+        for pin in &mut pins {
+            pin.is_private = is_private;
+        }
         pins
     }
 
@@ -395,7 +397,8 @@ fn places_of(text: &Lines<'_>, cite: &Cite, claim: &Claim) -> Vec<PinnedLines> {
 }
 
 fn is_markdown(path: &str) -> bool {
-    path.ends_with(".md") || path.ends_with(".markdown") || path.ends_with(".mdx")
+    let end = Path::new(path).extension().and_then(|end| end.to_str());
+    end.is_some_and(|end| ["md", "mdx", "markdown"].iter().any(|it| end.eq_ignore_ascii_case(it)))
 }
 
 /// A text with LF line endings.

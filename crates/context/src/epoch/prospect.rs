@@ -49,10 +49,9 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
         let tokens = &tokens.saturating_sub(session.note_tokens(*at));
         let place = session.place(*at);
         let ends = match place.role {
-            Role::Result => false,
             Role::Answer => look.answer(place.step, *tokens),
             Role::User => look.user(),
-            Role::Other => false,
+            Role::Result | Role::Other => false,
         };
         let ends = (place.has_result()
             && look.result(place.step, *tokens, place.stands && place.is_output))

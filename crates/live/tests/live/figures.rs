@@ -288,10 +288,10 @@ fn a_provider_that_counts_otherwise_is_believed_of_both_sides() {
         let (mut sent, mut plain, mut newest) = (0.0, 0.0, 0.0);
         host.user("go");
         for number in 0..16 {
-            let list = host.send();
+            let request = host.send();
             let last = host.live.state().bill().last().unwrap();
             let (fixed, extra) = (last.bill.fixed, last.bill.extra);
-            let size = otherwise(fixed, &list);
+            let size = otherwise(fixed, &request);
             newest = otherwise(fixed - OVERHEAD_TOKENS, &plain_of(&host.messages));
             (sent, plain) = (sent + size, plain + if extra { 0.0 } else { newest });
             let input = format!("{size:.0}").parse().unwrap();

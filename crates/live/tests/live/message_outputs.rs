@@ -23,7 +23,9 @@ fn settings() -> Settings {
 }
 
 fn lines(of: &str, count: usize) -> String {
-    (1..=count).map(|at| format!("line {at} of what {of} printed\n")).collect()
+    let lines: Vec<String> =
+        (1..=count).map(|at| format!("line {at} of what {of} printed\n")).collect();
+    lines.concat()
 }
 
 /// A command that a person ran, as Pi has it in its list.
@@ -59,7 +61,7 @@ fn asked(name: &str) -> Wanted {
 }
 
 /// The message of a request that has this one's time stamp.
-fn sent<'a>(host: &'a Host, at: usize) -> &'a Value {
+fn sent(host: &Host, at: usize) -> &Value {
     let time = &host.messages[at]["timestamp"];
     host.sent.iter().find(|message| message["timestamp"] == *time).unwrap()
 }

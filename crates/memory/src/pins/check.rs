@@ -126,8 +126,7 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
     let reading = read_file(path, MAX_BYTES);
     // A file without a stamp may change again unseen.
     let is_unsure = reading.stamp.is_none();
-    let of =
-        |verdicts| Known { stamp: reading.stamp.clone(), verdicts, is_unsure, ..Known::default() };
+    let of = |verdicts| Known { stamp: reading.stamp, verdicts, is_unsure, ..Known::default() };
     match reading.state {
         FileState::Text { text, .. } => of(judged(&with_lf(&text), path, pinned)),
         FileState::Binary { source_hash, .. } => {
