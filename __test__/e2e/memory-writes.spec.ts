@@ -133,7 +133,7 @@ test("what is not written is told, with the reason", async () => {
   const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", "go"]);
   expect(code).toBe(0);
   expect(stderr).toContain('Palimpsest: "Waits for a merge" waits to be remembered: ');
-  expect(stderr).toContain("MEMORY.md:2: it holds the marks of a merge that nobody finished");
+  expect(stderr).toContain('MEMORY.md:2: a merge is not finished: this side says "- a", the other nothing');
 });
 
 test("a secret in a memory file is reported but not shown", async () => {
