@@ -28,10 +28,9 @@ pub use self::items::SMALL_TOKENS;
 use self::items::{Leaving, Standing, outputs_of};
 use super::fold;
 use super::hazard::Chances;
-use super::held::{self, Budgets};
+use super::held::Budgets;
 use super::model_rules::ModelRules;
 use super::window::Marks;
-use base::object::ObjectId;
 use config::Prices;
 use session::{Fold, MessageKind, Rewrite, Session, Treatment};
 
@@ -101,8 +100,6 @@ pub struct NewEpoch {
     pub freed_tokens: u64,
     /// Messages before this position keep their notes, because caches hold them.
     pub notes_before: u64,
-    /// Objects with instructions for which there is no room any more.
-    pub crowded_out: Vec<ObjectId>,
 }
 
 /// Why an epoch starts, and what leaves the window with it.
@@ -149,8 +146,7 @@ fn borne(
     terms: &EpochTerms<'_>,
 ) -> Option<NewEpoch> {
     let reserve = cause.reserve;
-    let mut new = epoch(session, standing, cause, &working_set::kept(session, terms));
-    new.crowded_out = held::crowded_out(session, terms.budgets);
+    let new = epoch(session, standing, cause, &working_set::kept(session, terms));
     // An epoch may also change text before the first item that leaves. The rewrite then starts
     // there and costs more, so the bound is checked again.
     let is_borne = reserve.is_none_or(|reserve| {
@@ -341,8 +337,7 @@ fn epoch(
         0 => 0,
         from => window.get(from).map_or(u64::MAX, |at| *at),
     };
-    let (reason, crowded_out) = (cause.reason, Vec::new());
-    NewEpoch { reason, treatments, folds, collapsed, freed_tokens, notes_before, crowded_out }
+    NewEpoch { reason: cause.reason, treatments, folds, collapsed, freed_tokens, notes_before }
 }
 
 /// Window index of the first message that an epoch changes.
@@ -351,7 +346,7 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
     let newest = session.newest_said().map(|(at, _)| at);
     let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
     let leaves = |at: &u64| Some(*at) != newest && *at >= new.notes_before;
-    changed.extend(session.leaving_notes(&new.crowded_out).filter(leaves));
+    changed.extend(session.leaving_notes().filter(leaves));
     changed.extend(new.folds.iter().filter_map(|fold| session.carrier(fold.first)));
     window.iter().position(|at| changed.contains(at)).unwrap_or(window.len())
 }

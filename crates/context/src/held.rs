@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::window::Marks;
-use base::object::ObjectId;
 use session::{Held, Session, Subject, Why};
 
 /// A message that takes up to this much more than what is held of it stays under pressure too;
@@ -20,14 +19,11 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Half of the window's mark for pins, a twentieth of the share that a request may fill for
-    /// instructions, which have a limit of their own: in a small window more would push out what the
-    /// model works with, and a limit that rises and falls with the newest steps would bring some
-    /// back again and again. `marks`: `None` if the window is unknown.
+    /// Half of the window's mark for pins, a twentieth of it for instructions, which have a limit of
+    /// their own: in a small window more would push out what the model works with. `marks`: `None` if the window is unknown.
     pub fn of(marks: Option<&Marks>, instruction_tokens: u64) -> Self {
-        let pins = marks.map_or(u64::MAX, |marks| marks.high / 2);
-        let share = marks.map_or(u64::MAX, |marks| marks.share / 20);
-        Self { pins, instructions: instruction_tokens.min(share) }
+        let share = |parts: u64| marks.map_or(u64::MAX, |marks| marks.high / parts);
+        Self { pins: share(2), instructions: instruction_tokens.min(share(20)) }
     }
 
     /// What is left for others like this once it stands; `None` if it has no room.
@@ -45,17 +41,6 @@ impl Budgets {
 pub fn within(session: &Session, mut budgets: Budgets) -> (Vec<&Held>, Vec<&Held>) {
     let newest_first = session.sets().held().iter().rev();
     newest_first.partition(|held| budgets.take(held.why, held.tokens).is_some())
-}
-
-/// The objects of instructions that have no room and need not stand for another reason.
-pub fn crowded_out(session: &Session, budgets: Budgets) -> Vec<ObjectId> {
-    let (within, beyond) = within(session, budgets);
-    let stays = |object: &ObjectId| {
-        let pins = beyond.iter().filter(|held| held.why == Why::Pinned);
-        within.iter().chain(pins).any(|held| held.object == *object)
-    };
-    let objects = beyond.iter().map(|held| &held.object);
-    objects.filter(|object| !stays(object)).cloned().collect()
 }
 
 /// Where something stands that must.

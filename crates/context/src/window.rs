@@ -11,8 +11,6 @@ const STEPS: u32 = 8;
 pub struct Marks {
     /// Above this, the window is under pressure: content leaves even if that does not pay yet.
     pub high: u64,
-    /// The share of the window that a request may fill, whatever the next step brings.
-    pub share: u64,
     /// Above this, the next step may make the host compact, so the bill no longer matters.
     pub full: u64,
     /// Above this, the model has little room to answer.
@@ -34,8 +32,7 @@ impl Marks {
         let threshold = window - reserved.min(window / 2);
         let full = threshold - step.min(threshold / 2);
         let reserved = reserved.min(window / 4);
-        let share = scaled(window, share);
-        Self { high: share.min(full), share, full, most: window - reserved, reserved }
+        Self { high: scaled(window, share).min(full), full, most: window - reserved, reserved }
     }
 
     /// The marks for the messages alone. `fixed`: tokens of system prompt and tools.
@@ -43,7 +40,6 @@ impl Marks {
     pub fn without(self, fixed: u64) -> Self {
         Self {
             high: self.high.saturating_sub(fixed),
-            share: self.share.saturating_sub(fixed),
             full: self.full.saturating_sub(fixed),
             most: self.most.saturating_sub(fixed),
             ..self
@@ -77,30 +73,21 @@ mod tests {
     #[test]
     fn the_mark_is_the_share_where_that_is_less() {
         let marks = Marks::of(200_000, 16_384, 0.7, 10_000);
-        assert_eq!(
-            marks,
-            Marks { high: 140_000, share: 140_000, full: 173_616, most: 183_616, reserved: 16_384 }
-        );
+        assert_eq!(marks, Marks { high: 140_000, full: 173_616, most: 183_616, reserved: 16_384 });
     }
 
     #[test]
     fn the_mark_leaves_room_for_a_step_before_host_compaction() {
         let marks = Marks::of(40_000, 16_384, 0.7, 9_000);
-        assert_eq!(
-            marks,
-            Marks { high: 14_616, share: 28_000, full: 14_616, most: 30_000, reserved: 10_000 }
-        );
+        assert_eq!(marks, Marks { high: 14_616, full: 14_616, most: 30_000, reserved: 10_000 });
         assert_eq!(Marks::of(40_000, 16_384, 0.7, 90_000).high, 11_808, "at most half");
     }
 
     #[test]
     fn half_of_a_window_that_the_reserve_would_fill_can_be_used() {
         let marks = Marks::of(16_000, 16_384, 0.7, 5_000);
-        assert_eq!(
-            marks,
-            Marks { high: 4_000, share: 11_200, full: 4_000, most: 12_000, reserved: 4_000 }
-        );
+        assert_eq!(marks, Marks { high: 4_000, full: 4_000, most: 12_000, reserved: 4_000 });
         let marks = marks.without(4_500);
-        assert_eq!(marks, Marks { high: 0, share: 6_700, full: 0, most: 7_500, reserved: 4_000 });
+        assert_eq!(marks, Marks { high: 0, full: 0, most: 7_500, reserved: 4_000 });
     }
 }

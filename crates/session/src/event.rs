@@ -350,10 +350,6 @@ pub enum Event {
         /// Messages before this position keep their notes too, because caches hold them.
         #[serde(default, skip_serializing_if = "is_zero")]
         notes_before: u64,
-        /// Objects with instructions for which there is no room any more: the notes that show them
-        /// go like others. Earlier releases kept them.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        crowded_out: Vec<ObjectId>,
         /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,
         /// Labels of the new reference lines, by position: nickname and fields as they are now.

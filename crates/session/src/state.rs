@@ -270,16 +270,16 @@ impl Session {
     }
 
     fn begin_epoch(&mut self, event: &Event) {
-        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, .. } = event
+        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, labels, folds } =
+            event
         else {
             return;
         };
-        let Event::Epoch { crowded_out, labels, folds, .. } = event else { return };
         self.epoch = *number;
         self.absence.epoch_began();
         self.bill.epoch_started(*number, reason, self.calls + 1);
         let told = self.told_files();
-        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes, crowded_out);
+        self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
         self.fold(folds);
         for (at, treatment) in treatments {
             self.treat(*at, treatment);

@@ -177,7 +177,6 @@ fn shown(session: &Session) -> Vec<u64> {
 
 fn start(session: &mut Session, new: NewEpoch) {
     session.apply(&Event::Epoch {
-        crowded_out: Vec::new(),
         number: session.epoch() + 1,
         reason: new.reason,
         keep_notes: None,

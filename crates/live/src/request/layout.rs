@@ -339,7 +339,6 @@ impl LayOut<'_> {
             reason: new.reason,
             keep_notes: state.newest_said().map(|(at, _)| at),
             notes_before: new.notes_before,
-            crowded_out: new.crowded_out,
             labels: self.labels(&new.treatments)?,
             treatments: new.treatments,
             folds: new.folds,

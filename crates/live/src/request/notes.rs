@@ -68,7 +68,6 @@ impl LayOut<'_> {
             collapsed: 0,
             freed_tokens: 0,
             notes_before: u64::MAX,
-            crowded_out: Vec::new(),
         })
     }
 

@@ -206,27 +206,3 @@ fn in_pools_rules_come_after_what_is_pinned() {
     compact(&mut host);
     assert_eq!([says(&host, "agents", 7), says(&host, "pinned", 7)], [1, 1]);
 }
-
-#[test]
-fn a_note_with_rules_that_have_no_room_leaves() {
-    let mut host = host(uncached());
-    host.settings.instruction_tokens = 300;
-    host.crash();
-    host.write_file("AGENTS.md", &rules("old", 15));
-    host.read("AGENTS.md", None, None);
-    host.send();
-    compact(&mut host);
-    assert_eq!(says(&host, "old", 10), 1, "a note brought it back");
-    host.write_file("lib/AGENTS.md", &rules("new", 15));
-    host.read("lib/AGENTS.md", None, None);
-    host.send();
-    for number in 0..20 {
-        run(&mut host, number);
-    }
-    host.window = 8_000;
-    run(&mut host, 20);
-    assert_eq!((says(&host, "old", 10), says(&host, "new", 10)), (0, 1));
-    host.restart();
-    run(&mut host, 21);
-    assert_eq!((says(&host, "old", 10), says(&host, "new", 10)), (0, 1));
-}

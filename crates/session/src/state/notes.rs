@@ -183,13 +183,12 @@ impl Session {
         !self.is_hidden(at) && self.chat.index_of(at).is_some()
     }
 
-    /// Drops the notes of messages, except those that stay. `crowded_out`: objects that need not
-    /// stand, as there is no room for them.
-    pub(super) fn drop_notes(&mut self, goes: impl Fn(u64) -> bool, crowded_out: &[ObjectId]) {
+    /// Drops the notes of messages, except those that stay.
+    pub(super) fn drop_notes(&mut self, goes: impl Fn(u64) -> bool) {
         let mut notes = std::mem::take(&mut self.notes.by_place);
         notes.retain(|at, notes| {
             if goes(*at) {
-                notes.retain(|note| self.outlives_epochs(note, crowded_out));
+                notes.retain(|note| self.outlives_epochs(note));
             }
             !notes.is_empty()
         });
@@ -198,21 +197,13 @@ impl Session {
 
     /// Whether a note stays when an epoch starts: what must stand, and the text about the session
     /// that this one continues.
-    fn outlives_epochs(&self, note: &Note, crowded_out: &[ObjectId]) -> bool {
-        let has_room =
-            |note: &Note| note.shows.as_ref().is_none_or(|it| !crowded_out.contains(&it.object));
-        Some(note.text.as_str()) == self.continued_text()
-            || (self.must_stay(note) && has_room(note))
+    fn outlives_epochs(&self, note: &Note) -> bool {
+        Some(note.text.as_str()) == self.continued_text() || self.must_stay(note)
     }
 
-    /// Positions of the messages of which notes would leave with an epoch. `crowded_out`: objects
-    /// that then need not stand.
-    pub fn leaving_notes<'a>(
-        &'a self,
-        crowded_out: &'a [ObjectId],
-    ) -> impl Iterator<Item = u64> + 'a {
-        let leaves =
-            |notes: &[Note]| notes.iter().any(|note| !self.outlives_epochs(note, crowded_out));
+    /// Positions of the messages of which notes would leave with an epoch.
+    pub fn leaving_notes(&self) -> impl Iterator<Item = u64> {
+        let leaves = |notes: &[Note]| notes.iter().any(|note| !self.outlives_epochs(note));
         self.notes.by_place.iter().filter(move |(_, notes)| leaves(notes)).map(|(at, _)| *at)
     }
 }
