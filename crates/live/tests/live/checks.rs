@@ -9,7 +9,7 @@ use context::tokens;
 use live::{CallInfo, HostList, LiveSession, Notice, Wanted, replay_call};
 use regex::Regex;
 use serde_json::Value;
-use session::{Session, Shows, Subject, Treatment};
+use session::{NotedText, Session, Shows, Subject, Treatment};
 use store::Version;
 
 use crate::script::{Fact, World};
@@ -173,7 +173,12 @@ impl World {
         {
             let known = state.index().get(&held.object).map(|entry| &entry.subject);
             let Some(Subject::File { version, .. }) = known else { continue };
-            let shown = state.showings(&held.object).all(|showing| showing.version == held.version);
+            let noted = state.noted().flat_map(|at| state.notes(at));
+            let mut noted = noted.filter_map(|note| note.shows.as_ref());
+            let is_other =
+                |text: &NotedText| text.object == held.object && text.version != held.version;
+            let shown = state.showings(&held.object).all(|showing| showing.version == held.version)
+                && !noted.any(is_other);
             // Of what changed since it was shown, the model has the difference.
             if *version != held.version || !shown {
                 continue;
