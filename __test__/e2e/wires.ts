@@ -233,6 +233,10 @@ function says(ours: Said, theirs: Said, standing: Set<string>): boolean {
     const stands = elsewhere.test(ours.text) && theirs.text.split("\n").every((line) => standing.has(line));
     return stands || stored.test(ours.text);
   }
+  // The output of a person's command stands between Pi's own words.
+  if (ours.role === "user" && theirs.text.startsWith("Ran `") && stored.test(ours.text)) {
+    return ours.text.split("\n")[0] === theirs.text.split("\n")[0];
+  }
   return (
     added ||
     (ours.role === "user" && ours.text.includes(theirs.text) && (note.test(ours.text) || foldLine.test(ours.text)))

@@ -110,7 +110,7 @@ test("every request continues the last, and is stored as sent", () => {
   const { sessions } = palimpsest<{ sessions: { id: string }[] }>(sandbox, "sessions");
   expect(sessions).toHaveLength(1);
   const ledger = palimpsest<Ledger>(sandbox, "ledger", sessions[0].id);
-  expect(ledger).toMatchObject({ calls: 7, failedCalls: 0 });
+  expect(ledger).toMatchObject({ calls: 9, failedCalls: 0 });
   // It renders the call again and checks its hash.
   const { messages } = palimpsest<{ messages: object[] }>(sandbox, "context", sessions[0].id, "--call", "3");
   expect(messages).toHaveLength(5);

@@ -105,7 +105,7 @@ export function shownCall({ call, other, changes, promptChange }) {
 }
 
 /**
- * @param {Pick<RecordedCall, "size">} call
+ * @param {Pick<RecordedCall, "size" | "sentTokens" | "promptTokens">} call
  * @param {Listed} other
  * @param {CallChange[]} changes from the other one on
  * @returns {Comparison}
@@ -122,11 +122,13 @@ export function comparison(call, other, changes) {
 }
 
 /**
- * How our count of tokens becomes the provider's, in which a call is billed and its window is full.
- * @param {Pick<RecordedCall, "size">} call
+ * How our count of tokens becomes the provider's, in which a call is billed and its window is full: its parts add up to what is billed.
+ * @param {Pick<RecordedCall, "size" | "sentTokens" | "promptTokens">} call
  */
-function providersCount({ size }) {
-  return (/** @type {number} */ tokens) => Math.round(tokens * (size?.factor ?? 1));
+function providersCount({ size, sentTokens, promptTokens }) {
+  const ours = (sentTokens ?? 0) + (promptTokens ?? 0);
+  const factor = size === null ? 1 : sentTokens === null || ours === 0 ? size.factor : size.sent / ours;
+  return (/** @type {number} */ tokens) => Math.round(tokens * factor);
 }
 
 /**

@@ -96,10 +96,11 @@ impl Book {
     }
 
     /// Brings the facts up to date with the pages: citations of new or edited pages are pinned,
-    /// missing pages are marked. Returns whether this person wrote a page of the project by hand.
+    /// missing pages are marked. Returns whether this person wrote a
+    /// page of a repository by hand.
     pub(crate) fn update(&mut self, folders: &Folders, met: Met<'_>) -> bool {
         let today = day(met.now);
-        let mut is_written = false;
+        let (mut is_written, is_in_git) = (false, !met.checked_out.is_empty());
         for (scope, folder) in chapters(folders) {
             let path = folder.path();
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
@@ -108,7 +109,9 @@ impl Book {
             for page in &here {
                 let place = &page.place;
                 if !(met.is_torn)(place.scope, &place.file) {
-                    is_written |= chapter.meet(page, &met, &today) && place.scope == Scope::Project;
+                    is_written |= chapter.meet(page, &met, &today)
+                        && place.scope == Scope::Project
+                        && is_in_git;
                 }
             }
             let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
