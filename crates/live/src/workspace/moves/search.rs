@@ -61,7 +61,9 @@ impl Workspace {
                 continue;
             }
             let open = candidate.location.open.as_deref().unwrap_or(Path::new(""));
-            let stood = self.stood.had(open, candidate.inode);
+            // A look that did not see the vanished file any more was too late to tell.
+            let is_late = file.location.open.as_deref().is_some_and(|path| self.stood.lacked(path));
+            let stood = self.stood.had(open, candidate.inode).filter(|_| !is_late);
             let came = || stood == Some(false) || file.is_older_than(&candidate.location);
             let is_target = stood != Some(true)
                 && (candidate.is_same_file

@@ -65,6 +65,13 @@ impl Stood {
         self.folders.insert(folder.to_owned(), Folder { changed, entries });
     }
 
+    /// Whether nothing stood at a path when its folder was looked at.
+    pub(super) fn lacked(&self, path: &Path) -> bool {
+        let folder = path.parent().and_then(|folder| self.folders.get(folder));
+        let entries = folder.and_then(|folder| folder.entries.as_ref());
+        entries.zip(path.file_name()).is_some_and(|(entries, name)| !entries.contains_key(name))
+    }
+
     /// Whether a file stood at a path; `None` if that is not known.
     pub(super) fn had(&self, path: &Path, inode: u64) -> Option<bool> {
         let entries = self.folders.get(path.parent()?)?.entries.as_ref()?;
