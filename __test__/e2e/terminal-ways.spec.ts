@@ -3,13 +3,11 @@
 import { expect, test } from "vitest";
 import type { Sandbox } from "../../scripts/lib/pi.js";
 import { missing, numbered } from "./support.ts";
-import { terminal } from "./terminal.ts";
+import { goTo, type Terminal, terminal } from "./terminal.ts";
 import { allText, collapsing, expectAllFaithful, expectRecorded, hasTools, obedient, played } from "./wires.ts";
 
 const timeout = 120_000;
 const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, numbered(name)]));
-
-type Terminal = ReturnType<typeof terminal>;
 
 /** Sends what is no command of Pi's. */
 async function say(pi: Terminal, text: string): Promise<void> {
@@ -23,19 +21,6 @@ async function say(pi: Terminal, text: string): Promise<void> {
 async function prompt(pi: Terminal, name: string, commands: string): Promise<void> {
   await say(pi, `do [${name}] ${commands}`);
   await pi.shows(new RegExp(`Did ${name}\\.`));
-}
-
-/** Goes to a place of the tree that a search finds, with a summary of what is left or without. */
-async function goTo(pi: Terminal, place: string, summarize: boolean): Promise<void> {
-  await pi.command("/tree");
-  await pi.shows(/Session Tree/);
-  pi.type(place);
-  await pi.shows(new RegExp(`› .*${place}`));
-  pi.press("Enter");
-  await pi.shows(/→ No summary/);
-  pi.press(...(summarize ? ["Down", "Enter"] : ["Enter"]));
-  await pi.lacks(/No summary/);
-  await pi.shows(summarize ? /^ Branch summary \(/m : /Navigated to selected point/);
 }
 
 async function walk(sandbox: Sandbox): Promise<string> {

@@ -97,3 +97,18 @@ export function terminal({ dir, projectDir, env }: Folders, options: Options = {
     },
   };
 }
+
+export type Terminal = ReturnType<typeof terminal>;
+
+/** Goes to a place of the tree that a search finds, with a summary of what is left or without. */
+export async function goTo(pi: Terminal, place: string, summarize: boolean): Promise<void> {
+  await pi.command("/tree");
+  await pi.shows(/Session Tree/);
+  pi.type(place);
+  await pi.shows(new RegExp(`› .*${place}`));
+  pi.press("Enter");
+  await pi.shows(/→ No summary/);
+  pi.press(...(summarize ? ["Down", "Enter"] : ["Enter"]));
+  await pi.lacks(/No summary/);
+  await pi.shows(summarize ? /^ Branch summary \(/m : /Navigated to selected point/);
+}

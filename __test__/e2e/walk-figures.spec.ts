@@ -16,7 +16,7 @@ import type { RequestBody, Step, WireMessage } from "../../scripts/lib/scripted-
 import { isEverything } from "../../scripts/lib/tiers.js";
 import { useModel } from "./providers.ts";
 import { contextToolNames, isSummary, missing, palimpsest, start } from "./support.ts";
-import { terminal } from "./terminal.ts";
+import { goTo, type Terminal, terminal } from "./terminal.ts";
 import { obedient, promptOf } from "./wires.ts";
 
 const timeout = 240_000;
@@ -86,26 +86,11 @@ function partsOf(body: RequestBody): string[][] {
   ];
 }
 
-type Terminal = ReturnType<typeof terminal>;
-
 async function prompt(pi: Terminal, name: string, commands: string): Promise<void> {
   pi.type(`do [${name}] ${commands}`);
   await pi.shows(new RegExp(`do \\[${name}\\]`));
   pi.press("Enter");
   await pi.shows(new RegExp(`Did ${name}\\.`));
-}
-
-/** Goes back in the tree, without a summary of what is left. */
-async function goTo(pi: Terminal, place: string): Promise<void> {
-  await pi.command("/tree");
-  await pi.shows(/Session Tree/);
-  pi.type(place);
-  await pi.shows(new RegExp(`› .*${place}`));
-  pi.press("Enter");
-  await pi.shows(/→ No summary/);
-  pi.press("Enter");
-  await pi.lacks(/No summary/);
-  await pi.shows(/Navigated to selected point/);
 }
 
 /** What `/context` and the status line say. */
@@ -144,7 +129,7 @@ async function walk(sandbox: Sandbox, sent: () => number) {
   // The size of the request before it is none of the next one.
   await pi.shows(/^palimpsest \$[\d.]+ saved \(\d+ %\)$/m);
   await prompt(pi, "four", "read src/a.ts; bash seq 300 3600; read src/c.ts; bash date");
-  await goTo(pi, "Did two");
+  await goTo(pi, "Did two", false);
   await prompt(pi, "five", "bash seq 1 4000; read src/c.ts; bash seq 4 8000; read src/a.ts");
   await pi.command("/context off");
   const off = await pi.shows(/The next request has about .* tokens[\s\S]*palimpsest off/);

@@ -2,6 +2,7 @@
 //! commands. The places of a cited file that hold them are what the entry rests on. Must not look
 //! at files.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -124,24 +125,24 @@ impl Claim {
 #[derive(Debug)]
 pub(super) struct Said<'a> {
     text: &'a str,
-    squeezed: String,
-    numbers: BTreeSet<String>,
+    squeezed: OnceCell<String>,
+    numbers: OnceCell<BTreeSet<String>>,
 }
 
 impl<'a> Said<'a> {
     /// A text to look in.
     pub(super) fn of(text: &'a str) -> Self {
-        Self { text, squeezed: squeezed(text), numbers: numbers(text).collect() }
+        Self { text, squeezed: OnceCell::new(), numbers: OnceCell::new() }
     }
 
     /// Whether a name stands in it: as a whole word; a phrase whatever its blanks are.
     pub(super) fn says(&self, name: &str) -> bool {
         if is_number(name) {
-            self.numbers.contains(name)
+            self.numbers.get_or_init(|| numbers(self.text).collect()).contains(name)
         } else if is_plain(name) {
             has_word(self.text, name)
         } else {
-            self.squeezed.contains(&squeezed(name))
+            self.squeezed.get_or_init(|| squeezed(self.text)).contains(&squeezed(name))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! State that outlives a look at memory: stable IDs, facts, pins and, with a store, the versions of
 //! memory files and of the files they cite. Must not parse Markdown or decide what a model sees.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -263,7 +264,12 @@ impl Keeper {
         };
         let is_torn = &|scope: Scope, file: &str| is_among(&torn, scope, file);
         let is_unsure = &|scope: Scope, file: &str| is_among(&unsure, scope, file);
-        let is_written_here = &|scope: Scope, file: &str| folders.is_written_here(scope, file);
+        // Asked once for each file, not for each of its pages: git's index is read for it.
+        let written: RefCell<BTreeMap<(Scope, String), bool>> = RefCell::default();
+        let is_written_here = &|scope: Scope, file: &str| {
+            let ask = || folders.is_written_here(scope, file);
+            *written.borrow_mut().entry((scope, file.to_owned())).or_insert_with(ask)
+        };
         let (pages, changed_at) = (&pages, &changed_at);
         let met = Met {
             pages,

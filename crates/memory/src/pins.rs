@@ -341,24 +341,29 @@ fn pins_in(text: &str, path: String, cite: &Cite, claim: &Claim) -> Vec<Citation
     let lines = Lines::of(text, is_markdown(&path));
     let whole =
         CitationPin { said: Some(lines.hash()), ..CitationPin::whole(path, Hash::of(text)) };
-    let names = |text: &str| {
-        let mut names = claim.standing_in(&Said::of(text));
+    let names = |said: &Said<'_>| {
+        let mut names = claim.standing_in(said);
         names.truncate(MAX_NAMES);
         names
     };
-    let places = places_of(&lines, cite, claim);
+    let said = Said::of(text);
+    let places = places_of((&lines, &said), cite, claim);
     if places.is_empty() {
-        return vec![CitationPin { names: names(text), marks: lines.marks(), ..whole }];
+        return vec![CitationPin { names: names(&said), marks: lines.marks(), ..whole }];
     }
     let pinned = places.into_iter().map(|place| {
-        let names = names(&lines.text((place.first, place.last())));
+        let names = names(&Said::of(&lines.text((place.first, place.last()))));
         CitationPin { lines: Some(place), names, ..whole.clone() }
     });
     pinned.collect()
 }
 
 /// The places that an entry rests on; none if that is the whole file.
-fn places_of(text: &Lines<'_>, cite: &Cite, claim: &Claim) -> Vec<PinnedLines> {
+fn places_of(
+    (text, said): (&Lines<'_>, &Said<'_>),
+    cite: &Cite,
+    claim: &Claim,
+) -> Vec<PinnedLines> {
     if let Some(lines) = cite.lines {
         return PinnedLines::of(text, lines, None).into_iter().collect();
     }
@@ -375,7 +380,7 @@ fn places_of(text: &Lines<'_>, cite: &Cite, claim: &Claim) -> Vec<PinnedLines> {
     let mut places: Vec<PinnedLines> = Vec::new();
     for name in claim.telling() {
         let mut found = defining(name);
-        if found.is_empty() {
+        if found.is_empty() && said.says(name) {
             let holding = text.holding(|line| Said::of(line).says(name));
             let few = Some(holding).filter(|lines| lines.len() <= MAX_HOLDING);
             let pinned = few.into_iter().flatten().filter_map(|at| PinnedLines::of(text, at, None));

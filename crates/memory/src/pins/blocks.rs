@@ -21,7 +21,7 @@ pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Vec<
     }
     let name = name.trim_end_matches("()").rsplit([':', '.', '#']).next().unwrap_or_default();
     let is_name = name.chars().all(|char| char.is_alphanumeric() || "_$-!?".contains(char));
-    if name.is_empty() || !is_name {
+    if name.is_empty() || !is_name || !lines.iter().any(|line| line.contains(name)) {
         return Vec::new();
     }
     let Some(forms) = Forms::of(name) else { return Vec::new() };

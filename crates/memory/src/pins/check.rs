@@ -1,6 +1,7 @@
 //! Finds out which pinned files changed, and how. Caches what it read, by stamp. Must not pin.
 
 use files::looks;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -163,17 +164,15 @@ fn successor(path: &Path, pinned: &Pinned, places: &Places) -> Option<(String, P
 /// What became of the pins of a file that has a text now.
 fn judged(text: &str, path: &Path, pinned: &Pinned) -> Verdicts {
     let hash = Hash::of(text);
-    let lines = std::cell::LazyCell::new(|| Lines::of(text, is_markdown(&path.to_string_lossy())));
-    let now = |pin: &CitationPin| {
-        if pin.hash == hash { None } else { change(pin, text, &lines) }
-    };
+    let lines = LazyCell::new(|| Lines::of(text, is_markdown(&path.to_string_lossy())));
+    let said = LazyCell::new(|| lines.hash());
+    let is_same =
+        |pin: &CitationPin| pin.hash == hash || pin.said.as_ref().is_some_and(|it| *it == *said);
+    let now = |pin: &CitationPin| if is_same(pin) { None } else { change(pin, text, &lines) };
     pinned.pins.iter().map(|pin| (pin.clone(), now(pin))).collect()
 }
 
 fn change(pin: &CitationPin, text: &str, now: &Lines<'_>) -> Option<CitedChange> {
-    if pin.said.as_ref() == Some(&now.hash()) {
-        return None;
-    }
     let stand = |text: &str| {
         let said = Said::of(text);
         pin.names.iter().all(|name| said.says(name))

@@ -63,7 +63,7 @@ fn owner_of(_found: &std::fs::Metadata) -> (u32, u64) {
 /// `path`: absolute.
 pub fn held_by_git(project: &Path, path: &Path) -> Option<bool> {
     let (root, git) = repository(project)?;
-    Some(may_hold(&root, &git, path))
+    Some(may_hold(&root, &index_of(&git), path))
 }
 
 /// What is checked out in the repository of a folder: the name of the branch's reference, or a
@@ -80,16 +80,15 @@ pub fn checked_out(folder: &Path) -> Option<String> {
 /// `path`: absolute. Format of the index: <https://git-scm.com/docs/index-format>.
 pub fn is_written_here(project: &Path, path: &Path) -> Option<bool> {
     let (root, git) = repository(project)?;
-    if !may_hold(&root, &git, path) {
+    let index = index_of(&git);
+    if !may_hold(&root, &index, path) {
         return Some(true);
     }
     let differs = || {
+        let Found::Bytes(index) = &index else { return None };
         let name = path.strip_prefix(&root).ok()?.to_string_lossy().replace('\\', "/");
-        let Found::Bytes(index) = read_bytes(&git.join("index"), MAX_INDEX_BYTES) else {
-            return None;
-        };
         let stamp = source::stamp(path)?;
-        let (seconds, nanos, size) = index_entry(&index, &name)?;
+        let (seconds, nanos, size) = index_entry(index, &name)?;
         let now =
             (stamp.mtime_ns.div_euclid(1_000_000_000), stamp.mtime_ns.rem_euclid(1_000_000_000));
         // Git notes size 0 of a file that was changed in the same moment.
@@ -120,10 +119,14 @@ fn index_entry(index: &[u8], name: &str) -> Option<(i64, i64, i64)> {
     })
 }
 
-fn may_hold(root: &Path, git: &Path, path: &Path) -> bool {
+fn index_of(git: &Path) -> Found {
+    read_bytes(&git.join("index"), MAX_INDEX_BYTES)
+}
+
+fn may_hold(root: &Path, index: &Found, path: &Path) -> bool {
     let Ok(within) = path.strip_prefix(root) else { return true };
     let name = within.to_string_lossy().replace('\\', "/").to_lowercase();
-    let index = match read_bytes(&git.join("index"), MAX_INDEX_BYTES) {
+    let index = match index {
         Found::Bytes(bytes) => bytes,
         Found::Missing => return false,
         Found::Unclear => return true,
@@ -134,7 +137,7 @@ fn may_hold(root: &Path, git: &Path, path: &Path) -> bool {
     let is_plain = index.starts_with(b"DIRC")
         && (version == Some(&[0, 0, 0, 2]) || version == Some(&[0, 0, 0, 3]));
     let names_others =
-        ["link\0\0", "sdir\0\0"].iter().any(|part| contains(&index, part.as_bytes()));
+        ["link\0\0", "sdir\0\0"].iter().any(|part| contains(index, part.as_bytes()));
     !is_plain || names_others || contains(&index.to_ascii_lowercase(), name.as_bytes())
 }
 
