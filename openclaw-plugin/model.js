@@ -72,7 +72,7 @@ export class Room {
     }
   }
 
-  /** Less fits than was known. @param {number | undefined} tokens */
+  /** Less fits than was known. @param {number} tokens */
   limitTo(tokens) {
     this.#limit = tokens;
   }

@@ -5,14 +5,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { runPiJson, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
-import { copyOfPackage, entryOf, expectPairedCalls, extension, start } from "./support.ts";
+import { copyOfPackage, entryOf, expectPairedCalls, extension, isSummary, start } from "./support.ts";
 import { allText, hasTools, startWire } from "./wires.ts";
 
 const timeout = 120_000;
 const contextWindow = 40_000;
-
-/** Pi's own request for a summary has no tools. */
-const isSummary = (body: RequestBody) => (body.tools ?? []).length === 0;
 
 function text(body: RequestBody | undefined): string {
   return JSON.stringify((body?.messages ?? []).filter((message) => message.role !== "system"));

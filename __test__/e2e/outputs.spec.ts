@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { contentText } from "../../scripts/lib/measure.js";
 import { runPi, startPiRpc } from "../../scripts/lib/pi.js";
 import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { extension, ledgerOf, numbered, palimpsest, start } from "./support.ts";
@@ -15,12 +16,7 @@ const run = (name: string): Step => ({
 });
 
 /** The texts of a request's user messages. */
-function saidIn(body: RequestBody): string[] {
-  const texts = body.messages.filter(({ role }) => role === "user").map(({ content }) => content);
-  return texts.map((content) =>
-    typeof content === "string" ? content : (content as { text: string }[]).map(({ text }) => text).join("\n"),
-  );
-}
+const saidIn = ({ messages }: RequestBody) => messages.filter(({ role }) => role === "user").map(contentText);
 
 const words = `Why does it fail? ${"My own words stay. ".repeat(400)}`;
 

@@ -243,6 +243,10 @@ class Figures {
       this.off.push(`${name}: ${shown} shown, ${counted} counted`);
     }
   }
+
+  sum(name: string, shown: number, calls: Call[], of: (call: Call) => number): void {
+    this.check(name, shown, sumOf(calls, of));
+  }
 }
 
 const sumOf = (calls: Call[], of: (call: Call) => number) => calls.reduce((sum, call) => sum + of(call), 0);
@@ -263,52 +267,20 @@ function checkLedger(figures: Figures, ledger: Ledger, calls: Call[]): void {
   expect([ledger.calls, ledger.perCall.length]).toEqual([calls.length, ours.length]);
   const plainCost = sumOf(calls, ({ plain }) => plain?.cost ?? 0);
   const cost = sumOf(calls, (call) => call.ours.cost);
-  figures.check(
-    "sent",
-    ledger.ours.sent,
-    sumOf(calls, (call) => call.ours.tokens),
-  );
-  figures.check(
-    "cached",
-    ledger.ours.cached,
-    sumOf(calls, (call) => call.ours.cached),
-  );
-  figures.check(
-    "plain sent",
-    ledger.plain.sent,
-    sumOf(calls, ({ plain }) => plain?.tokens ?? 0),
-  );
-  figures.check(
-    "plain cached",
-    ledger.plain.cached,
-    sumOf(calls, ({ plain }) => plain?.cached ?? 0),
-  );
+  figures.sum("sent", ledger.ours.sent, calls, (call) => call.ours.tokens);
+  figures.sum("cached", ledger.ours.cached, calls, (call) => call.ours.cached);
+  figures.sum("plain sent", ledger.plain.sent, calls, ({ plain }) => plain?.tokens ?? 0);
+  figures.sum("plain cached", ledger.plain.cached, calls, ({ plain }) => plain?.cached ?? 0);
   figures.check("bill", ledger.bill, cost);
   figures.check("plain bill", ledger.plainBill, plainCost);
   // A difference of two sums, of which neither is off by a hundredth.
   figures.check("saved", ledger.plainBill - ledger.bill, plainCost - cost, plainCost / 100);
   figures.check("dollars", ledger.dollars?.bill ?? 0, dollars(cost));
   figures.check("plain dollars", ledger.dollars?.plainBill ?? 0, dollars(plainCost));
-  figures.check(
-    "reported",
-    ledger.reported.cost,
-    sumOf(ours, (call) => call.ours.cost),
-  );
-  figures.check(
-    "off sent",
-    ledger.hostCalls.sent,
-    sumOf(hosts, (call) => call.ours.tokens),
-  );
-  figures.check(
-    "off cost",
-    ledger.hostCalls.cost,
-    sumOf(hosts, (call) => call.ours.cost),
-  );
-  figures.check(
-    "off plain",
-    ledger.hostCalls.plainCost,
-    sumOf(hosts, ({ plain }) => plain?.cost ?? 0),
-  );
+  figures.sum("reported", ledger.reported.cost, ours, (call) => call.ours.cost);
+  figures.sum("off sent", ledger.hostCalls.sent, hosts, (call) => call.ours.tokens);
+  figures.sum("off cost", ledger.hostCalls.cost, hosts, (call) => call.ours.cost);
+  figures.sum("off plain", ledger.hostCalls.plainCost, hosts, ({ plain }) => plain?.cost ?? 0);
   for (const [at, { number, ours: side, plain, extra }] of ledger.perCall.entries()) {
     const call = ours[at];
     figures.check(`call ${number} sent`, side.sent, call.ours.tokens, estimated);

@@ -4,23 +4,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { createOpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import { startPiRpc } from "../../scripts/lib/pi.js";
-import { expectPairedCalls, extension, palimpsest, resultsOf, start } from "../e2e/support.ts";
+import { expectPairedCalls, extension, palimpsest, resultsOf, said, start } from "../e2e/support.ts";
 import { call, fromNow, isPaired, lines, linkPalimpsest, startPuppet } from "./support.ts";
 
 const log = "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); echo $1 number $i; done\n";
 const look = (name: string, lines: string) => call("activate", { name, lines });
-
-type Pi = ReturnType<typeof startPiRpc>;
-
-/** What Pi answers to a command of ours. */
-async function said(pi: Pi, command: string): Promise<string> {
-  // A first session is greeted as well.
-  const isAnswer = ({ notifyType, message }: Record<string, unknown>) =>
-    notifyType === "info" && !String(message).startsWith("Palimpsest is on:");
-  const shown = pi.waitFor(isAnswer);
-  await pi.send({ type: "prompt", message: command });
-  return String((await shown).message);
-}
 
 test("from Pi to OpenClaw and back", async () => {
   const { model: inPi, sandbox: pi } = await start(

@@ -30,6 +30,15 @@ pub struct SettingsPlaces {
     pub needed: Option<Vec<String>>,
 }
 
+impl SettingsPlaces {
+    /// The agent's folder, and the project's where its settings count.
+    fn counted(&self) -> Result<(Option<&Path>, Option<&Path>)> {
+        let agent_dir = self.agent_dir.as_deref().map(Path::new);
+        let project_dir = self.project_dir.as_deref().map(Path::new);
+        Ok((agent_dir, counted(agent_dir, project_dir, self.trusted)?))
+    }
+}
+
 /// Reads and checks the settings. Keys that no file sets have their defaults.
 ///
 /// Rejects with `INVALID_ARGUMENT`, and with `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
@@ -37,9 +46,7 @@ pub struct SettingsPlaces {
 pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>> {
     blocking(move || {
         let places = places.named("places")?;
-        let agent_dir = places.agent_dir.as_deref().map(Path::new);
-        let project_dir = places.project_dir.as_deref().map(Path::new);
-        let project_dir = counted(agent_dir, project_dir, places.trusted)?;
+        let (agent_dir, project_dir) = places.counted()?;
         let is_needed =
             |key: &str| places.needed.as_ref().is_none_or(|keys| keys.iter().any(|one| one == key));
         let settings = settings::load_needed(agent_dir, project_dir, &is_needed)?;
@@ -56,9 +63,7 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>>
 pub fn setting_problems(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<String>>> {
     blocking(move || {
         let places = places.named("places")?;
-        let agent_dir = places.agent_dir.as_deref().map(Path::new);
-        let project_dir = places.project_dir.as_deref().map(Path::new);
-        let project_dir = counted(agent_dir, project_dir, places.trusted)?;
+        let (agent_dir, project_dir) = places.counted()?;
         let wrong = settings::wrong_values(agent_dir, project_dir)?;
         Ok(wrong.iter().map(Error::to_string).collect())
     })
@@ -114,9 +119,7 @@ pub struct SettingValue {
 pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<SettingValue>>> {
     blocking(move || {
         let places = places.named("places")?;
-        let agent_dir = places.agent_dir.as_deref().map(Path::new);
-        let project_dir = places.project_dir.as_deref().map(Path::new);
-        let project_dir = counted(agent_dir, project_dir, places.trusted)?;
+        let (agent_dir, project_dir) = places.counted()?;
         let variable = |name: &str| std::env::var(name).ok();
         let values = settings::setting_values(agent_dir, project_dir, &variable)?;
         Ok(values.into_iter().map(setting_value).collect())

@@ -306,7 +306,7 @@ fn render_activated_again(
     let mut next = None;
     for part in parts {
         if let Some(gap) = next.filter(|next| shows_any && *next < part.range.first) {
-            blocks.push(format!("… {} …", forms::count(part.range.first - gap, "line")));
+            blocks.push(forms::gap_line(part.range.first - gap));
         }
         next = Some(part.range.last + 1);
         blocks.push(if part.stands_at.is_none() {

@@ -7,11 +7,9 @@ use std::path::Path;
 use super::citations::{Cite, names_file};
 use super::finding::{FindingCode, MemoryFinding};
 use super::page::Page;
+use super::pins::{MAX_LISTED, ends_so};
 use super::scope::Scope;
 use base::object::quote;
-
-/// Most files of a project searched for a path's end.
-const MAX_LISTED: usize = 20_000;
 
 /// How hard to look for a cited file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,12 +61,6 @@ pub(super) fn missing<'a>(
 
 fn is_there(path: &Path) -> bool {
     looks::try_exists(path).unwrap_or(true)
-}
-
-/// Whether a file's path ends with a cited one.
-fn ends_so(file: &str, cited: &str) -> bool {
-    let before = file.strip_suffix(cited);
-    before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 /// Whether a citation can hardly mean anything but a file of the project.

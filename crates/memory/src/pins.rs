@@ -30,7 +30,7 @@ pub(super) const MAX_BYTES: u64 = 16 << 20;
 const MAX_NAMESAKES: usize = 20;
 const MAX_LIKE: usize = 200;
 /// Most files of a project searched for a name.
-const MAX_LISTED: usize = 20_000;
+pub(super) const MAX_LISTED: usize = 20_000;
 /// Most places of one file that an entry rests on.
 const MAX_PLACES: usize = 8;
 /// A name that stands on more lines tells no place.
@@ -248,11 +248,8 @@ impl Places {
         }
         let files = self.listed(project);
         let is_meant = |file: &&String| {
-            let is_end = |end: &str| {
-                let before = file.strip_suffix(end);
-                before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
-            };
-            is_end(&cite.path) || (cite.is_link && is_end(&format!("{}.md", cite.path)))
+            ends_so(file, &cite.path)
+                || (cite.is_link && ends_so(file, &format!("{}.md", cite.path)))
         };
         let mut found = files.iter().filter(is_meant);
         let only = found.next()?;
@@ -399,6 +396,12 @@ fn places_of(
         }
     }
     kept
+}
+
+/// Whether a file's path ends with a cited one.
+pub(super) fn ends_so(file: &str, cited: &str) -> bool {
+    let before = file.strip_suffix(cited);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 fn is_markdown(path: &str) -> bool {

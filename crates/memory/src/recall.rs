@@ -183,11 +183,11 @@ impl Memory {
             Ok(expression) => expression,
             Err(error) => return RecallAnswer::malformed(&error),
         };
-        let warnings = self.learn();
+        let (warnings, look) = self.learn();
         let mut problems = denied(options, &self.folders);
         problems.extend(unsearched(&warnings));
         let mut hits = self.recall.find(&expression, options);
-        self.mark_stale(&mut hits);
+        self.mark_stale(&mut hits, look);
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
             let (found, problem) = sessions::recall(store.or(known), &expression, options);
@@ -204,26 +204,27 @@ impl Memory {
         RecallAnswer { reason, problems, hits }
     }
 
-    /// Reads and indexes the memory files, unless nothing changed. Returns warnings about them.
-    fn learn(&mut self) -> Vec<Warning> {
+    /// Reads and indexes the memory files, unless nothing changed. Returns warnings about them, and
+    /// the look that was needed.
+    fn learn(&mut self) -> (Vec<Warning>, Option<Look>) {
         let bounded = looks::bounded(LOOK);
         let Loaded { files, warnings } = self.loader.load(&self.folders);
         if self.recall.knows(&files) {
-            return warnings;
+            return (warnings, None);
         }
         drop(bounded);
         // Only a full look gives pages their stable IDs.
-        let Look { files, warnings, .. } = self.look();
-        self.recall.learn(files);
-        warnings
+        let mut look = self.look();
+        self.recall.learn(std::mem::take(&mut look.files));
+        (std::mem::take(&mut look.warnings), Some(look))
     }
 
     /// Says of the hits what became of the files that they cite.
-    fn mark_stale(&mut self, hits: &mut [RecallHit]) {
+    fn mark_stale(&mut self, hits: &mut [RecallHit], look: Option<Look>) {
         if hits.iter().all(|hit| hit.page.is_none()) {
             return;
         }
-        let look = self.look();
+        let look = look.unwrap_or_else(|| self.look());
         for hit in hits {
             let staleness = hit.page.as_ref().and_then(|page| look.staleness(page));
             hit.stale = staleness.and_then(Staleness::worst).cloned();

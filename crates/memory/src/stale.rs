@@ -108,14 +108,16 @@ pub(super) fn check(
     for (id, path, pin) in &wanted {
         let change_of =
             |path: &PathBuf, pin: &CitationPin| changes.get(&(path.clone(), pin.clone())).cloned();
+        let Some(change) = change_of(path, pin) else { continue };
         // If two branches pinned the same citation, one matching pin is enough.
         let is_same = |other: &(&PageId, PathBuf, &CitationPin)| {
             other.0 == *id && other.1 == *path && place_of(other.2) == place_of(pin)
         };
         let holds =
             |other: &(&PageId, PathBuf, &CitationPin)| change_of(&other.1, other.2).is_none();
-        let is_held = wanted.iter().filter(|other| is_same(other)).any(holds);
-        let Some(change) = change_of(path, pin).filter(|_| !is_held) else { continue };
+        if wanted.iter().filter(|other| is_same(other)).any(holds) {
+            continue;
+        }
         let staleness =
             stale.entry((*id).clone()).or_insert_with(|| Staleness { cited: Vec::new() });
         let (pin, path) = ((*pin).clone(), path.clone());

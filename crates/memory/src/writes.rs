@@ -373,6 +373,10 @@ impl Memory {
     /// `None` if there is nothing.
     pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = looks::bounded(LOOK);
+        // This runs after every tool call of a host.
+        if !guard::writes_memory(&self.folders, cwd, tool, args) {
+            return None;
+        }
         let (global, project) =
             (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
         let limits = CheckLimits::of(&settings::load_memory(global, project).0);

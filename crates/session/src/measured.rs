@@ -129,7 +129,7 @@ impl Measured {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn as_f64(tokens: u64) -> f64 {
+pub(super) fn as_f64(tokens: u64) -> f64 {
     tokens as f64
 }
 

@@ -32,10 +32,12 @@ export function doubtText(doubt) {
   }
 }
 
+const unshown = "How it changed cannot be shown: no store holds what it said then, or it may not be shown.";
+
 /** What is said of a cited file whose difference is not there. */
 export const UNSHOWN = {
-  contradicted: "How it changed cannot be shown: no store holds what it said then, or it may not be shown.",
-  touched: "How it changed cannot be shown: no store holds what it said then, or it may not be shown.",
+  contradicted: unshown,
+  touched: unshown,
   moved: "It says the same in another file.",
   gone: "It is not there any more.",
 };

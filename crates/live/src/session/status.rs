@@ -85,7 +85,7 @@ impl LiveSession {
         let host_request_tokens = last.map_or(0, |last| {
             let fixed = last.fixed.saturating_sub(last.overhead);
             if state.measured().knows(model) {
-                let whole = state.weighed(usize::MAX, None, last.factor);
+                let whole = state.weighed(usize::MAX, last.factor);
                 return scaled(fixed, state.measured().front(last.factor)) + whole.all();
             }
             scaled(fixed + sent.map_or(0, |sent| sent.plain_tokens), last.factor)

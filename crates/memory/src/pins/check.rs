@@ -189,3 +189,6 @@ fn change(pin: &CitationPin, text: &str, now: &Lines<'_>) -> Option<CitedChange>
     };
     Some(if is_touched { CitedChange::Touched } else { CitedChange::Contradicted })
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,13 +138,15 @@ impl PinnedLines {
                 .map_or(NO_MARK.to_owned(), |(_, line)| mark(line))
         };
         let (before, after) = (at(range.start.checked_sub(1)), at(Some(range.end)));
-        let hash = hash_of(said);
+        let says = |lines: &&[(u32, String)]| {
+            lines.iter().map(|(_, line)| line).eq(said.iter().map(|(_, line)| line))
+        };
         Some(Self {
             first,
             count: last - first + 1,
-            stood: whole(standing(text, said.len(), &hash)),
+            stood: whole(text.filled.windows(said.len()).filter(says).count()),
             filled: whole(said.len()),
-            hash,
+            hash: hash_of(said),
             symbol: symbol.map(str::to_owned),
             marks: format!("{before}{}{after}", sampled(said)),
             start: String::new(),
@@ -169,7 +171,13 @@ impl PinnedLines {
                 return true;
             }
         }
-        standing(text, self.filled as usize, &self.hash) >= self.stood.max(1) as usize
+        // The second mark is that of the first line: only where it stands are lines hashed.
+        let first = parted(&self.marks).nth(1);
+        let stands = |lines: &&[(u32, String)]| {
+            first.is_none_or(|first| mark(&lines[0].1) == first) && hash_of(lines) == self.hash
+        };
+        let stood = text.filled.windows(self.filled as usize).filter(stands).count();
+        stood >= self.stood.max(1) as usize
     }
 
     /// As earlier releases compared: blanks count.
@@ -228,10 +236,6 @@ fn most_likely_start<'m>(
         .into_iter()
         .max_by_key(|(start, votes)| (*votes, std::cmp::Reverse((start.abs_diff(from), *start))));
     best.map(|(start, _)| start)
-}
-
-fn standing(text: &Lines<'_>, count: usize, hash: &Hash) -> usize {
-    text.filled.windows(count.max(1)).filter(|window| hash_of(window) == *hash).count()
 }
 
 fn hash_of(lines: &[(u32, String)]) -> Hash {

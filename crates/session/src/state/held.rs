@@ -1,6 +1,7 @@
 //! What must stand: how it follows the files, and what of it stands in the window.
 
 use super::Session;
+use super::missed::ALL;
 use super::notes::Note;
 use crate::event::{NotedText, Treatment};
 use crate::excerpt::Piece;
@@ -158,10 +159,10 @@ impl Session {
                     lines.extend(self.own_lines(at, version, known));
                 }
             }
-            Some(Subject::Segment { first, last, is_left: false, .. }) if is_latest => {
-                let stands = |at: u64| self.is_in_front(at);
-                let all = LineRange { first: 1, last: u64::MAX };
-                lines.extend((*first..=*last).all(stands).then_some(all));
+            Some(subject @ Subject::Segment { is_left: false, .. })
+                if is_latest && !self.is_segment_left(subject) =>
+            {
+                lines.push(ALL);
             }
             _ => {}
         }

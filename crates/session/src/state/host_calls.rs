@@ -111,8 +111,7 @@ impl Session {
             };
             let weighed = self.weighed_plain(count, compaction, factor);
             plain = side(plain, &weighed, plain_fixed, held.map(|_| cached));
-            ours =
-                side(ours, &self.weighed(count, None, factor), fixed, is_held.then_some(sum_held));
+            ours = side(ours, &self.weighed(count, factor), fixed, is_held.then_some(sum_held));
         }
 
         let answer = window[count..].iter().find(|at| !self.chat.is_passing(**at));

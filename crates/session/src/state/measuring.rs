@@ -5,7 +5,7 @@ use super::Session;
 use crate::call_bill::{SUMMARY_TOKENS, Side};
 use crate::call_note::PlainCompaction;
 use crate::chat::ChatMessage;
-use crate::measured::{Measured, New, Waiting, Weighed};
+use crate::measured::{Measured, New, Waiting, Weighed, as_f64};
 use crate::message::MessageKind;
 use crate::record::CallRecord;
 use crate::report::{ReportKind, Reported};
@@ -68,24 +68,17 @@ impl Session {
         self.branch_measured();
     }
 
-    /// The host's messages among the first `count` of the window, from a compaction on, each with its
-    /// ratio. `otherwise`: that of those that no report told of.
-    pub fn weighed(
-        &self,
-        count: usize,
-        compaction: Option<PlainCompaction>,
-        otherwise: f64,
-    ) -> Weighed {
-        let from = compaction.map_or(0, |made| made.from);
-        let summary = compaction.iter().map(|_| (SUMMARY_TOKENS, otherwise));
-        let listed = self.window().take(count).filter(|(at, _)| *at >= from);
+    /// The host's messages among the first `count` of the window, each with its ratio. `otherwise`:
+    /// that of those that no report told of.
+    pub fn weighed(&self, count: usize, otherwise: f64) -> Weighed {
+        let listed = self.window().take(count);
         let ratio = |(at, message): (u64, &ChatMessage)| {
             (message.tokens, self.measured.ratio(at, otherwise))
         };
-        Weighed(summary.chain(listed.map(ratio)).collect())
+        Weighed(listed.map(ratio).collect())
     }
 
-    /// The same without what the plain host would not have.
+    /// The same without what the plain host would not have, from its compaction on.
     pub fn weighed_plain(
         &self,
         count: usize,
@@ -93,13 +86,13 @@ impl Session {
         otherwise: f64,
     ) -> Weighed {
         let from = compaction.map_or(0, |made| made.from);
-        let mut weighed = self.weighed(count, compaction, otherwise);
-        let first = usize::from(compaction.is_some());
-        let listed = self.window().take(count).filter(|(at, _)| *at >= from);
-        for (place, (at, _)) in listed.enumerate() {
+        let summary = compaction.iter().map(|_| (SUMMARY_TOKENS, otherwise));
+        let mut weighed: Vec<(u64, f64)> = summary.collect();
+        for (at, message) in self.window().take(count).filter(|(at, _)| *at >= from) {
+            weighed.push((message.tokens, self.measured.ratio(at, otherwise)));
             let mut own = self.own_tokens_of(at);
             // What is ours of a step stands with its last result.
-            for (tokens, _) in weighed.0[..=first + place].iter_mut().rev() {
+            for (tokens, _) in weighed.iter_mut().rev() {
                 let taken = own.min(*tokens);
                 (*tokens, own) = (*tokens - taken, own - taken);
                 if own == 0 {
@@ -107,11 +100,6 @@ impl Session {
                 }
             }
         }
-        weighed
+        Weighed(weighed)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn as_f64(tokens: u64) -> f64 {
-    tokens as f64
 }

@@ -11,7 +11,7 @@ use crate::showings::Showing;
 use base::object::{Hash, ObjectId};
 
 /// All lines of a text.
-const ALL: LineRange = LineRange { first: 1, last: u64::MAX };
+pub(super) const ALL: LineRange = LineRange { first: 1, last: u64::MAX };
 
 /// The version by which lines of an object are compared.
 #[derive(Clone, Copy)]
@@ -210,7 +210,7 @@ impl Session {
     }
 
     /// Whether a message of a segment left the window.
-    fn is_segment_left(&self, subject: &Subject) -> bool {
+    pub(super) fn is_segment_left(&self, subject: &Subject) -> bool {
         let Subject::Segment { first, last, .. } = subject else { return false };
         !(*first..=*last).all(|at| self.is_in_front(at))
     }

@@ -136,8 +136,7 @@ fn may_hold(root: &Path, index: &Found, path: &Path) -> bool {
     let version = index.get(4..8);
     let is_plain = index.starts_with(b"DIRC")
         && (version == Some(&[0, 0, 0, 2]) || version == Some(&[0, 0, 0, 3]));
-    let names_others =
-        ["link\0\0", "sdir\0\0"].iter().any(|part| contains(index, part.as_bytes()));
+    let names_others = ["link\0\0", "sdir\0\0"].iter().any(|part| contains(index, part.as_bytes()));
     !is_plain || names_others || contains(&index.to_ascii_lowercase(), name.as_bytes())
 }
 

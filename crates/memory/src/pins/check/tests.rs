@@ -1,9 +1,11 @@
 use super::*;
+use crate::scope::Folders;
+use config::Exclude;
 
 /// The pins of one file of a project, which a page of the project cites.
 fn pinned(path: &Path, hash: Hash) -> BTreeMap<PathBuf, Pinned> {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    let pins = BTreeSet::from([CitationPin { path: name, hash, lines: None, is_private: false }]);
+    let pins = BTreeSet::from([CitationPin::whole(name, hash)]);
     BTreeMap::from([(path.to_owned(), Pinned { pins, is_bound: true })])
 }
 
@@ -30,5 +32,5 @@ fn what_tells_nothing_is_looked_at_once_until_it_changes() {
     std::fs::write(&cited, "y").unwrap();
     assert!(checker.may_differ());
     let changed: Vec<_> = checker.check(&places, pinned).into_values().collect();
-    assert_eq!(changed, [CitedChange::Changed]);
+    assert_eq!(changed, [CitedChange::Contradicted]);
 }
