@@ -61,6 +61,19 @@ test("an entry is staged, listed, flushed, found and confirmed", () => {
   expect(at.run("memory", "stale").stdout).toBe("No page looks stale.\n");
 });
 
+test("all marked pages that cite a file are confirmed at once", () => {
+  const at = desk();
+  at.write("a b.txt", "one\n");
+  at.write(index, "- A: see [a](<../../a b.txt>)\n- B: see [b](<../../a b.txt>)\n");
+  at.run("memory", "verify");
+  at.write("a b.txt", "two\n");
+  expect(at.run("memory", "verify").stdout).toContain("confirm --all-of FILE");
+  expect(at.run("memory", "confirm", "--all-of")).toMatchObject({ status: 2 });
+  expect(at.run("memory", "confirm", "--all-of", "c.txt").stdout).toBe("No marked page cites `c.txt`.\n");
+  expect(at.run("memory", "confirm", "--all-of", "a b.txt").stdout).toMatch(/^`\w{12}`, `\w{12}` count as written/);
+  expect(at.run("memory", "verify").stdout).toContain("no cited file changed");
+});
+
 test("recall explains an empty result in words and as JSON", () => {
   const at = desk();
   at.write(index, "- a needle\n");

@@ -5,6 +5,7 @@ import { invalidArgument, listSnapshot, reading, snapshot, toJson } from "../lib
 import { Listeners, watchFileCheck } from "../lib/events.js";
 import { copyOf, equalsCopy, shareStrings } from "../lib/json.js";
 import { patched, payloadJson } from "../lib/payload.js";
+import { withTyped } from "../lib/program.js";
 import { Queue } from "../lib/queue.js";
 import { type Answer, crossed, Request } from "../lib/request.js";
 import { user, wrong } from "./sessions.ts";
@@ -348,4 +349,12 @@ describe("a provider's request", () => {
     expect(payload).toEqual(before);
     expect(sent.model).toBe(payload.model);
   });
+});
+
+test("commands of ours are printed as a shell takes them", () => {
+  const words = "show 'a b' --session 'x y'";
+  expect(withTyped(`run \`palimpsest ${words}\``, "/my store.sqlite")).toMatch(
+    new RegExp(`^run \`.*palimpsest\\S* ${words} --store '/my store\\.sqlite'\`$`),
+  );
+  expect(withTyped("run `palimpsest show t1 --store b`", "a")).toMatch(/ show t1 --store b`$/);
 });

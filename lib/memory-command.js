@@ -259,9 +259,12 @@ async function verify({ memory, command }) {
 
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
 async function confirm({ memory }, given) {
-  const [flag, ...words] = given.split(/\s+/);
-  if (flag === "--all-of") {
-    const file = words.join(" ");
+  const words = given.split(/\s+/);
+  if (words.includes("--all-of")) {
+    const file = words.filter((word) => word !== "--all-of").join(" ");
+    if (file === "") {
+      throw Object.assign(new Error("`--all-of` names no file"), { code: "INVALID_ARGUMENT" });
+    }
     const stale = await memory.verify();
     const ids = stale.filter(({ cited }) => cited.some(({ path }) => path === file)).map(({ page }) => page.id);
     const value = [];

@@ -16,9 +16,14 @@ export const programFile = fileURLToPath(new URL("../bin/palimpsest.js", import.
  * @param {string} [store] path of the store, where it is not the command line's own
  */
 export function typed(words, store) {
-  const isNamed = store === undefined || storeless.has(words[0]) || words.includes("--store");
-  const all = [...(isOnPath() ? ["palimpsest"] : ["node", programFile]), ...words];
-  return [...all, ...(isNamed ? [] : ["--store", store])].map(shellWord).join(" ");
+  return typedText(words.map(shellWord).join(" "), store);
+}
+
+/** @param {string} words behind `palimpsest`, as they are typed @param {string} [store] */
+function typedText(words, store) {
+  const isNamed = store === undefined || storeless.has(words.split(" ")[0]) || /(^| )--store( |$)/.test(words);
+  const program = isOnPath() ? "palimpsest" : `node ${shellWord(programFile)}`;
+  return `${program} ${words}${isNamed ? "" : ` --store ${shellWord(store)}`}`;
 }
 
 /**
@@ -27,7 +32,7 @@ export function typed(words, store) {
  * @param {string} [store]
  */
 export function withTyped(text, store) {
-  return text.replaceAll(/`palimpsest ([^`]+)`/g, (_, words) => `\`${typed(words.split(" "), store)}\``);
+  return text.replaceAll(/`palimpsest ([^`]+)`/g, (_, words) => `\`${typedText(words, store)}\``);
 }
 
 function isOnPath() {
@@ -36,7 +41,7 @@ function isOnPath() {
   return folders.some((folder) => names.some((name) => existsSync(join(folder, name))));
 }
 
-/** @param {string} word */
-function shellWord(word) {
+/** A word as a shell takes it. @param {string} word */
+export function shellWord(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 // What is said of a project that a person trusts, or was not asked about. Decides nothing.
 import { plural } from "./describe.js";
+import { shellWord } from "./program.js";
 
 /** @typedef {import("../index.js").ProjectTrust} ProjectTrust */
 
@@ -30,7 +31,7 @@ export function whatIsBrought(found) {
 export function untrustedText(found, how) {
   const what = `${plural(found.files.length, "file")} of memory or settings in this project (${named(found)})`;
   const verb = found.files.length === 1 ? "is" : "are";
-  return `${what} ${verb} not used, since you have not said that you trust it: ${how} \`palimpsest trust ${found.path}\``;
+  return `${what} ${verb} not used, since you have not said that you trust it: ${how} \`palimpsest trust ${shellWord(found.path)}\``;
 }
 
 /** What an answer means. @param {ProjectTrust} found */

@@ -487,16 +487,18 @@ export class Sessions {
     const { [sessionId]: known, ...others } = await this.#choices();
     const kept = Object.entries(others).slice(1 - maxChoices);
     const all = Object.fromEntries([...kept, [sessionId, { ...known, ...choice }]]);
+    // Until it is in the file, that says something else.
     this.#known = all;
+    this.#unkept = { ...this.#unkept, [sessionId]: all[sessionId] };
     try {
       await mkdir(dirname(this.#choicesFile), { recursive: true, mode: 0o700 });
       const written = `${this.#choicesFile}.${process.pid}`;
       await writeFile(written, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
       await rename(written, this.#choicesFile);
-      this.#unkept = {};
+      const later = Object.entries(this.#unkept).filter(([id, chosen]) => all[id] !== chosen);
+      this.#unkept = Object.fromEntries(later);
       return undefined;
     } catch (error) {
-      this.#unkept = { ...this.#unkept, [sessionId]: all[sessionId] };
       return `It holds until the gateway ends, since \`${this.#choicesFile}\` cannot be written: ${describe(error)}`;
     }
   }
@@ -511,7 +513,7 @@ export class Sessions {
 /** @param {() => string} read the file with choices @returns {Record<string, Choice>} */
 function choicesIn(read) {
   try {
-    return JSON.parse(read());
+    return JSON.parse(read()) ?? {};
   } catch {
     return {};
   }

@@ -9,12 +9,12 @@ import { withStore } from "../lib/store.js";
 import { oneLine } from "../lib/table.js";
 
 /** Options among the words of a part, which it reads itself. */
-const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply"];
+const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply", "--all-of"];
 
 /** @type {import("../lib/arguments.js").Command} */
 export const memory = {
   name: "memory",
-  usage: "[PART…] [--folder PATH] [--sessions] [--files] [--global] [--project] [--local] [--apply]",
+  usage: "[PART…] [--folder PATH] [--sessions] [--files] [--global] [--project] [--local] [--apply] [--all-of]",
   summary: "Show, search and write memory that outlives sessions",
   arguments: [0, Number.POSITIVE_INFINITY],
   options: {
@@ -25,6 +25,7 @@ export const memory = {
     project: { type: "boolean", text: "`recall`: only the project's memory" },
     local: { type: "boolean", text: "`recall`: only your memory of the project" },
     apply: { type: "boolean", text: "`import`: stage what is to be taken" },
+    "all-of": { type: "boolean", text: "`confirm`: all marked pages that cite the file" },
   },
   notes: [
     `PART is ${[...memoryParts].map(([name, { usage, summary }]) => `\`${`${name} ${usage}`.trim()}\` (${summary})`).join(", ")}. Without one it is \`overview\`.`,

@@ -17,6 +17,7 @@ use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::keeping::ImportedMemory;
 use super::missing::{Search, missing};
 use super::page::Page;
+use super::pins::ends_so;
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
@@ -420,7 +421,7 @@ impl Memory {
         };
         let is_pinned = |page: &Page, path: &str| {
             let pins = self.keeper.fact(&page.id).into_iter().flat_map(|fact| &fact.cites);
-            pins.into_iter().any(|pin| pin.path.ends_with(path))
+            pins.into_iter().any(|pin| ends_so(&pin.path, path))
         };
         missing(project, pages, search, &is_pinned)
     }
@@ -436,11 +437,15 @@ impl Memory {
         let stands = |page: &Page| texts.iter().any(|text| text.contains(page.text.trim()));
         let told = dropped.into_iter().filter_map(|mut dropping| {
             dropping.gone.retain(|page| !stands(page));
+            if dropping.gone.is_empty() {
+                return None;
+            }
             let count = dropping.gone.len();
             let shown: Vec<String> = dropping.gone.iter().take(MOST_DROPPED).map(shown).collect();
-            let more = count.checked_sub(MOST_DROPPED + 1).map_or(String::new(), |_| {
-                format!(", and {} more", count - MOST_DROPPED)
-            });
+            let more = match count.saturating_sub(MOST_DROPPED) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
             let (verb, entries) = if count == 1 { ("is", "entry") } else { ("are", "entries") };
             let kept = self.keep_before(&dropping);
             let words = format!(
@@ -448,8 +453,7 @@ impl Memory {
                 shown.join(", ")
             );
             let words = redact::redact_note(&words).text.unwrap_or(words);
-            (count > 0)
-                .then(|| MemoryFinding::new(FindingCode::Dropped, words).at(dropping.given, None))
+            Some(MemoryFinding::new(FindingCode::Dropped, words).at(dropping.given, None))
         });
         told.collect()
     }

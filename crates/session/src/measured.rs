@@ -80,6 +80,19 @@ impl Measured {
         self.ratios.get(&at).copied().unwrap_or(otherwise)
     }
 
+    /// Cuts the chat back to this length: its positions get other messages. A report on what was
+    /// there would tell of those.
+    pub(super) fn go_back(&mut self, chat_len: u64) {
+        self.ratios.split_off(&chat_len);
+        let is_there = |waiting: &Waiting| waiting.new.iter().all(|new| new.at < chat_len);
+        self.waiting = self.waiting.take().filter(is_there);
+    }
+
+    /// Another text takes the place of a message.
+    pub(super) fn edited(&mut self, at: u64) {
+        self.ratios.remove(&at);
+    }
+
     /// A call was recorded.
     pub(super) fn called(&mut self, waiting: Option<Waiting>) {
         let model = waiting.as_ref().and_then(|waiting| waiting.model.clone());
@@ -164,6 +177,23 @@ impl Weighed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_branch_measured_is_forgotten() {
+        let new = |at| New { at, tokens: 100, is_result: true };
+        let mut measured = Measured::default();
+        measured.called(Some(waiting(1, 0, 1_000, &[new(3)])));
+        measured.reported(1, 1_000);
+        measured.called(Some(waiting(2, 1_000, 1_100, &[new(4)])));
+        measured.reported(2, 1_050);
+        assert!((measured.ratio(4, 9.0) - 0.5).abs() < 0.01);
+        measured.called(Some(waiting(3, 1_050, 1_200, &[new(5)])));
+        measured.go_back(4);
+        assert!((measured.ratio(4, 9.0) - 9.0).abs() < 0.01, "another message is there now");
+        assert_eq!(measured.reported(3, 1_200), [], "its messages are gone");
+        measured.edited(3);
+        assert!((measured.ratio(3, 9.0) - 9.0).abs() < 0.01);
+    }
 
     fn waiting(call: u64, stood: u64, counted: u64, new: &[New]) -> Waiting {
         let new_tokens = new.iter().map(|new| new.tokens).sum();

@@ -327,6 +327,7 @@ impl Session {
             self.replace_held(&before, now);
         }
         self.chat.edit(at, digest.clone(), kind.clone(), tokens, withheld);
+        self.measured.edited(at);
         self.glimpses.edited(at);
         self.request_edited(at);
         self.outputs.remove(&at);
@@ -487,6 +488,7 @@ impl Session {
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);
         self.notes.go_back(chat_len);
+        self.measured.go_back(chat_len);
         self.glimpses.go_back(chat_len);
         self.kept.go_back(chat_len);
         self.sets

@@ -124,6 +124,35 @@ fn entries_that_a_write_leaves_out_are_told_and_kept() {
 }
 
 #[test]
+fn entries_that_moved_to_another_file_are_not_kept_besides() {
+    let repository = Repository::new();
+    let (file, text) = (".pi/memory/MEMORY.md", "- Key 5: y\n- [T](topic.md)\n");
+    repository.write(file, text);
+    repository.write(".pi/memory/topic.md", text);
+    let (mut memory, root) = (repository.memory(), repository.root());
+    let args = json!({ "path": file, "content": "- [T](topic.md)\n" });
+    assert_eq!(written(&mut memory, &root, "write", &args), "");
+    let names = fs::read_dir(root.join(".pi/memory")).unwrap();
+    let names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name.contains("set-aside")), "{names:?}");
+}
+
+#[test]
+fn a_pin_tells_of_its_own_file_alone() {
+    let repository = Repository::new();
+    repository.write("docs/data.rs", "x\n");
+    repository.write(".pi/memory/MEMORY.md", "- A: `docs/data.rs`, see `a.rs:3`\n");
+    let mut memory = repository.memory();
+    memory.look();
+    let problems: Vec<_> = memory.check().into_iter().map(|warning| warning.problem).collect();
+    assert_eq!(problems, [""; 0], "its folder is not known, so only a write looks for it");
+    let args = json!({ "path": ".pi/memory/MEMORY.md", "content": "- A: `docs/data.rs`, see `a.rs:3`, too\n" });
+    let told = written(&mut memory, &repository.root(), "write", &args);
+    assert!(told.contains("`a.rs` is no file of the project"), "{told}");
+}
+
+#[test]
 fn a_cited_file_that_does_not_exist_is_told() {
     let repository = Repository::new();
     repository.write("src/store.rs", "x\n");
