@@ -235,15 +235,18 @@ pub fn active_block(id: &ObjectId, text: &str, ranges: &[LineRange]) -> String {
     format!("ACTIVE_CONTENT id={id} lines={}\n{}", names.join(","), shown.join("\n"))
 }
 
-/// The content of a tool result with its text replaced by
+/// The content of a message with its output replaced by
 /// `toolcall_ref id={id} tool={tool} status={status}`. Images next to the text stay; a result of
-/// images alone stays as the host gave it.
+/// images alone stays as the host gave it, and so do words around an output.
 fn chat_reference(session: &Session, at: u64, message: &HostMessage) -> Option<String> {
-    let fact = session.result(at).filter(|fact| fact.is_output && fact.within.is_none())?;
+    let fact = session.result(at).filter(|fact| fact.is_output)?;
     let id = fact.object.as_ref()?;
     let (id, tool) = (quote::name(id.as_str()), quote::name(&fact.tool));
     let line = format!("toolcall_ref id={id} tool={tool} status={}", status(fact.ok));
-    Some(content::with_text(message.content(), &line, Images::Stay))
+    Some(match &fact.within {
+        Some(within) => message.content_with_part(within, &line),
+        None => content::with_text(message.content(), &line, Images::Stay),
+    })
 }
 
 /// One line per object of the metadata pool, in order of entry, within the budget. Objects neither

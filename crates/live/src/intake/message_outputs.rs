@@ -8,7 +8,7 @@ use super::describe::cut;
 use super::instructions::called_skill;
 use super::{Ingest, Ingested, PendingCall};
 use base::error::Result;
-use config::{Instructions, Layout};
+use config::Instructions;
 use context::host::{COMMAND_ROLE, HostCall, HostMessage};
 use context::pasted::{Pasted, pasted_files};
 use session::{Event, Treatment, Within};
@@ -61,7 +61,7 @@ impl Ingest<'_> {
     }
 
     fn output_in(&self, message: &HostMessage) -> Option<Found> {
-        if message.withheld.is_some() || self.options.settings.layout != Layout::Log {
+        if message.withheld.is_some() {
             return None;
         }
         match message.key.role.as_str() {

@@ -2,7 +2,7 @@
 //! files before a person's words. They leave and come back as tool results do, and nothing else of
 //! their message changes.
 
-use config::Settings;
+use config::{Layout, Settings};
 use live::Wanted;
 use serde_json::{Value, json};
 use session::{Shows, Treatment};
@@ -306,4 +306,27 @@ fn an_outputs_lines_are_needed_and_deactivated_as_any() {
     work(&mut host);
     let shown = sent(&host, 0)["output"].as_str().unwrap();
     assert!(shown.starts_with("[t1] exit 0"), "{shown}");
+}
+
+#[test]
+fn in_pools_outputs_stand_among_the_active_content() {
+    let mut host = Host::new(Settings { layout: Layout::Pools, ..settings() });
+    let (output, text) = (lines("npm", 80), lines("notes", 40));
+    host.push(ran("npm test", &output, 1));
+    host.write_file("notes.md", &text);
+    let message = pasted(&host, &["notes.md"], "What of it?");
+    host.user(&message);
+    host.send();
+    let line = host.sent[1]["output"].as_str().unwrap().to_owned();
+    assert!(line.starts_with("toolcall_ref id=") && line.ends_with(" status=fail"), "{line}");
+    let words = text_of(&host.sent[2]);
+    assert!(words.starts_with("<file name=") && words.ends_with("What of it?"), "{words}");
+    assert!(words.contains("toolcall_ref") && !words.contains("line 7 of what notes"), "{words}");
+    let active: Vec<String> = host.sent[3..].iter().map(text_of).collect();
+    assert!(active.iter().any(|block| block.ends_with(&output)), "{active:?}");
+    assert!(active.iter().any(|block| block.ends_with(&text)), "{active:?}");
+    host.restart();
+    host.user("Again?");
+    host.send();
+    assert_eq!(host.sent[1]["output"], json!(line));
 }

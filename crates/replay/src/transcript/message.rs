@@ -87,6 +87,11 @@ impl Message {
         Some(Self { object, text: text.filter(|_| !changed).map(str::to_owned) })
     }
 
+    /// A message with a role of Pi's own.
+    pub(super) fn of_pi(object: Map<String, Value>) -> Self {
+        Self { object, text: None }
+    }
+
     fn made(role: &str, content: Value) -> Self {
         let object = [("role".to_owned(), role.into()), ("content".to_owned(), content)];
         Self { object: Map::from_iter(object), text: None }

@@ -2,9 +2,10 @@
 //! on the last entry. OpenClaw's files before 2026.8 have the same form, with some marks of its own
 //! on messages.
 //!
-//! Messages pass through unchanged. Messages with Pi's own roles become the user messages that Pi
-//! makes of them for the model (`convertToLlm` of pi-coding-agent 0.87). Must not apply compactions
-//! or context edits: both determine what later calls saw, and replay decides that itself.
+//! Messages pass through unchanged, also those with roles of Pi's own; only its summaries become the
+//! user messages that Pi makes of them for the model (`convertToLlm` of pi-coding-agent 0.87). Must
+//! not apply compactions or context edits: both determine what later calls saw, and replay decides
+//! that itself.
 
 use serde_json::{Map, Value, json};
 
@@ -92,10 +93,7 @@ pub(super) fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Messa
             }
             Some(message)
         }
-        "custom_message" => {
-            let content = blocks_of(entry.object.get("content")?);
-            Some(Message::user(content, timestamp, Some(INJECTED)))
-        }
+        "custom_message" => report_in(&entry.object, timestamp),
         "compaction" => {
             let text = compaction_text(entry.text_at("summary")?);
             Some(Message::user(json!([text_block(&text)]), timestamp, Some(COMPACTION_SUMMARY)))
@@ -126,11 +124,8 @@ fn message_in(message: Map<String, Value>, line: u64, notes: &mut Notes) -> Opti
             notes.count("messages of the gateway in the model's name left out");
             None
         }
-        "bashExecution" => Some(user(&bash_text(&message), None)),
-        "custom" | "hookMessage" => {
-            let content = blocks_of(message.get("content")?);
-            Some(Message::user(content, timestamp, Some(INJECTED)))
-        }
+        "bashExecution" => Some(Message::of_pi(message)),
+        "custom" | "hookMessage" => report_in(&message, timestamp),
         "compactionSummary" => {
             Some(user(&compaction_text(text("summary")), Some(COMPACTION_SUMMARY)))
         }
@@ -173,6 +168,19 @@ fn is_of_program(message: &Map<String, Value>) -> bool {
     role(message) == "user" && matches!(kind, Some("inter_session" | "internal_system"))
 }
 
+/// What an extension reports.
+fn report_in(given: &Map<String, Value>, timestamp: Option<i64>) -> Option<Message> {
+    let field = |key: &str| given.get(key).cloned().unwrap_or_default();
+    let mut message = Message::of_pi(Map::from_iter([
+        ("role".to_owned(), "custom".into()),
+        ("customType".to_owned(), field("customType")),
+        ("content".to_owned(), blocks_of(given.get("content")?)),
+        ("display".to_owned(), field("display")),
+    ]));
+    message.stamp(timestamp);
+    Some(message)
+}
+
 /// Content of a custom message as blocks.
 fn blocks_of(content: &Value) -> Value {
     match content {
@@ -194,27 +202,4 @@ fn branch_text(summary: &str) -> String {
     format!(
         "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{summary}</summary>"
     )
-}
-
-/// Pi's text for a command that a person ran with `!`.
-fn bash_text(message: &Map<String, Value>) -> String {
-    let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
-    let flag = |key: &str| message.get(key).and_then(Value::as_bool).unwrap_or(false);
-    let shown = match text("output") {
-        "" => "(no output)".to_owned(),
-        output => format!("```\n{output}\n```"),
-    };
-    let exit = message.get("exitCode").and_then(Value::as_i64).filter(|exit| *exit != 0);
-    let end = match exit {
-        _ if flag("cancelled") => "\n\n(command cancelled)".to_owned(),
-        Some(exit) => format!("\n\nCommand exited with code {exit}"),
-        None => String::new(),
-    };
-    let whole = match text("fullOutputPath") {
-        path if flag("truncated") && !path.is_empty() => {
-            format!("\n\n[Output truncated. Full output: {path}]")
-        }
-        _ => String::new(),
-    };
-    format!("Ran `{}`\n{shown}{end}{whole}", text("command"))
 }

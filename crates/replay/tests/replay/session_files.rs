@@ -79,7 +79,7 @@ fn check(transcript: &Transcript) -> Result<(), String> {
                 waiting
                     .extend(calls.map(|call| call["id"].as_str().unwrap_or_default().to_owned()));
             }
-            ("user", _) => {}
+            ("user" | "bashExecution" | "custom", _) => {}
             _ => return Err(format!("no message: {message}")),
         }
     }
