@@ -58,7 +58,7 @@ impl Backend for SqliteBackend {
     fn stamp(&self) -> Result<Option<u64>> {
         let Some(watcher) = &self.watcher else { return Ok(None) };
         let version: i64 = self.read_by(lock(watcher).as_ref(), |connection| {
-            Ok(connection.pragma_query_value(None, "data_version", |row| Ok(row.get(0)?))?)
+            Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
         })?;
         Ok(Some(u64::try_from(version).unwrap_or_default()))
     }

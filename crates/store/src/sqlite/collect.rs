@@ -153,7 +153,7 @@ fn empty_log(connection: &Connection) -> Step<bool> {
 }
 
 fn free_bytes(connection: &Connection) -> Step<u64> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| Ok(row.get::<_, i64>(0)?));
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     Ok((pragma("freelist_count")? * pragma("page_size")?).unsigned_abs())
 }
 

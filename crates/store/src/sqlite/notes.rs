@@ -11,13 +11,11 @@ use crate::{IndexedFolder, Replaced};
 
 pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>) -> Step<()> {
     let key = format!("note:{name}");
-    match value {
-        Some(value) => set(connection, &key, value),
-        None => {
-            connection.run("DELETE FROM meta WHERE key = :key", named_params! { ":key": key })?;
-            Ok(())
-        }
+    if let Some(value) = value {
+        return set(connection, &key, value);
     }
+    connection.run("DELETE FROM meta WHERE key = :key", named_params! { ":key": key })?;
+    Ok(())
 }
 
 /// Records what a command removed, in the command's own transaction.

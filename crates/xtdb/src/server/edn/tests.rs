@@ -243,7 +243,7 @@ fn print(value: &Edn, into: &mut String) {
             print(value, into);
         }
         Edn::Other(kind) => {
-            into.extend(OTHERS.iter().filter(|(_, of)| of == kind).map(|(text, _)| *text))
+            into.extend(OTHERS.iter().filter(|(_, of)| of == kind).map(|(text, _)| *text));
         }
     }
 }
