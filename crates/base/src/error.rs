@@ -12,7 +12,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Everything that can go wrong. [`Error::code`] is stable; the text is for people.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Error {
     /// The object has no version as of the requested transaction or time.
     #[error("object `{id}` has no version {at}")]
@@ -23,6 +24,7 @@ pub enum Error {
         at: String,
     },
     /// The session made no call with this number.
+    #[strum(serialize = "NOT_FOUND")]
     #[error("`{session}` has no call {number}: it has made {}", calls_text(*calls))]
     NoCall {
         /// The session.
@@ -199,6 +201,7 @@ pub enum Error {
         source: BoxError,
     },
     /// The file does not begin like a database: it is not a store, or little is left of one.
+    #[strum(serialize = "STORE_CORRUPT")]
     #[error("file `{path}` is no store")]
     NotAStore {
         /// The file.
@@ -368,49 +371,7 @@ pub enum Error {
 impl Error {
     /// Stable code in upper snake case, for programs.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound { .. } | Self::NoCall { .. } => "NOT_FOUND",
-            Self::UnknownName { .. } => "UNKNOWN_NAME",
-            Self::AmbiguousName { .. } => "AMBIGUOUS_NAME",
-            Self::InvalidNickname { .. } => "INVALID_NICKNAME",
-            Self::Conflict { .. } => "CONFLICT",
-            Self::Forgotten { .. } => "FORGOTTEN",
-            Self::UnknownField { .. } => "UNKNOWN_FIELD",
-            Self::MalformedArchive { .. } => "MALFORMED_ARCHIVE",
-            Self::ArchiveExpands { .. } => "ARCHIVE_EXPANDS",
-            Self::MalformedTranscript { .. } => "MALFORMED_TRANSCRIPT",
-            Self::TooFewNeeds { .. } => "TOO_FEW_NEEDS",
-            Self::NotActivatable { .. } => "NOT_ACTIVATABLE",
-            Self::NoRoom { .. } => "NO_ROOM",
-            Self::InvalidArgument { .. } => "INVALID_ARGUMENT",
-            Self::OffsetBeyondEnd { .. } => "OFFSET_BEYOND_END",
-            Self::InvalidSettings { .. } => "INVALID_SETTINGS",
-            Self::HashMismatch { .. } => "HASH_MISMATCH",
-            Self::NewerSchema { .. } => "NEWER_SCHEMA",
-            Self::StoreUnavailable { .. } => "STORE_UNAVAILABLE",
-            Self::StoreCorrupt { .. } | Self::NotAStore { .. } => "STORE_CORRUPT",
-            Self::ReadOnly { .. } => "READ_ONLY",
-            Self::NotPrivate { .. } => "NOT_PRIVATE",
-            Self::NoSpace { .. } => "NO_SPACE",
-            Self::File { .. } => "FILE",
-            Self::OutsideProject { .. } => "OUTSIDE_PROJECT",
-            Self::MemoryBusy { .. } => "MEMORY_BUSY",
-            Self::Secret { .. } => "SECRET",
-            Self::NoOperation { .. } => "NO_OPERATION",
-            Self::NoTrace { .. } => "NO_TRACE",
-            Self::NoPage { .. } => "NO_PAGE",
-            Self::Unsupported { .. } => "UNSUPPORTED",
-            Self::Closed { .. } => "CLOSED",
-            Self::StoreGone { .. } => "STORE_GONE",
-            Self::NoAnswer { .. } => "NO_ANSWER",
-            Self::XtdbUnavailable { .. } => "XTDB_UNAVAILABLE",
-            Self::XtdbRefused { .. } => "XTDB_REFUSED",
-            Self::XtdbForeign { .. } => "XTDB_FOREIGN",
-            Self::XtdbFailed { .. } => "XTDB_FAILED",
-            Self::XtdbAnswer { .. } => "XTDB_ANSWER",
-            Self::XtdbDocument { .. } => "XTDB_DOCUMENT",
-            Self::Internal { .. } => "INTERNAL",
-        }
+        self.into()
     }
 
     /// What the user can do about it, if anything.

@@ -27,7 +27,10 @@ use store::{PlacedRelation, Relation, RelationIndex, RelationKind, Store, Writte
 pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// What a relation's target turned out to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {
     /// An object that the store holds.
@@ -49,15 +52,7 @@ pub enum TargetState {
 impl TargetState {
     /// The name in documents.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::Missing => "missing",
-            Self::Forgotten => "forgotten",
-            Self::Mismatch => "mismatch",
-            Self::NoPart => "no_part",
-            Self::Unresolved => "unresolved",
-            Self::None => "none",
-        }
+        self.into()
     }
 }
 

@@ -23,7 +23,8 @@ const READ_FIELDS: [&str; 6] =
 const SHOWN: &str = "shown_lines";
 
 /// What indexing did with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum IndexOutcome {
     /// The store had no version of it.
     Created,
@@ -38,12 +39,7 @@ pub enum IndexOutcome {
 impl IndexOutcome {
     /// Its name in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
-        }
+        self.into()
     }
 }
 

@@ -21,6 +21,7 @@ mod prefix;
 mod reader;
 mod restore;
 mod scope;
+mod secrets;
 mod standing;
 
 use std::collections::BTreeMap;

@@ -19,7 +19,20 @@ use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
 use base::object::{AsOf, Hash, ObjectId, Origin, TxId};
 
 /// The kind of a relation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum RelationKind {
     /// Dynamic reference: the latest version of an object.
@@ -61,19 +74,7 @@ impl RelationKind {
 
     /// The name in documents.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Dynamic => "dynamic",
-            Self::Static => "static",
-            Self::Call => "call",
-            Self::Wikilink => "wikilink",
-            Self::Markdown => "markdown",
-            Self::External => "external",
-            Self::Tag => "tag",
-            Self::Alias => "alias",
-            Self::Path => "path",
-            Self::Vault => "vault",
-            Self::Properties => "properties",
-        }
+        self.into()
     }
 
     /// Reads the name of a kind that relations are listed with.

@@ -6,11 +6,11 @@
 //! (`synchronous=FULL`). See sqlite.org: wal.html, lang_transaction.html, pragma.html.
 
 mod aside;
+mod backend;
 mod collect;
 mod derived;
 mod erase;
 mod failure;
-mod folders;
 mod integrity;
 mod locks;
 mod lost;
@@ -29,9 +29,9 @@ mod rows;
 mod schema;
 mod search;
 mod search_index;
+mod statements;
 mod write;
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -41,14 +41,8 @@ use self::failure::Step;
 pub use self::locks::install as install_locks;
 use self::mark::Mark;
 use self::place::Place;
-use super::{
-    Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Upkeep, Version,
-};
+use super::Lost;
 use base::error::{Error, Result};
-use base::object::{
-    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
-};
 
 /// How the file survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,196 +226,6 @@ impl SqliteBackend {
     fn free_reader(&self) -> MutexGuard<'_, Option<Connection>> {
         let free = self.readers.iter().find_map(|slot| slot.try_lock().ok());
         free.unwrap_or_else(|| lock(self.readers.first().unwrap_or(&self.writer)))
-    }
-}
-
-impl Backend for SqliteBackend {
-    fn name(&self) -> &'static str {
-        if self.path == Path::new(IN_MEMORY) { "memory" } else { "sqlite" }
-    }
-
-    fn store_id(&self) -> &str {
-        &self.store_id
-    }
-
-    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        let receipts = self.write(|connection| {
-            failure::while_busy(|| write::commit_all(connection, transactions, now))
-        })?;
-        if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
-            mark.raise(&self.store_id, last.tx_id);
-        }
-        Ok(receipts)
-    }
-
-    fn newest(&self) -> Result<(TxId, Timestamp)> {
-        self.read(|connection| Ok(write::newest(connection)?.unwrap_or((TxId(0), Timestamp(0)))))
-    }
-
-    fn stamp(&self) -> Result<Option<u64>> {
-        let Some(watcher) = &self.watcher else { return Ok(None) };
-        self.read_by(lock(watcher).as_ref(), read::data_version).map(Some)
-    }
-
-    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
-        self.read(|connection| read::get(connection, &self.store_id, id, at))
-    }
-
-    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
-        self.read(|connection| read::history(connection, &self.store_id, id))
-    }
-
-    fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
-        self.read(|connection| read::find_version(connection, &self.store_id, id, content_hash))
-    }
-
-    fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
-        self.read(|connection| read::glance(connection, id))
-    }
-
-    fn content(&self, hash: &Hash) -> Result<Option<String>> {
-        self.read(|connection| read::content(connection, hash))
-    }
-
-    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
-        self.read(|connection| read::items(connection, id, at, range.clone()))
-    }
-
-    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
-        self.read(|connection| read::placed_items(connection, id, range.clone()))
-    }
-
-    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
-        self.read(|connection| read::changes(connection, &self.store_id, after, limit))
-    }
-
-    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
-        self.read(|connection| read::find_origin(connection, &self.store_id, id, origin))
-    }
-
-    fn list(
-        &self,
-        kind: ObjectType,
-        after: Option<&ObjectId>,
-        limit: usize,
-    ) -> Result<Vec<Version>> {
-        self.read(|connection| read::list(connection, &self.store_id, kind, after, limit))
-    }
-
-    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
-        self.read(|connection| read::list_before_latest(connection, &self.store_id, kind))
-    }
-
-    fn query(&self, query: &Query) -> Result<Vec<Version>> {
-        self.read(|connection| query::query(connection, &self.store_id, query))
-    }
-
-    fn has_field(&self, path: &FieldPath) -> Result<bool> {
-        self.read(|connection| query::has_field(connection, path))
-    }
-
-    fn field_paths(&self) -> Result<Vec<FieldPath>> {
-        self.read(query::field_paths)
-    }
-
-    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
-        self.read(|connection| read::find_prefix(connection, prefix, limit))
-    }
-
-    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
-        self.read(|connection| read::find_nickname(connection, nickname))
-    }
-
-    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
-        self.read(|connection| read::nicknames(connection, id))
-    }
-
-    fn upkeep(&self) -> Option<&dyn Upkeep> {
-        Some(self)
-    }
-
-    fn close(&self) -> Result<()> {
-        // Readers first: the last connection to close moves the log into the file.
-        for slot in self.readers.iter().chain(&self.watcher).chain([&self.writer]) {
-            if let Some(connection) = lock(slot).take() {
-                connection
-                    .close()
-                    .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
-            }
-        }
-        lock(&self.mark).take();
-        Ok(())
-    }
-}
-
-impl Upkeep for SqliteBackend {
-    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
-        self.read(|connection| read::content_hashes(connection, after, limit))
-    }
-
-    fn search_index(&self) -> &dyn SearchIndex {
-        self
-    }
-
-    fn relation_index(&self) -> &dyn RelationIndex {
-        self
-    }
-
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
-        self.write(|connection| {
-            erase::overwriting(connection, |connection| {
-                replace::replace(connection, &self.store_id, replacements, banned, newest)
-            })
-        })
-    }
-
-    fn garbage(&self) -> Result<Garbage> {
-        self.read(|connection| collect::garbage(connection, &self.path))
-    }
-
-    fn collect(&self) -> Result<Garbage> {
-        self.write(|connection| collect::collect(connection, &self.path))
-    }
-
-    fn size(&self) -> Result<StoreSize> {
-        self.read(|connection| collect::size(connection, &self.path))
-    }
-
-    fn check_integrity(&self) -> Result<Vec<String>> {
-        self.read(integrity::check)
-    }
-
-    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| folders::add(connection, folder)))
-    }
-
-    fn folders(&self) -> Result<Vec<IndexedFolder>> {
-        self.read(folders::all)
-    }
-
-    fn written_after(
-        &self,
-        after: TxId,
-        kind: Option<ObjectType>,
-    ) -> Result<(u64, Option<Timestamp>)> {
-        self.read(|connection| read::written_after(connection, after, kind))
-    }
-
-    fn note(&self, name: &str) -> Result<Option<String>> {
-        self.read(|connection| notes::note(connection, name))
-    }
-
-    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
-    }
-
-    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {
-        self.read(|connection| notes::replaced_after(connection, after))
-    }
-
-    fn lost(&self) -> Result<Vec<Lost>> {
-        let mark = lock(&self.mark);
-        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
     }
 }
 

@@ -7,7 +7,20 @@ use super::{Hash, ObjectId, Source, canonical_json};
 use crate::error::{Error, Result};
 
 /// Type of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectType {
     /// A file; content object.
@@ -37,14 +50,7 @@ impl ObjectType {
 
     /// The name in documents.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Toolcall => "toolcall",
-            Self::ChatSegment => "chat_segment",
-            Self::Chat => "chat",
-            Self::SystemPrompt => "system_prompt",
-            Self::Session => "session",
-        }
+        self.into()
     }
 
     /// Reads the name in documents.

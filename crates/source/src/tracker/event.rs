@@ -141,7 +141,8 @@ pub(crate) struct TrackerReply {
 }
 
 /// Why files are polled.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PollReason {
     /// The system or `max_watches` allows no more watches.
     WatchLimit,
@@ -156,12 +157,7 @@ pub enum PollReason {
 impl PollReason {
     /// Its name in reports: `watch_limit`, `network_file_system`, `asked`, `refused`.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::WatchLimit => "watch_limit",
-            Self::NetworkFileSystem => "network_file_system",
-            Self::Asked => "asked",
-            Self::Refused(_) => "refused",
-        }
+        self.into()
     }
 }
 

@@ -1,24 +1,24 @@
 //! Writes an archive. Only reads the store; verifies what it reads, so that the archive can be
 //! imported.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::format::{
-    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, ItemsEntry, Key,
-    Line, NicknameLine, OriginKey, ScopeLine, Tagged, VersionLine,
+    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Line,
+    NicknameLine, OriginKey, ScopeLine, VersionLine,
 };
 use super::prefix::common_items;
 use super::scope::Selection;
+use super::secrets::{Counts, redact_item, redact_version};
 use super::{ArchiveScope, ExportOptions, Exported, OnProgress, Progress, Stage};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, TxId, payload_hash};
-use redact::{Redacted, redact_fields, redact_json, redact_text};
+use base::object::{AsOf, Hash, ObjectId, TxId};
+use redact::redact_text;
 
 /// zstd's default; see `sqlite::rows`.
 const ZSTD_LEVEL: i32 = 3;
@@ -83,18 +83,6 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
-/// A version's redaction record after text in it was replaced.
-pub(super) fn redaction(
-    version: &Version,
-    fields: &Map<String, Value>,
-    content: Option<&str>,
-    additional: &BTreeMap<String, Hash>,
-) -> Result<Redaction> {
-    let found_hash = payload_hash(fields, content, version.items_hash.as_ref(), additional)?;
-    let reason = version.redacted.as_ref().map_or(RedactionReason::Secret, |past| past.reason);
-    Ok(Redaction { reason, found_hash })
-}
-
 struct Export<'a, W> {
     store: &'a Store,
     options: &'a ExportOptions,
@@ -143,7 +131,7 @@ impl<'a, W: Write> Export<'a, W> {
         }
         self.nicknames()?;
         let sha256 = Hash::from_bytes(&self.hasher.clone().finalize().into());
-        self.line(&EndLine { lines: self.report.lines, sha256 })?;
+        self.line(&Line::End(&EndLine { lines: self.report.lines, sha256 }))?;
         self.report.objects = self.objects.len() as u64;
         Ok(self.report)
     }
@@ -154,14 +142,14 @@ impl<'a, W: Write> Export<'a, W> {
             ArchiveScope::Session(id) => ScopeLine::Session { id: id.clone() },
             ArchiveScope::Object(id) => ScopeLine::Object { id: id.clone() },
         };
-        self.line(&Header {
+        self.line(&Line::Header(&Header {
             format: FORMAT.to_owned(),
             version: FORMAT_VERSION,
             store_id: self.store.id().to_owned(),
             exported_at: self.store.now().to_string(),
             what,
             redacted: self.options.redact,
-        })
+        }))
     }
 
     fn version(&mut self, version: Version) -> Result<()> {
@@ -172,12 +160,12 @@ impl<'a, W: Write> Export<'a, W> {
         } else {
             let origin = &version.origin;
             let store_id = origin.store_id.clone();
-            self.line(&AgainLine {
+            self.line(&Line::Again(&AgainLine {
                 tx: version.tx_id.0,
                 id: id.clone(),
                 content_hash: version.content_hash.clone(),
                 origin: OriginKey { store_id, tx_id: origin.tx_id },
-            })?;
+            }))?;
         }
         self.objects.insert(id.clone());
         if version.items_hash.is_some() {
@@ -188,89 +176,50 @@ impl<'a, W: Write> Export<'a, W> {
 
     fn first_time(&mut self, version: &Version) -> Result<()> {
         self.store.verify(version)?;
-        let (fields, redacted) = self.payload(version)?;
-        let content = version.content.as_ref().map(|hash| self.contents[hash].clone());
-        let contents = version.additional.iter();
-        let additional = contents.map(|(name, hash)| (name.clone(), self.contents[hash].clone()));
-        let additional = additional.collect();
+        let id = &version.envelope.id;
+        let mut line = VersionLine::of(version)?;
+        if self.options.redact {
+            let counts = redact_version(version, &mut line, |hash| self.content(id, hash))?;
+            self.count(counts);
+        } else {
+            for hash in version.content.iter().chain(version.additional.values()) {
+                if !self.contents.contains_key(hash) {
+                    self.content(id, hash)?;
+                }
+            }
+        }
         let keep = self.kept_items(version)?;
-        let items = version.items_hash.as_ref().map(|hash| ItemsEntry {
-            keep,
-            add: version.item_count - keep,
-            hash: hash.clone(),
-        });
-        let source = version.envelope.source.as_ref().map(serde_json::to_value).transpose();
-        self.line(&VersionLine {
-            tx: version.tx_id.0,
-            id: version.envelope.id.clone(),
-            kind: version.envelope.kind.as_str().to_owned(),
-            source: source.map_err(|error| Error::internal(error.to_string()))?,
-            identity_hash: version.envelope.identity_hash.clone(),
-            origin: version.origin.clone(),
-            source_hash: version.source_hash.clone(),
-            content_hash: version.content_hash.clone(),
-            fields,
-            content,
-            additional,
-            redacted,
-            items,
-        })?;
+        if let Some(items) = &mut line.items {
+            (items.keep, items.add) = (keep, version.item_count - keep);
+        }
+        self.line(&Line::Version(&line))?;
         self.report.versions += 1;
         self.items(version, keep)
     }
 
-    /// Writes those contents of a version that were not written yet. Returns its fields, and its
-    /// redaction if text was removed.
-    fn payload(&mut self, version: &Version) -> Result<(Map<String, Value>, Option<Redaction>)> {
-        let mut is_changed = false;
-        let mut texts = BTreeMap::new();
-        for hash in version.content.iter().chain(version.additional.values()) {
-            if self.options.redact || !self.contents.contains_key(hash) {
-                let text = self.store.text(&version.envelope.id, hash)?;
-                let text = self.content(hash, text)?;
-                texts.insert(hash.clone(), text);
-            }
-            is_changed |= self.contents[hash] != *hash;
-        }
-        let mut fields = version.fields.clone();
+    /// Writes a content, unless it was written already; returns it as in the archive, with its hash
+    /// there.
+    fn content(&mut self, id: &ObjectId, hash: &Hash) -> Result<(Hash, String)> {
+        let mut text = self.store.text(id, hash)?;
+        let written = self.contents.get(hash).cloned();
         if self.options.redact {
-            let counts = redact_fields(&mut fields);
-            is_changed |= !counts.is_empty();
-            self.count(counts);
-        }
-        if !is_changed {
-            return Ok((fields, version.redacted.clone()));
-        }
-        let content = version.content.as_ref().and_then(|hash| texts.get(hash));
-        let passed = |(name, hash): (&String, &Hash)| (name.clone(), self.contents[hash].clone());
-        let additional = version.additional.iter().map(passed).collect();
-        let redacted = redaction(version, &fields, content.map(String::as_str), &additional)?;
-        Ok((fields, Some(redacted)))
-    }
-
-    /// Writes a content, unless it was written already; returns its text as in the archive.
-    fn content(&mut self, hash: &Hash, text: String) -> Result<String> {
-        let text = if self.options.redact {
-            let Redacted { text: redacted, counts } = redact_text(&text);
-            if !self.contents.contains_key(hash) {
-                self.count(counts);
+            let found = redact_text(&text);
+            text = found.text.unwrap_or(text);
+            if written.is_none() {
+                self.count(found.counts);
             }
-            redacted.unwrap_or(text)
-        } else {
-            text
-        };
-        if self.contents.contains_key(hash) {
-            return Ok(text);
+        }
+        if let Some(written) = written {
+            return Ok((written, text));
         }
         let written = if self.options.redact { Hash::of(&text) } else { hash.clone() };
         self.contents.insert(hash.clone(), written.clone());
-        if !self.written.insert(written.clone()) {
-            return Ok(text);
-        }
-        self.report.contents += 1;
         let line = ContentLine { hash: written, text };
-        self.line(&line)?;
-        Ok(line.text)
+        if self.written.insert(line.hash.clone()) {
+            self.report.contents += 1;
+            self.line(&Line::Content(&line))?;
+        }
+        Ok((line.hash, line.text))
     }
 
     /// Number of items that a version shares with the previous version of the document.
@@ -292,18 +241,13 @@ impl<'a, W: Write> Export<'a, W> {
             let range = next..version.item_count.min(next + ITEMS_AT_ONCE);
             next = range.end;
             let at = AsOf::Tx(version.tx_id);
-            for item in self.store.list_items(&version.envelope.id, at, range)? {
-                let Item { mut text, running_hash, mut redacted } = item;
+            for mut item in self.store.list_items(&version.envelope.id, at, range)? {
                 if self.options.redact {
-                    let found = redact_json(&text);
-                    if let Some(changed) = found.text {
-                        redacted = Some(Hash::of(&changed));
-                        text = changed;
-                    }
-                    self.count(found.counts);
+                    self.count(redact_item(&mut item));
                 }
                 self.report.items += 1;
-                self.line(&ItemLine { text, hash: running_hash, redacted })?;
+                let Item { text, running_hash: hash, redacted } = item;
+                self.line(&Line::Item(&ItemLine { text, hash, redacted }))?;
             }
         }
         Ok(())
@@ -316,20 +260,20 @@ impl<'a, W: Write> Export<'a, W> {
             for nickname in self.store.nicknames(&id)? {
                 self.report.nicknames += 1;
                 let nickname = nickname.as_str().to_owned();
-                self.line(&NicknameLine { nickname, id: id.clone() })?;
+                self.line(&Line::Nickname(&NicknameLine { nickname, id: id.clone() }))?;
             }
         }
         Ok(())
     }
 
-    fn count(&mut self, counts: BTreeMap<&'static str, u64>) {
+    fn count(&mut self, counts: Counts) {
         for (rule, count) in counts {
             *self.report.redactions.entry(rule).or_default() += count;
         }
     }
 
-    fn line<L: Line>(&mut self, line: &L) -> Result<()> {
-        let mut text = serde_json::to_vec(&Tagged::new(line))
+    fn line(&mut self, line: &Line<'_>) -> Result<()> {
+        let mut text = serde_json::to_vec(line)
             .map_err(|error| Error::internal(format!("a line is no JSON: {error}")))?;
         text.push(b'\n');
         self.hasher.update(&text);

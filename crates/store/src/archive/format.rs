@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Version;
+use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Origin, Redaction, TxId};
 
 /// The format's name, in the header.
@@ -67,6 +69,30 @@ pub(super) struct VersionLine {
     pub items: Option<ItemsEntry>,
 }
 
+impl VersionLine {
+    /// A version with all of its items.
+    pub(super) fn of(version: &Version) -> Result<Self> {
+        let source = version.envelope.source.as_ref().map(serde_json::to_value).transpose();
+        let items =
+            |hash: &Hash| ItemsEntry { keep: 0, add: version.item_count, hash: hash.clone() };
+        Ok(Self {
+            tx: version.tx_id.0,
+            id: version.envelope.id.clone(),
+            kind: version.envelope.kind.as_str().to_owned(),
+            source: source.map_err(|error| Error::internal(error.to_string()))?,
+            identity_hash: version.envelope.identity_hash.clone(),
+            origin: version.origin.clone(),
+            source_hash: version.source_hash.clone(),
+            content_hash: version.content_hash.clone(),
+            fields: version.fields.clone(),
+            content: version.content.clone(),
+            additional: version.additional.clone(),
+            redacted: version.redacted.clone(),
+            items: version.items_hash.as_ref().map(items),
+        })
+    }
+}
+
 /// The items of a version, relative to the previous line with the same object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ItemsEntry {
@@ -120,52 +146,17 @@ pub(super) struct EndLine {
     pub sha256: Hash,
 }
 
-/// A line that can be written; its kind comes first.
-pub(super) trait Line: Serialize {
-    /// The value of `kind`.
-    const KIND: &'static str;
-}
-
-impl Line for Header {
-    const KIND: &'static str = "header";
-}
-
-impl Line for ContentLine {
-    const KIND: &'static str = "content";
-}
-
-impl Line for VersionLine {
-    const KIND: &'static str = "version";
-}
-
-impl Line for ItemLine {
-    const KIND: &'static str = "item";
-}
-
-impl Line for AgainLine {
-    const KIND: &'static str = "again";
-}
-
-impl Line for NicknameLine {
-    const KIND: &'static str = "nickname";
-}
-
-impl Line for EndLine {
-    const KIND: &'static str = "end";
-}
-
-/// A line with its kind.
+/// A line to write; its kind comes first.
 #[derive(Serialize)]
-pub(super) struct Tagged<'a, L> {
-    kind: &'static str,
-    #[serde(flatten)]
-    line: &'a L,
-}
-
-impl<'a, L: Line> Tagged<'a, L> {
-    pub(super) fn new(line: &'a L) -> Self {
-        Self { kind: L::KIND, line }
-    }
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Line<'a> {
+    Header(&'a Header),
+    Content(&'a ContentLine),
+    Version(&'a VersionLine),
+    Item(&'a ItemLine),
+    Again(&'a AgainLine),
+    Nickname(&'a NicknameLine),
+    End(&'a EndLine),
 }
 
 /// The kind of a line, without its other fields.

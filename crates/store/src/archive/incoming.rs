@@ -63,3 +63,14 @@ pub(super) struct Entry {
     /// For a session: the chat's version in the same transaction or before.
     pub beside: Option<usize>,
 }
+
+/// Records the chat's version beside each session of a transaction. `latest`: the latest version of
+/// each object after it.
+pub(super) fn pair(entries: &mut [Entry], members: &[Member], latest: &HashMap<ObjectId, usize>) {
+    for member in members.iter().filter(|member| member.is_new) {
+        let entry = &mut entries[member.version];
+        if entry.kind == Some(ObjectType::Session) {
+            entry.beside = entry.partner.as_ref().and_then(|chat| latest.get(chat)).copied();
+        }
+    }
+}

@@ -1,19 +1,19 @@
 //! Merges versions of one store directly into another, without an archive: to share them, or to
 //! move a store. Texts are read in place when needed. Must not choose the versions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use super::export::redaction;
-use super::format::{ItemsEntry, Key, VersionLine};
+use super::format::{Key, VersionLine};
 use super::import::Import;
-use super::incoming::{Entry, Incoming, Member};
+use super::incoming::{Entry, Incoming, Member, pair};
 use super::reader::MAX_AHEAD_MS;
+use super::secrets::{redact_item, redact_version};
 use super::{ImportOptions, Imported, OnProgress};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::item::partner;
 use base::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Source, Timestamp, TxId};
-use redact::{redact_fields, redact_json, redact_text};
+use redact::redact_text;
 
 /// How to take versions of another store.
 #[derive(Clone, Copy)]
@@ -83,6 +83,7 @@ impl<'a> OfStore<'a> {
         for version in versions {
             if tx != Some(version.tx_id) {
                 tx = Some(version.tx_id);
+                incoming.pair();
                 incoming.transactions.push(Vec::new());
             }
             let key = Key::of(&version.envelope.id, &version.content_hash, &version.origin);
@@ -123,24 +124,9 @@ impl<'a> OfStore<'a> {
         self.versions.push(version);
     }
 
-    /// Finds each session's matching chat version.
     fn pair(&mut self) {
-        let mut standing: HashMap<&ObjectId, usize> = HashMap::new();
-        let mut beside = Vec::new();
-        for members in &self.transactions {
-            for member in members {
-                standing.insert(&self.entries[member.version].id, member.version);
-            }
-            for member in members.iter().filter(|member| member.is_new) {
-                let entry = &self.entries[member.version];
-                if entry.kind == Some(ObjectType::Session) {
-                    let chat = entry.partner.as_ref().and_then(|chat| standing.get(chat));
-                    beside.push((member.version, chat.copied()));
-                }
-            }
-        }
-        for (session, chat) in beside {
-            self.entries[session].beside = chat;
+        if let Some(members) = self.transactions.last() {
+            pair(&mut self.entries, members, &self.latest);
         }
     }
 
@@ -148,13 +134,13 @@ impl<'a> OfStore<'a> {
         self.taking.redact && kind != ObjectType::File
     }
 
-    /// The hash under which a content is passed on.
-    fn passed(&mut self, id: &ObjectId, hash: &Hash) -> Result<Hash> {
+    /// A content as it is passed on, with its hash then.
+    fn passed(&mut self, id: &ObjectId, hash: &Hash) -> Result<(Hash, String)> {
         let text = self.store.text(id, hash)?;
-        let Some(changed) = redact_text(&text).text else { return Ok(hash.clone()) };
+        let Some(changed) = redact_text(&text).text else { return Ok((hash.clone(), text)) };
         let after = Hash::of(&changed);
-        self.changed.insert(after.clone(), changed);
-        Ok(after)
+        self.changed.insert(after.clone(), changed.clone());
+        Ok((after, changed))
     }
 }
 
@@ -178,46 +164,10 @@ impl Incoming for OfStore<'_> {
     fn version(&mut self, version: usize) -> Result<VersionLine> {
         let version = self.versions[version].clone();
         self.store.verify(&version)?;
-        let id = version.envelope.id.clone();
-        let source = version.envelope.source.as_ref().map(serde_json::to_value).transpose();
-        let mut line = VersionLine {
-            tx: version.tx_id.0,
-            kind: version.envelope.kind.as_str().to_owned(),
-            source: source.map_err(|error| Error::internal(error.to_string()))?,
-            identity_hash: version.envelope.identity_hash.clone(),
-            origin: version.origin.clone(),
-            source_hash: version.source_hash.clone(),
-            content_hash: version.content_hash.clone(),
-            fields: version.fields.clone(),
-            content: version.content.clone(),
-            additional: version.additional.clone(),
-            redacted: version.redacted.clone(),
-            items: version.items_hash.clone().map(|hash| ItemsEntry {
-                keep: 0,
-                add: version.item_count,
-                hash,
-            }),
-            id: id.clone(),
-        };
-        if !self.redacts(version.envelope.kind) {
-            return Ok(line);
-        }
-        let counts = redact_fields(&mut line.fields);
-        line.content = line.content.map(|hash| self.passed(&id, &hash)).transpose()?;
-        let mut additional = BTreeMap::new();
-        for (name, hash) in line.additional {
-            additional.insert(name, self.passed(&id, &hash)?);
-        }
-        line.additional = additional;
-        let is_same = (&line.content, &line.additional) == (&version.content, &version.additional);
-        if !is_same || !counts.is_empty() {
-            let text = |hash: &Hash| match self.changed.get(hash) {
-                Some(text) => Ok(text.clone()),
-                None => self.store.text(&id, hash),
-            };
-            let content = line.content.as_ref().map(text).transpose()?;
-            line.redacted =
-                Some(redaction(&version, &line.fields, content.as_deref(), &line.additional)?);
+        let mut line = VersionLine::of(&version)?;
+        if self.redacts(version.envelope.kind) {
+            let id = &version.envelope.id;
+            redact_version(&version, &mut line, |hash| self.passed(id, hash))?;
         }
         Ok(line)
     }
@@ -248,10 +198,7 @@ impl Incoming for OfStore<'_> {
         let mut items = self.store.list_items(&envelope.id, AsOf::Tx(*tx_id), from..*item_count)?;
         if self.redacts(envelope.kind) {
             for item in &mut items {
-                if let Some(changed) = redact_json(&item.text).text {
-                    item.redacted = Some(Hash::of(&changed));
-                    item.text = changed;
-                }
+                redact_item(item);
             }
         }
         Ok(items)

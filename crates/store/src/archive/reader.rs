@@ -12,7 +12,7 @@ use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
     NicknameLine, VersionLine,
 };
-use super::incoming::{Entry, Member};
+use super::incoming::{Entry, Member, pair};
 use super::lines::Lines;
 use super::{IsExcluded, Progress, Stage};
 use base::error::Result;
@@ -343,13 +343,8 @@ impl<'a> Reader<'a> {
     /// Records the chat's version that belongs to each session of the current transaction.
     fn close_transaction(&mut self) {
         self.in_transaction.clear();
-        let Some(members) = self.archive.transactions.last() else { return };
-        for member in members.iter().filter(|member| member.is_new) {
-            let entry = &self.archive.versions[member.version];
-            if entry.kind == Some(ObjectType::Session) {
-                let beside = entry.partner.as_ref().and_then(|id| self.standing.get(id)).copied();
-                self.archive.versions[member.version].beside = beside;
-            }
+        if let Some(members) = self.archive.transactions.last() {
+            pair(&mut self.archive.versions, members, &self.standing);
         }
     }
 

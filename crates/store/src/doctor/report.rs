@@ -59,7 +59,8 @@ pub struct Finding {
 }
 
 /// Kinds of findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
     /// The file cannot be opened or its pages, indexes or rows are damaged.
@@ -85,17 +86,7 @@ pub enum FindingKind {
 impl FindingKind {
     /// Stable name in snake case, for programs.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Content => "content",
-            Self::Version => "version",
-            Self::Envelope => "envelope",
-            Self::Items => "items",
-            Self::Nickname => "nickname",
-            Self::Time => "time",
-            Self::Lost => "lost",
-            Self::Reference => "reference",
-        }
+        self.into()
     }
 
     /// Whether it is damage: the file differs from what was written. Otherwise something is missing

@@ -3,19 +3,20 @@
 //! `wal_checkpoint`), dbstat.html.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, TransactionBehavior, named_params};
+use rusqlite::{Connection, TransactionBehavior};
 
 use zstd::zstd_safe;
 
+use super::aside::with_suffix;
 use super::erase::overwriting;
-use super::failure::{self, Failure, Step};
+use super::failure::{self, Step};
 use super::pack::{self, Pack, Packs};
+use super::statements::Statements;
 use super::{IN_MEMORY, rows, search_index};
 use crate::{Garbage, StorePart, StoreSize};
-use base::object::ObjectType;
 
 /// Contents that no version refers to.
 const UNUSED: &str = "hash NOT IN (SELECT content FROM version WHERE content IS NOT NULL)
@@ -28,8 +29,8 @@ const LOG_TRIES: usize = 10;
 /// Measures what [`collect`] would drop.
 pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     let mut garbage = unused_contents(connection)?;
-    garbage.bytes_before = bytes_of(path) + bytes_of(&log_of(path));
-    let given_back = free_bytes(connection)? + bytes_of(&log_of(path));
+    garbage.bytes_before = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
+    let given_back = free_bytes(connection)? + bytes_of(&with_suffix(path, "-wal"));
     garbage.bytes_after = garbage.bytes_before.saturating_sub(given_back);
     Ok(garbage)
 }
@@ -43,52 +44,46 @@ pub(super) fn collect(connection: &mut Connection, path: &Path) -> Step<Garbage>
     })?;
     failure::while_busy(|| Ok(connection.execute_batch("VACUUM")?))?;
     garbage.waits_for_readers = !empty_log(connection)?;
-    garbage.bytes_after = bytes_of(path) + bytes_of(&log_of(path));
+    garbage.bytes_after = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
     Ok(garbage)
 }
 
 /// Counts and measures.
 pub(super) fn size(connection: &Connection, path: &Path) -> Step<StoreSize> {
-    let count = |sql: &str| -> Step<u64> {
-        Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
-    };
+    let count = |sql| connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()));
     let mut size = StoreSize {
         forgotten: count("SELECT count(*) FROM object WHERE forgotten")?,
         versions: count("SELECT count(*) FROM version")?,
         items: count("SELECT count(*) FROM item")?,
         contents: count("SELECT count(*) FROM content")?,
         file_bytes: bytes_of(path),
-        log_bytes: bytes_of(&log_of(path)),
+        log_bytes: bytes_of(&with_suffix(path, "-wal")),
         free_bytes: free_bytes(connection)?,
         ..StoreSize::default()
     };
     let sql = "SELECT type, count(*) FROM object GROUP BY type";
-    each(connection, sql, |row| {
-        let name: String = row.get(0)?;
-        let kind = ObjectType::parse(&name)
-            .ok_or_else(|| Failure::damaged(format!("`{name}` is no object type")))?;
-        size.objects.insert(kind, row.get::<_, i64>(1)?.unsigned_abs());
-        Ok(())
-    })?;
+    size.objects = connection
+        .all(sql, [], |row| Ok((rows::kind(row, 0)?, row.get::<_, i64>(1)?.unsigned_abs())))?
+        .into_iter()
+        .collect();
     for sql in [
         "SELECT text FROM content",
         "SELECT text FROM item",
         "SELECT texts FROM pack",
         "SELECT fields FROM version WHERE fields LIKE '{%'",
     ] {
-        each(connection, sql, |row| {
+        connection.each(sql, [], |row| {
             size.plain_bytes += plain_bytes(row.get_ref(0)?);
-            Ok(())
+            Ok(true)
         })?;
     }
     if path == Path::new(IN_MEMORY) {
         return Ok(StoreSize { free_bytes: 0, ..size });
     }
     let sql = "SELECT name, pgsize FROM dbstat WHERE aggregate = TRUE ORDER BY pgsize DESC, name";
-    each(connection, sql, |row| {
+    size.parts = connection.all(sql, [], |row| {
         let bytes = row.get::<_, i64>(1)?.unsigned_abs();
-        size.parts.push(StorePart { name: row.get(0)?, bytes });
-        Ok(())
+        Ok(StorePart { name: row.get(0)?, bytes })
     })?;
     Ok(size)
 }
@@ -107,34 +102,25 @@ fn plain_bytes(kept: ValueRef<'_>) -> u64 {
 fn unused_contents(connection: &Connection) -> Step<Garbage> {
     let packs = Packs::new(connection);
     let mut garbage = Garbage::default();
-    each(connection, &format!("SELECT text FROM content WHERE {UNUSED}"), |row| {
+    connection.each(&format!("SELECT text FROM content WHERE {UNUSED}"), [], |row| {
         garbage.contents += 1;
         garbage.content_bytes += rows::text(row, 0, &packs)?.len() as u64;
-        Ok(())
+        Ok(true)
     })?;
     Ok(garbage)
 }
 
 fn drop_unused(connection: &mut Connection) -> Step<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute(&format!("DELETE FROM content WHERE {UNUSED}"), [])?;
+    transaction.run(&format!("DELETE FROM content WHERE {UNUSED}"), [])?;
     let used = used_places(&transaction)?;
-    let mut rows = Vec::new();
-    each(&transaction, "SELECT pack FROM pack", |row| {
-        rows.push(row.get::<_, i64>(0)?);
-        Ok(())
-    })?;
-    for row in rows {
-        let sql = "SELECT texts FROM pack WHERE pack = :pack";
-        let frame: Vec<u8> = transaction
-            .prepare_cached(sql)?
-            .query_row(named_params! { ":pack": row }, |found| found.get(0))?;
+    for row in transaction.all("SELECT pack FROM pack", [], |row| Ok(row.get::<_, i64>(0)?))? {
+        let sql = "SELECT texts FROM pack WHERE pack = ?1";
+        let frame: Vec<u8> = transaction.one(sql, [row], |found| Ok(found.get(0)?))?;
         let pack = Pack::decode(&frame)?;
         let is_used = |place: &pack::Place| used.contains(&place.number());
         if !pack.places(row).any(|place| is_used(&place)) {
-            transaction
-                .prepare_cached("DELETE FROM pack WHERE pack = :pack")?
-                .execute(named_params! { ":pack": row })?;
+            transaction.run("DELETE FROM pack WHERE pack = ?1", [row])?;
         } else if pack.places(row).any(|place| !is_used(&place) && pack.get(place) != Some("")) {
             pack::save(&transaction, row, pack.keep(row, |place| is_used(&place)))?;
         }
@@ -150,10 +136,7 @@ fn used_places(connection: &Connection) -> Step<HashSet<i64>> {
         "SELECT text FROM content WHERE typeof(text) = 'integer'",
         "SELECT CAST(fields AS INTEGER) FROM version WHERE fields NOT LIKE '{%'",
     ] {
-        each(connection, sql, |row| {
-            used.insert(row.get(0)?);
-            Ok(())
-        })?;
+        used.extend(connection.all(sql, [], |row| Ok(row.get::<_, i64>(0)?))?);
     }
     Ok(used)
 }
@@ -161,9 +144,8 @@ fn used_places(connection: &Connection) -> Step<HashSet<i64>> {
 /// Moves the log into the file and truncates it. `false` if somebody reads an older state.
 fn empty_log(connection: &Connection) -> Step<bool> {
     for _ in 0..LOG_TRIES {
-        let busy: i64 =
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if busy == 0 {
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        if connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?))? == 0 {
             return Ok(true);
         }
     }
@@ -173,25 +155,6 @@ fn empty_log(connection: &Connection) -> Step<bool> {
 fn free_bytes(connection: &Connection) -> Step<u64> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     Ok((pragma("freelist_count")? * pragma("page_size")?).unsigned_abs())
-}
-
-fn each(
-    connection: &Connection,
-    sql: &str,
-    mut read: impl FnMut(&Row<'_>) -> Step<()>,
-) -> Step<()> {
-    let mut statement = connection.prepare(sql)?;
-    let mut found = statement.query([])?;
-    while let Some(row) = found.next()? {
-        read(row)?;
-    }
-    Ok(())
-}
-
-fn log_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    name.into()
 }
 
 /// Size of a file; 0 if it does not exist.

@@ -5,14 +5,14 @@
 //! Texts are read and split without a lock. A short write transaction then adds the result, unless
 //! another process has done so meanwhile.
 
-use rusqlite::{
-    Connection, OptionalExtension, Row, Transaction, TransactionBehavior, named_params,
-};
+use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 
+use super::SqliteBackend;
 use super::failure::{self, Failure, Step};
 use super::pack::Packs;
+use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
-use super::{SqliteBackend, read};
+use super::statements::Statements;
 use crate::Version;
 use base::error::Result;
 use base::object::{Hash, ObjectId};
@@ -89,27 +89,25 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     let before = watermark::<E>(&snapshot)?;
     let mut batch = Batch { before, after: before, entries: Vec::new(), is_last: true };
     let sql = format!(
-        "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner FROM version AS v
-         JOIN object AS o ON o.object = v.object JOIN tx AS t ON t.tx_id = v.tx_id
+        "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner {VERSIONS}
          WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)
          ORDER BY v.tx_id, v.version"
     );
-    let mut statement = snapshot.prepare_cached(&sql)?;
-    let mut found =
-        statement.query(named_params! { ":tx_id": before.tx_id, ":version": before.version })?;
+    let parameters = named_params! { ":tx_id": before.tx_id, ":version": before.version };
     let packs = Packs::new(&snapshot);
     let mut weight = 0;
-    while let Some(row) = found.next()? {
+    snapshot.each(&sql, parameters, |row| {
         if weight >= E::BATCH_WEIGHT || batch.entries.len() >= BATCH_VERSIONS {
             batch.is_last = false;
-            return Ok(Some(batch));
+            return Ok(false);
         }
         let version = rows::version(row, store_id, &packs)?;
         let entry = E::derive(&snapshot, row.get("owner")?, &version)?;
         weight += entry.weight();
         batch.after = Watermark { tx_id: version.tx_id.0, version: row.get("row")? };
         batch.entries.push(entry);
-    }
+        Ok(true)
+    })?;
     Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
 }
 
@@ -134,9 +132,8 @@ pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
     let Watermark { tx_id, version } = watermark::<E>(connection)?;
     let sql = "SELECT count(*) FROM version
                WHERE tx_id >= :tx_id AND (tx_id, version) > (:tx_id, :version)";
-    let mut statement = connection.prepare_cached(sql)?;
     let parameters = named_params! { ":tx_id": tx_id, ":version": version };
-    Ok(statement.query_row(parameters, |row| row.get::<_, i64>(0))?.unsigned_abs())
+    connection.one(sql, parameters, |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
 }
 
 /// Derives the entries of some objects again, from the versions stored now.
@@ -146,22 +143,13 @@ pub(super) fn reindex<E: Entry>(
     ids: &[ObjectId],
 ) -> Step<()> {
     let Watermark { tx_id, version } = watermark::<E>(transaction)?;
-    let sql = format!(
-        "SELECT {VERSION_COLUMNS} FROM object AS o
-         JOIN version AS v ON v.object = o.object JOIN tx AS t ON t.tx_id = v.tx_id
-         WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version) ORDER BY v.tx_id"
-    );
-    let packs = Packs::new(transaction);
+    let rest = "WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version)
+                ORDER BY v.tx_id";
     for id in ids {
-        let object: Option<i64> = transaction
-            .prepare_cached("SELECT object FROM object WHERE id = :id")?
-            .query_row(named_params! { ":id": id.as_str() }, |row| row.get(0))
-            .optional()?;
-        let Some(object) = object else { continue };
+        let Some(object) = read::object(transaction, id)? else { continue };
         E::remove(transaction, object)?;
         let parameters = named_params! { ":object": object, ":tx_id": tx_id, ":version": version };
-        let read = |row: &Row<'_>| rows::version(row, store_id, &packs);
-        for version in read::collect(transaction, &sql, parameters, read)? {
+        for version in read::versions(transaction, store_id, rest, parameters)? {
             E::derive(transaction, object, &version)?.add(transaction)?;
         }
         E::add_more(transaction, Some(object))?;
@@ -203,42 +191,36 @@ pub(super) fn added_items(
     );
     let parameters = named_params! { ":object": object, ":keep": keep, ":tx_id": version.tx_id.0 };
     let packs = Packs::new(connection);
-    let read = |row: &Row<'_>| match ItemRow::read(row, &packs) {
+    let texts = connection.all(&sql, parameters, |row| match ItemRow::read(row, &packs) {
         Err(Failure::Damaged(_)) => Ok(None),
         item => item.map(|item| Some((item.position, item.text))),
-    };
-    let texts = read::collect(connection, &sql, parameters, read)?;
+    })?;
     Ok(Some(AddedItems { keep, texts: texts.into_iter().flatten().collect() }))
 }
 
 fn first_added(connection: &Connection, object: i64, version: &Version) -> Step<i64> {
     let mut keep = i64::try_from(version.item_count).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(
-        "SELECT position, from_tx FROM item WHERE object = :object AND position < :end
-         ORDER BY position DESC, from_tx DESC",
-    )?;
-    let mut found = statement.query(named_params! { ":object": object, ":end": keep })?;
-    while let Some(row) = found.next()? {
+    let sql = "SELECT position, from_tx FROM item WHERE object = :object AND position < :end
+               ORDER BY position DESC, from_tx DESC";
+    let end = keep;
+    connection.each(sql, named_params! { ":object": object, ":end": end }, |row| {
         let (position, from_tx): (i64, i64) = (row.get(0)?, row.get(1)?);
         if from_tx == version.tx_id.0 {
             keep = position;
-        } else if from_tx < version.tx_id.0 && position < keep {
-            break;
         }
-    }
+        Ok(from_tx >= version.tx_id.0 || position >= keep)
+    })?;
     Ok(keep)
 }
 
 fn watermark<E: Entry>(connection: &Connection) -> Step<Watermark> {
     let sql = format!("SELECT tx_id, version FROM {}", E::PROGRESS);
-    let read = |row: &Row<'_>| Ok(Watermark { tx_id: row.get(0)?, version: row.get(1)? });
-    Ok(connection.prepare_cached(&sql)?.query_row([], read)?)
+    connection.one(&sql, [], |row| Ok(Watermark { tx_id: row.get(0)?, version: row.get(1)? }))
 }
 
 fn set_watermark<E: Entry>(transaction: &Connection, watermark: Watermark) -> Step<()> {
     let Watermark { tx_id, version } = watermark;
     let sql = format!("UPDATE {} SET tx_id = :tx_id, version = :version", E::PROGRESS);
-    let parameters = named_params! { ":tx_id": tx_id, ":version": version };
-    transaction.prepare_cached(&sql)?.execute(parameters)?;
+    transaction.run(&sql, named_params! { ":tx_id": tx_id, ":version": version })?;
     Ok(())
 }

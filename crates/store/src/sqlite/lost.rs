@@ -1,12 +1,13 @@
 //! Finds acknowledged transactions that the file no longer holds, by the acknowledged mark, and
 //! records them in `meta`; later transactions skip their numbers. Must not repair anything.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::failure::{Failure, Step};
+use super::failure::Step;
 use super::mark::Mark;
 use super::schema::Migrated;
-use super::write;
+use super::statements::Statements;
+use super::{notes, write};
 use crate::Lost;
 use base::clock::system_time;
 use base::object::{Timestamp, TxId};
@@ -26,10 +27,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
     // Check again, now that no other process can record it.
     let Some(lost) = missing(&transaction, &store.store_id, mark)? else { return Ok(None) };
     let time = write::newest(&transaction)?.map_or(Timestamp(0), |(_, time)| time);
-    transaction.execute(
-        "INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)",
-        named_params! { ":tx_id": lost.to.0, ":system_time": time.0 },
-    )?;
+    write::add_transaction(&transaction, lost.to, time)?;
     record(&transaction, &lost)?;
     transaction.commit()?;
     Ok(Some(lost))
@@ -38,13 +36,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
 /// The recorded losses, and current ones that are not recorded yet.
 pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) -> Step<Vec<Lost>> {
     let sql = "SELECT value FROM meta WHERE key >= 'lost:' AND key < 'lost;' ORDER BY key";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut found = statement.query([])?;
-    let mut all = Vec::new();
-    while let Some(row) = found.next()? {
-        let text: String = row.get(0)?;
-        all.push(serde_json::from_str::<Lost>(&text).map_err(Failure::damaged)?);
-    }
+    let mut all = connection.all(sql, [], notes::json::<Lost>)?;
     let unrecorded = mark.map(|mark| missing(connection, store_id, mark)).transpose()?;
     all.extend(unrecorded.flatten());
     all.sort_by_key(|lost| lost.noticed);
@@ -83,14 +75,9 @@ fn note_replaced(writer: &mut Connection, store_id: &str, mark: &Mark) -> Step<O
     Ok(Some(lost))
 }
 
-fn record(transaction: &Transaction<'_>, lost: &Lost) -> Step<()> {
+fn record(transaction: &Connection, lost: &Lost) -> Step<()> {
     let key = format!("lost:{}:{}", lost.store_id, lost.to);
-    let value = serde_json::to_string(lost).map_err(Failure::damaged)?;
-    transaction.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
-        named_params! { ":key": key, ":value": value },
-    )?;
-    Ok(())
+    notes::set(transaction, &key, &write::json(lost)?)
 }
 
 fn newest(connection: &Connection) -> Step<TxId> {

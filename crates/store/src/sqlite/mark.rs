@@ -15,6 +15,7 @@ use std::{io, thread};
 
 use sha2::{Digest, Sha256};
 
+use super::aside::with_suffix;
 use base::error::{Error, Result};
 use base::object::TxId;
 use files::private;
@@ -124,9 +125,7 @@ impl Mark {
 
 /// The path of a store's mark.
 pub(super) fn path_of(store: &Path) -> PathBuf {
-    let mut name = store.as_os_str().to_owned();
-    name.push("-ack");
-    name.into()
+    with_suffix(store, "-ack")
 }
 
 /// Locks the store at `store` against everyone else; the lock ends when the file is dropped. `None`

@@ -1,53 +1,67 @@
-//! Notes beside the stored data, in `meta`: named texts, and what commands removed. Must not know
-//! what they mean.
+//! What lies beside the stored data, in `meta`: named texts, what commands removed, and the folders
+//! that a person asked to index. Must not know what they mean.
 
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, Row, TransactionBehavior, named_params};
+use serde::de::DeserializeOwned;
 
 use super::failure::{Failure, Step};
-use super::{read, write};
-use crate::Replaced;
-
-/// A number as text that sorts correctly.
-const NUMBER: &str = "printf('%020d', :number)";
-
-pub(super) fn note(connection: &Connection, name: &str) -> Step<Option<String>> {
-    let sql = "SELECT value FROM meta WHERE key = 'note:' || :name";
-    let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row(named_params! { ":name": name }, |row| row.get(0)).optional()?)
-}
+use super::statements::Statements;
+use super::write;
+use crate::{IndexedFolder, Replaced};
 
 pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>) -> Step<()> {
-    match value {
-        Some(value) => connection.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('note:' || :name, :value)",
-            named_params! { ":name": name, ":value": value },
-        )?,
-        None => connection.execute(
-            "DELETE FROM meta WHERE key = 'note:' || :name",
-            named_params! { ":name": name },
-        )?,
-    };
+    let key = format!("note:{name}");
+    if let Some(value) = value {
+        return set(connection, &key, value);
+    }
+    connection.run("DELETE FROM meta WHERE key = :key", named_params! { ":key": key })?;
     Ok(())
 }
 
 /// Records what a command removed, in the command's own transaction.
 pub(super) fn add_replaced(connection: &Connection, replaced: &Replaced) -> Step<()> {
     let number = replaced_after(connection, 0)?.last().map_or(1, |(number, _)| number + 1);
-    let sql = format!("INSERT INTO meta (key, value) VALUES ('replaced:' || {NUMBER}, :value)");
-    let value = write::json(replaced)?;
-    connection.execute(&sql, named_params! { ":number": number, ":value": value })?;
-    Ok(())
+    set(connection, &numbered(number), &write::json(replaced)?)
 }
 
 /// What commands removed, oldest first, with numbers above `after`.
 pub(super) fn replaced_after(connection: &Connection, after: i64) -> Step<Vec<(i64, Replaced)>> {
-    let sql = format!(
-        "SELECT CAST(substr(key, 10) AS INTEGER), value FROM meta
-         WHERE key > 'replaced:' || {NUMBER} AND key < 'replaced;' ORDER BY key"
-    );
-    let read = |row: &Row<'_>| {
-        let value: String = row.get(1)?;
-        Ok((row.get(0)?, serde_json::from_str(&value).map_err(Failure::damaged)?))
-    };
-    read::collect(connection, &sql, &[(":number", &after)], read)
+    let sql = "SELECT value, CAST(substr(key, 10) AS INTEGER) FROM meta
+               WHERE key > :after AND key < 'replaced;' ORDER BY key";
+    let after = numbered(after);
+    connection.all(sql, named_params! { ":after": after }, |row| Ok((row.get(1)?, json(row)?)))
+}
+
+/// Records a folder in its own transaction, unless a recorded folder contains it.
+pub(super) fn add_folder(connection: &mut Connection, folder: &IndexedFolder) -> Step<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if folders(&transaction)?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
+        return Ok(transaction.rollback()?);
+    }
+    let value = write::json(folder)?;
+    set(&transaction, &format!("folder:{value}"), &value)?;
+    Ok(transaction.commit()?)
+}
+
+/// All folders, by filesystem and path.
+pub(super) fn folders(connection: &Connection) -> Step<Vec<IndexedFolder>> {
+    let sql = "SELECT value FROM meta WHERE key >= 'folder:' AND key < 'folder;' ORDER BY key";
+    connection.all(sql, [], json)
+}
+
+/// The key of a removal; keys sort as their numbers.
+fn numbered(number: i64) -> String {
+    format!("replaced:{number:020}")
+}
+
+/// Writes a value in place of the one that the key had.
+pub(super) fn set(connection: &Connection, key: &str, value: &str) -> Step<()> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)";
+    connection.run(sql, named_params! { ":key": key, ":value": value })?;
+    Ok(())
+}
+
+/// Reads a row's first value.
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>) -> Step<T> {
+    serde_json::from_str(&row.get::<_, String>(0)?).map_err(Failure::damaged)
 }

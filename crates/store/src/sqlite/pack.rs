@@ -10,10 +10,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, named_params};
 use zstd::zstd_safe;
 
 use super::failure::{Failure, Step};
+use super::statements::Statements;
 
 /// Longer texts are stored alone: a growing pack is rewritten each time, and always decoded as a
 /// whole.
@@ -188,12 +189,11 @@ impl<'c> Packer<'c> {
     /// The pack to continue, and its row.
     fn newest(&self) -> Step<(i64, Pack)> {
         let sql = "SELECT pack, texts FROM pack ORDER BY pack DESC LIMIT 1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?));
-        let Some((row, frame)) = statement.query_row([], read).optional()? else {
-            return Ok((1, Pack::default()));
-        };
-        let pack = decode(&frame)?;
+        let found = self.connection.first(sql, [], |row| {
+            let pack = decode(row.get_ref(1)?.as_blob().map_err(Failure::damaged)?)?;
+            Ok::<(i64, _), Failure>((row.get(0)?, pack))
+        })?;
+        let Some((row, pack)) = found else { return Ok((1, Pack::default())) };
         Ok(if pack.is_full() { (row + 1, Pack::default()) } else { (row, (*pack).clone()) })
     }
 }
@@ -203,8 +203,7 @@ pub(super) fn save(connection: &Connection, row: i64, pack: Pack) -> Step<()> {
     let sql = "INSERT INTO pack (pack, texts) VALUES (:pack, :texts)
                ON CONFLICT (pack) DO UPDATE SET texts = excluded.texts";
     let frame = pack.encode(is_in_memory(connection))?;
-    let parameters = named_params! { ":pack": row, ":texts": frame };
-    connection.prepare_cached(sql)?.execute(parameters)?;
+    connection.run(sql, named_params! { ":pack": row, ":texts": frame })?;
     remember(frame, Rc::new(pack));
     Ok(())
 }
@@ -270,14 +269,14 @@ impl<'c> Packs<'c> {
         if let Some((_, pack)) = self.last.borrow().as_ref().filter(|(last, _)| *last == row) {
             return Ok(Some(Rc::clone(pack)));
         }
-        let sql = "SELECT texts FROM pack WHERE pack = :pack";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut found = statement.query(named_params! { ":pack": row })?;
-        let Some(found) = found.next()? else { return Ok(None) };
-        let frame = found.get_ref(0)?.as_blob().map_err(Failure::damaged)?;
-        let pack = decode(frame)?;
-        *self.last.borrow_mut() = Some((row, Rc::clone(&pack)));
-        Ok(Some(pack))
+        let sql = "SELECT texts FROM pack WHERE pack = ?1";
+        let pack = self.connection.first(sql, [row], |found| {
+            decode(found.get_ref(0)?.as_blob().map_err(Failure::damaged)?)
+        })?;
+        if let Some(pack) = &pack {
+            *self.last.borrow_mut() = Some((row, Rc::clone(pack)));
+        }
+        Ok(pack)
     }
 }
 

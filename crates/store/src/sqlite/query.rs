@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::failure::{Failure, Step};
+use super::failure::Step;
 use super::pack::{self, Packs};
-use super::read::{Point, clip, end_of_prefix};
-use super::rows::{self, VERSION_COLUMNS};
+use super::read::{self, Point, VERSIONS, clip, end_of_prefix};
+use super::rows;
+use super::statements::Statements;
 use crate::query::{FieldPaths, QueryField, key_of, values_in};
 use crate::{Comparison, Condition, Literal, Query, Test, Version};
 use base::error::Error;
@@ -76,15 +77,10 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
     let Point { condition: visible, value: at } = Point::new(query.at);
     let mut sql = Sql { text: String::new(), parameters: vec![(":at".to_owned(), at.into())] };
     sql.push(&format!(
-        "SELECT {VERSION_COLUMNS} FROM object AS o
-         JOIN version AS v ON v.object = o.object AND v.tx_id =
-         (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {visible})
-         JOIN tx AS t ON t.tx_id = v.tx_id WHERE "
+        "WHERE v.tx_id =
+         (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {visible}) AND "
     ));
-    match &query.condition {
-        Some(condition) => sql.condition(condition)?,
-        None => sql.push("TRUE"),
-    }
+    sql.joined(query.condition.as_slice(), " AND ", "TRUE")?;
     sql.push(" ORDER BY ");
     for order in &query.order {
         sql.order_key(&QueryField::of(&order.field)?)?;
@@ -95,46 +91,25 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
     sql.bind(query.limit.map_or(-1, clip));
     sql.push(" OFFSET ");
     sql.bind(clip(query.offset));
-    let mut statement = connection.prepare(&sql.text)?;
-    let parameters: Vec<(&str, &dyn ToSql)> =
-        sql.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect();
-    let mut found = statement.query(&*parameters)?;
-    let mut versions = Vec::new();
-    let packs = Packs::new(connection);
-    while let Some(row) = found.next()? {
-        versions.push(rows::version(row, store_id, &packs)?);
-    }
-    Ok(versions)
+    read::versions(connection, store_id, &sql.text, &*sql.parameters())
 }
 
 pub(super) fn has_field(connection: &Connection, path: &FieldPath) -> Step<bool> {
     let mut sql = Sql { text: String::new(), parameters: Vec::new() };
     // Newest first: a field in current use is then found soon.
-    sql.push(
-        "SELECT EXISTS (SELECT 1 FROM version AS v JOIN object AS o ON o.object = v.object
-              JOIN tx AS t ON t.tx_id = v.tx_id WHERE ",
-    );
+    sql.push(&format!("SELECT EXISTS (SELECT 1 {VERSIONS} WHERE "));
     sql.test(&QueryField::of(path)?, &Test::Exists)?;
     sql.push(" ORDER BY v.version DESC)");
-    let parameters: Vec<(&str, &dyn ToSql)> =
-        sql.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect();
-    Ok(connection.prepare(&sql.text)?.query_row(&*parameters, |row| row.get(0))?)
+    connection.one(&sql.text, &*sql.parameters(), |row| Ok(row.get(0)?))
 }
 
 pub(super) fn field_paths(connection: &Connection) -> Step<Vec<FieldPath>> {
-    let mut statement =
-        connection.prepare_cached("SELECT fields FROM version ORDER BY version DESC")?;
-    let mut found = statement.query([])?;
     let packs = Packs::new(connection);
     let mut paths = FieldPaths::default();
-    while let Some(row) = found.next()? {
-        if paths
-            .add(&rows::fields(row.get_ref(0)?.as_str().map_err(Failure::damaged)?, &packs)?)
-            .is_break()
-        {
-            break;
-        }
-    }
+    connection.each("SELECT fields FROM version ORDER BY version DESC", [], |row| {
+        let fields = rows::fields(rows::str_ref(row, 0)?, &packs)?;
+        Ok(paths.add(&fields).is_continue())
+    })?;
     Ok(paths.into_list())
 }
 
@@ -145,6 +120,10 @@ struct Sql {
 }
 
 impl Sql {
+    fn parameters(&self) -> Vec<(&str, &dyn ToSql)> {
+        self.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect()
+    }
+
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }

@@ -1,12 +1,13 @@
 //! Writes the index of relations: the entries for each version. Must not answer questions, see
 //! `relations`; `derived` fills and renews the index.
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, named_params};
 use serde::{Deserialize, Serialize};
 
 use super::derived::{self, Entry};
 use super::failure::{Failure, Step};
-use super::{read, relation_data};
+use super::relation_data;
+use super::statements::Statements;
 use crate::relations::{of_item, of_version};
 use crate::{Relation, RelationPlace, Version, Written};
 
@@ -82,12 +83,12 @@ impl Entry for Relations {
 
     fn remove(transaction: &Connection, object: i64) -> Step<()> {
         let sql = "DELETE FROM relation WHERE object = :object";
-        transaction.prepare_cached(sql)?.execute(named_params! { ":object": object })?;
+        transaction.run(sql, named_params! { ":object": object })?;
         Ok(())
     }
 
     fn tidy(transaction: &Connection) -> Step<()> {
-        transaction.execute(
+        transaction.run(
             "DELETE FROM relation_key
              WHERE NOT EXISTS (SELECT 1 FROM relation AS r WHERE r.key = relation_key.key)",
             [],
@@ -101,22 +102,26 @@ impl Relations {
     fn end(&self, transaction: &Connection, first: i64, end: i64) -> Step<()> {
         let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
                    AND part >= :first AND part < :end AND until_tx IS NULL";
-        transaction.prepare_cached(sql)?.execute(named_params! {
-            ":tx_id": self.tx_id, ":object": self.object, ":first": first, ":end": end,
-        })?;
+        transaction.run(
+            sql,
+            named_params! {
+                ":tx_id": self.tx_id, ":object": self.object, ":first": first, ":end": end,
+            },
+        )?;
         Ok(())
     }
 
     fn insert(&self, transaction: &Connection, part: i64, rows: &[Stored]) -> Step<()> {
-        let mut statement = transaction.prepare_cached(
-            "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
-             VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)",
-        )?;
+        let sql = "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
+                   VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)";
         for (place, row) in (0_i64..).zip(rows) {
-            statement.execute(named_params! {
-                ":object": self.object, ":part": part, ":place": place, ":from_tx": self.tx_id,
-                ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
-            })?;
+            transaction.run(
+                sql,
+                named_params! {
+                    ":object": self.object, ":part": part, ":place": place, ":from_tx": self.tx_id,
+                    ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
+                },
+            )?;
         }
         Ok(())
     }
@@ -137,16 +142,13 @@ fn stored(relations: &[Relation]) -> Step<Vec<Stored>> {
 fn standing(transaction: &Connection, object: i64) -> Step<Vec<Stored>> {
     let sql = "SELECT r.kind, k.text, r.data FROM relation AS r JOIN relation_key AS k USING (key)
                WHERE r.object = :object AND r.part = -1 AND r.until_tx IS NULL ORDER BY r.place";
-    let read =
-        |row: &Row<'_>| Ok(Stored { kind: row.get(0)?, key: row.get(1)?, data: row.get(2)? });
-    read::collect(transaction, sql, named_params! { ":object": object }, read)
+    transaction.all(sql, named_params! { ":object": object }, |row| {
+        Ok(Stored { kind: row.get(0)?, key: row.get(1)?, data: row.get(2)? })
+    })
 }
 
 fn key(transaction: &Connection, text: &str) -> Step<i64> {
-    transaction
-        .prepare_cached("INSERT OR IGNORE INTO relation_key (text) VALUES (:text)")?
-        .execute(named_params! { ":text": text })?;
-    let mut statement =
-        transaction.prepare_cached("SELECT key FROM relation_key WHERE text = :text")?;
-    Ok(statement.query_row(named_params! { ":text": text }, |row| row.get(0))?)
+    let text = named_params! { ":text": text };
+    transaction.run("INSERT OR IGNORE INTO relation_key (text) VALUES (:text)", text)?;
+    transaction.one("SELECT key FROM relation_key WHERE text = :text", text, |row| Ok(row.get(0)?))
 }

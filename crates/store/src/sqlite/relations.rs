@@ -4,8 +4,9 @@
 use rusqlite::{Connection, Row, named_params};
 
 use super::failure::{Failure, Step};
-use super::read::{self, Point};
+use super::read::Point;
 use super::relation_index::{Data, Relations};
+use super::statements::Statements;
 use super::{SqliteBackend, relation_data};
 use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
 use base::error::Result;
@@ -34,7 +35,7 @@ fn of(connection: &Connection, id: &ObjectId, at: AsOf) -> Step<Vec<PlacedRelati
     let point = Point::new(at);
     let sql = statement(&point, "o.id = :id");
     let parameters = named_params! { ":id": id.as_str(), ":at": point.value };
-    read::collect(connection, &sql, parameters, placed)
+    connection.all(&sql, parameters, placed)
 }
 
 fn to(
@@ -49,7 +50,7 @@ fn to(
     let sql = statement(&point, condition);
     let kinds = kinds.iter().fold(0_i64, |mask, kind| mask | 1 << kind.number());
     let parameters = named_params! { ":key": key, ":kinds": kinds, ":at": point.value };
-    read::collect(connection, &sql, parameters, placed)
+    connection.all(&sql, parameters, placed)
 }
 
 fn statement(Point { condition: at, .. }: &Point, condition: &str) -> String {

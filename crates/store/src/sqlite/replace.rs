@@ -1,9 +1,9 @@
 //! Replaces versions and items with copies that lack the removed text. Runs only on a person's
 //! command.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+use rusqlite::{Connection, TransactionBehavior, named_params};
 
 use super::derived::reindex;
 use super::failure::Step;
@@ -11,7 +11,8 @@ use super::pack::Packer;
 use super::relation_index::Relations;
 use super::rows::{self, hash_value};
 use super::search_index::Terms;
-use super::{notes, write};
+use super::statements::Statements;
+use super::{notes, read, write};
 use crate::{Item, Replaced, Replacement, rules};
 use base::error::Error;
 use base::object::{Hash, ObjectId, TxId};
@@ -33,9 +34,8 @@ pub(super) fn replace(
         apply(&transaction, &packer, replacement)?;
     }
     for hash in banned {
-        transaction
-            .prepare_cached("INSERT INTO tombstone (hash) VALUES (:hash) ON CONFLICT DO NOTHING")?
-            .execute(named_params! { ":hash": hash_value(hash) })?;
+        let sql = "INSERT INTO tombstone (hash) VALUES (:hash) ON CONFLICT DO NOTHING";
+        transaction.run(sql, named_params! { ":hash": hash_value(hash) })?;
     }
     packer.finish()?;
     drop(packer);
@@ -50,29 +50,23 @@ pub(super) fn replace(
 fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<()> {
     let id = replacement.id();
     let nothing = || rules::nothing_to_replace(id);
-    let object = object(connection, id)?.ok_or_else(nothing)?;
+    let object = read::object(connection, id)?.ok_or_else(nothing)?;
     let changed = match replacement {
         Replacement::Version { .. } => version(connection, packer, object, replacement)?,
         Replacement::Item { position, from, item, .. } => {
             replace_item(connection, packer, (object, *position, *from), item)?
         }
         Replacement::Forgotten { .. } => {
-            connection
-                .prepare_cached("DELETE FROM nickname WHERE object = :object")?
-                .execute(named_params! { ":object": object })?;
+            let object = named_params! { ":object": object };
+            connection.run("DELETE FROM nickname WHERE object = :object", object)?;
             let sql = "UPDATE object SET forgotten = 1, source = NULL WHERE object = :object";
-            connection.prepare_cached(sql)?.execute(named_params! { ":object": object })?
+            connection.run(sql, object)?
         }
     };
     if changed == 0 {
         return Err(nothing().into());
     }
     Ok(())
-}
-
-fn object(connection: &Connection, id: &ObjectId) -> Step<Option<i64>> {
-    let mut statement = connection.prepare_cached("SELECT object FROM object WHERE id = :id")?;
-    Ok(statement.query_row(named_params! { ":id": id.as_str() }, |row| row.get(0)).optional()?)
 }
 
 fn version(
@@ -92,18 +86,19 @@ fn version(
         }
         write::add_content(connection, packer, hash, text)?;
     }
-    let hashes: BTreeMap<_, _> = additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
-    let additional = (!hashes.is_empty()).then(|| write::json(&hashes)).transpose()?;
     let sql = "UPDATE version SET fields = :fields, content = :content, additional = :additional,
                redacted = :redacted WHERE object = :object AND tx_id = :tx_id";
-    Ok(connection.prepare_cached(sql)?.execute(named_params! {
-        ":fields": rows::stored_fields(write::json(fields)?, packer)?,
-        ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
-        ":additional": additional,
-        ":redacted": redacted.as_ref().map(write::json).transpose()?,
-        ":object": object,
-        ":tx_id": tx_id.0,
-    })?)
+    connection.run(
+        sql,
+        named_params! {
+            ":fields": rows::stored_fields(write::json(fields)?, packer)?,
+            ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
+            ":additional": write::additional(additional)?,
+            ":redacted": redacted.as_ref().map(write::json).transpose()?,
+            ":object": object,
+            ":tx_id": tx_id.0,
+        },
+    )
 }
 
 fn replace_item(
@@ -115,12 +110,15 @@ fn replace_item(
     // Store its running hash too, since it no longer follows from the text.
     let sql = "UPDATE item SET text = :text, redacted = :redacted, running_hash = :running_hash
                WHERE object = :object AND position = :position AND from_tx = :from_tx";
-    Ok(connection.prepare_cached(sql)?.execute(named_params! {
-        ":text": write::stored(packer, &item.text)?,
-        ":redacted": item.redacted.as_ref().map(hash_value),
-        ":running_hash": hash_value(&item.running_hash),
-        ":object": object,
-        ":position": write::position(position)?,
-        ":from_tx": from.0,
-    })?)
+    connection.run(
+        sql,
+        named_params! {
+            ":text": write::stored(packer, &item.text)?,
+            ":redacted": item.redacted.as_ref().map(hash_value),
+            ":running_hash": hash_value(&item.running_hash),
+            ":object": object,
+            ":position": write::position(position)?,
+            ":from_tx": from.0,
+        },
+    )
 }

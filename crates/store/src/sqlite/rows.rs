@@ -180,14 +180,17 @@ pub(super) fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -
 }
 
 fn envelope(row: &Row<'_>) -> Step<Envelope> {
-    let kind = str_ref(row, 1)?;
-    let kind = ObjectType::parse(kind)
-        .ok_or_else(|| Failure::damaged(format!("`{kind}` is no object type")))?;
     let source = optional_json(row, 2)?;
     let id = ObjectId::new(row.get::<_, String>(0)?);
-    Ok(Envelope { id, kind, source, identity_hash: hash(row, 3)? })
+    Ok(Envelope { id, kind: kind(row, 1)?, source, identity_hash: hash(row, 3)? })
 }
 
-fn str_ref<'r>(row: &'r Row<'_>, column: usize) -> Step<&'r str> {
+pub(super) fn kind(row: &Row<'_>, column: usize) -> Step<ObjectType> {
+    let name = str_ref(row, column)?;
+    let unknown = || Failure::damaged(format!("`{name}` is no object type"));
+    ObjectType::parse(name).ok_or_else(unknown)
+}
+
+pub(super) fn str_ref<'r>(row: &'r Row<'_>, column: usize) -> Step<&'r str> {
     row.get_ref(column)?.as_str().map_err(Failure::damaged)
 }

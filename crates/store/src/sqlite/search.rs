@@ -7,15 +7,16 @@
 //! the rarest unit occurs in more rows than that, the newest 5,000 are ranked: a word that common
 //! says little about any row.
 
-use rusqlite::{Connection, Row, ToSql, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
-use super::failure::{Failure, Step};
+use super::failure::Step;
 use super::search_index::{NICKNAME, Terms, VERSION};
-use super::{SqliteBackend, derived};
+use super::statements::Statements;
+use super::{SqliteBackend, derived, rows};
 use crate::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
 use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex};
 use base::error::Result;
-use base::object::{ObjectId, ObjectType, TxId};
+use base::object::{ObjectId, TxId};
 
 /// Most rows that are ranked.
 const MAX_RANKED: usize = 5_000;
@@ -47,9 +48,7 @@ fn find(
     limit: usize,
 ) -> Step<FoundRows> {
     let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    let rows: i64 = snapshot
-        .prepare_cached("SELECT rows FROM search_progress")?
-        .query_row([], |row| row.get(0))?;
+    let rows: i64 = snapshot.one("SELECT rows FROM search_progress", [], |row| Ok(row.get(0)?))?;
     let excluded = expression.excluded.iter().flat_map(|unit| &unit.phrases);
     let search = Search {
         connection: &snapshot,
@@ -118,12 +117,8 @@ impl Search<'_> {
             let mut phrases = Vec::new();
             for phrase in &unit.phrases {
                 let text = quoted(phrase);
-                let found: i64 = self
-                    .connection
-                    .prepare_cached(
-                        "SELECT count(*) FROM search_index WHERE search_index MATCH ?1",
-                    )?
-                    .query_row([&text], |row| row.get(0))?;
+                let sql = "SELECT count(*) FROM search_index WHERE search_index MATCH ?1";
+                let found: i64 = self.connection.one(sql, [&text], |row| Ok(row.get(0)?))?;
                 if found > 0 {
                     phrases.push((text, found.unsigned_abs()));
                 }
@@ -150,10 +145,9 @@ impl Search<'_> {
         // The weight that FTS5 gave the phrase (sqlite.org/fts5.html, "The bm25() function").
         let weighed = fts5_inverse_frequency(self.rows, *found);
         let factor = inverse_frequency(self.rows, *found) / weighed;
-        let score = |row: &Row<'_>| Ok((row.get(0)?, -row.get::<_, f64>(1)? * factor));
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let scores = statement.query_map(params_from_iter(parameters), score)?;
-        Ok(scores.collect::<rusqlite::Result<_>>()?)
+        self.connection.all(&sql, params_from_iter(parameters), |row| {
+            Ok((row.get(0)?, -row.get::<_, f64>(1)? * factor))
+        })
     }
 
     /// Rows from `oldest` on that hold a phrase and match an earlier lookup.
@@ -168,9 +162,7 @@ impl Search<'_> {
             None => phrase.clone(),
         };
         let sql = "SELECT rowid FROM search_index WHERE search_index MATCH ?1 AND rowid >= ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map((phrase, oldest), |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        self.connection.all(sql, (phrase, oldest), |row| Ok(row.get(0)?))
     }
 
     fn without_excluded(&self, phrase: &str) -> String {
@@ -184,21 +176,16 @@ impl Search<'_> {
         let sql = "SELECT o.id, o.type, CASE r.part WHEN -1 THEN
                        (SELECT max(tx_id) FROM version WHERE object = r.object) ELSE r.tx_id END,
                    r.part, r.latest FROM search_row AS r JOIN object AS o ON o.object = r.object WHERE r.row = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let read = |row: &Row<'_>| {
-            let part: i64 = row.get(3)?;
-            let part = match part {
+        self.connection.one(sql, [row], |row| {
+            let part = match row.get(3)? {
                 VERSION => FoundIn::Version,
                 NICKNAME => FoundIn::Nickname,
                 position => FoundIn::Item(position.unsigned_abs()),
             };
-            let (id, kind): (String, String) = (row.get(0)?, row.get(1)?);
-            Ok((id, kind, TxId(row.get(2)?), part, row.get(4)?))
-        };
-        let (id, kind, tx_id, part, is_latest) = statement.query_row([row], read)?;
-        let known = ObjectType::parse(&kind);
-        let kind = known.ok_or_else(|| Failure::damaged(format!("`{kind}` is no object type")))?;
-        Ok(FoundText { id: ObjectId::new(id), kind, tx_id, part, is_latest, score })
+            let id = ObjectId::new(row.get::<_, String>(0)?);
+            let (kind, tx_id, is_latest) = (rows::kind(row, 1)?, TxId(row.get(2)?), row.get(4)?);
+            Ok(FoundText { id, kind, tx_id, part, is_latest, score })
+        })
     }
 }
 

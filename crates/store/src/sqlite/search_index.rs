@@ -7,6 +7,7 @@ use rusqlite::{Connection, named_params};
 
 use super::derived::{self, Entry};
 use super::failure::Step;
+use super::statements::Statements;
 use crate::Version;
 use crate::search::{Columns, Searched, session_of};
 
@@ -80,7 +81,7 @@ impl Entry for Terms {
 
     fn awaits_more(connection: &Connection) -> Step<bool> {
         let sql = "SELECT named_tx < (SELECT coalesce(max(tx_id), 0) FROM tx) FROM search_progress";
-        Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        connection.one(sql, [], |row| Ok(row.get(0)?))
     }
 
     /// Nicknames.
@@ -89,7 +90,7 @@ impl Entry for Terms {
         if object.is_none() {
             let sql =
                 "UPDATE search_progress SET named_tx = (SELECT coalesce(max(tx_id), 0) FROM tx)";
-            transaction.prepare_cached(sql)?.execute([])?;
+            transaction.run(sql, [])?;
         }
         Ok(())
     }
@@ -101,9 +102,8 @@ pub(super) fn merge(connection: &Connection) -> Step<()> {
     let mut pages = -MERGE_PAGES;
     loop {
         let before = connection.total_changes();
-        connection
-            .prepare_cached("INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)")?
-            .execute([pages])?;
+        let sql = "INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)";
+        connection.run(sql, [pages])?;
         // FTS5: the merge is complete once a step changes fewer than two rows.
         if connection.total_changes() - before < 2 {
             return Ok(());
@@ -120,22 +120,16 @@ impl Index<'_> {
     fn add_version(&self, version: &Terms) -> Step<()> {
         let Terms { object, tx_id, session, columns, items, keep } = version;
         let keep = keep.unwrap_or(i64::MAX);
-        self.transaction
-            .prepare_cached(
-                "UPDATE search_row INDEXED BY search_row_latest SET latest = 0
-                 WHERE object = :object AND (part = -2 OR part >= :keep) AND latest = 1",
-            )?
-            .execute(named_params! { ":object": object, ":keep": keep })?;
+        let sql = "UPDATE search_row INDEXED BY search_row_latest SET latest = 0
+                   WHERE object = :object AND (part = -2 OR part >= :keep) AND latest = 1";
+        self.transaction.run(sql, named_params! { ":object": object, ":keep": keep })?;
         let session = session.as_deref().map(|key| self.session(key)).transpose()?;
         if let Some(columns) = columns {
             let digest = columns.digest();
             let sql = "UPDATE search_row SET latest = 1, tx_id = :tx_id
                        WHERE object = :object AND part = -2 AND digest = :digest";
-            let known = self
-                .transaction
-                .prepare_cached(sql)?
-                .execute(named_params! { ":object": object, ":tx_id": tx_id, ":digest": digest })?;
-            if known == 0 {
+            let row = named_params! { ":object": object, ":tx_id": tx_id, ":digest": digest };
+            if self.transaction.run(sql, row)? == 0 {
                 self.add(*object, *tx_id, VERSION, session, Some(digest), columns)?;
             }
         }
@@ -154,25 +148,23 @@ impl Index<'_> {
         digest: Option<i64>,
         columns: &Columns,
     ) -> Step<()> {
-        let row = self
-            .transaction
-            .prepare_cached(
-                "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
-                 VALUES (:object, :tx_id, :part, 1, :session, :digest)",
-            )?
-            .insert(named_params! {
+        let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
+                   VALUES (:object, :tx_id, :part, 1, :session, :digest)";
+        self.transaction.run(
+            sql,
+            named_params! {
                 ":object": object, ":tx_id": tx_id, ":part": part, ":session": session,
                 ":digest": digest,
-            })?;
+            },
+        )?;
+        let row = self.transaction.last_insert_rowid();
         let Columns([name, text, joined]) = columns;
-        self.transaction
-            .prepare_cached(
-                "INSERT INTO search_index (rowid, name, text, joined)
-                 VALUES (:row, :name, :text, :joined)",
-            )?
-            .execute(
-                named_params! { ":row": row, ":name": name, ":text": text, ":joined": joined },
-            )?;
+        let sql = "INSERT INTO search_index (rowid, name, text, joined)
+                   VALUES (:row, :name, :text, :joined)";
+        self.transaction.run(
+            sql,
+            named_params! { ":row": row, ":name": name, ":text": text, ":joined": joined },
+        )?;
         self.count(1)
     }
 
@@ -185,52 +177,41 @@ impl Index<'_> {
         let sql = format!(
             "DELETE FROM search_index WHERE rowid IN (SELECT row FROM search_row WHERE {condition})"
         );
-        self.transaction.prepare_cached(&sql)?.execute(parameters)?;
+        self.transaction.run(&sql, parameters)?;
         let sql = format!("DELETE FROM search_row WHERE {condition}");
-        let removed = self.transaction.prepare_cached(&sql)?.execute(parameters)?;
+        let removed = self.transaction.run(&sql, parameters)?;
         self.count(-i64::try_from(removed).unwrap_or(i64::MAX))
     }
 
     fn count(&self, change: i64) -> Step<()> {
         let sql = "UPDATE search_progress SET rows = rows + :change";
-        self.transaction.prepare_cached(sql)?.execute(named_params! { ":change": change })?;
+        self.transaction.run(sql, named_params! { ":change": change })?;
         Ok(())
     }
 
     fn session(&self, key: &str) -> Step<i64> {
-        self.transaction
-            .prepare_cached("INSERT OR IGNORE INTO search_session (key) VALUES (:key)")?
-            .execute(named_params! { ":key": key })?;
-        let mut statement = self
-            .transaction
-            .prepare_cached("SELECT session FROM search_session WHERE key = :key")?;
-        Ok(statement.query_row(named_params! { ":key": key }, |row| row.get(0))?)
+        let sql = "INSERT OR IGNORE INTO search_session (key) VALUES (?1)";
+        self.transaction.run(sql, [key])?;
+        let sql = "SELECT session FROM search_session WHERE key = ?1";
+        self.transaction.one(sql, [key], |row| Ok(row.get(0)?))
     }
 
     /// Brings the rows of nicknames up to date, for one object or all.
     fn update_nicknames(&self, object: Option<i64>) -> Step<()> {
-        let mut statement = self.transaction.prepare_cached(
-            "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object",
-        )?;
+        let owner = named_params! { ":object": object };
+        let sql = "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object";
         // Nicknames of one object that differ only in signs share a row.
-        let mut wanted: BTreeMap<(i64, i64), Columns> = statement
-            .query_map(named_params! { ":object": object }, |row| {
-                Ok((row.get::<_, i64>(1)?, Searched::nickname(&row.get::<_, String>(0)?).columns()))
-            })?
-            .filter_map(|found| match found {
-                Ok((object, columns)) => {
-                    columns.map(|columns| Ok(((object, columns.digest()), columns)))
-                }
-                Err(error) => Some(Err(error)),
-            })
-            .collect::<Result<_, _>>()?;
-        let mut statement = self.transaction.prepare_cached(
-            "SELECT object, digest FROM search_row
-             WHERE part = -1 AND (:object IS NULL OR object = :object)",
-        )?;
-        let known = statement
-            .query_map(named_params! { ":object": object }, |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<Vec<(i64, i64)>, _>>()?;
+        let mut wanted: BTreeMap<(i64, i64), Columns> = BTreeMap::new();
+        self.transaction.each(sql, owner, |row| {
+            if let Some(columns) = Searched::nickname(&row.get::<_, String>(0)?).columns() {
+                wanted.insert((row.get(1)?, columns.digest()), columns);
+            }
+            Ok(true)
+        })?;
+        let sql = "SELECT object, digest FROM search_row
+                   WHERE part = -1 AND (:object IS NULL OR object = :object)";
+        let known: Vec<(i64, i64)> =
+            self.transaction.all(sql, owner, |row| Ok((row.get(0)?, row.get(1)?)))?;
         for (object, digest) in known {
             if wanted.remove(&(object, digest)).is_none() {
                 self.remove(object, Some((NICKNAME, digest)))?;

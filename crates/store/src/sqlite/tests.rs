@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Map;
 
 use super::*;
-use crate::{Expected, Put, SearchQuery, Store};
-use base::object::Envelope;
+use crate::{Backend, Expected, Op, Put, SearchQuery, Store};
+use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Timestamp};
 
 fn put(id: &str, text: &str) -> Op {
     Op::Put(Box::new(Put {

@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
+use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 use serde::Serialize;
 
 use super::failure::{Failure, Step};
 use super::pack::{PACKED_BELOW_BYTES, Packer};
+use super::read;
 use super::rows::{self, Stored, hash_value};
+use super::statements::Statements;
 use crate::rules::{self, Latest};
 use crate::{Op, Outcome, Put, Receipt, Splice};
 use base::error::Error;
@@ -58,16 +60,12 @@ fn apply(
     let (tx_id, system_time) = rules::next(newest, now).ok_or_else(|| {
         Failure::damaged("its last transaction has the last number that there is")
     })?;
-    transaction
-        .prepare_cached("INSERT INTO tx (tx_id, system_time) VALUES (:tx_id, :system_time)")?
-        .execute(named_params! { ":tx_id": tx_id.0, ":system_time": system_time.0 })?;
+    add_transaction(transaction, tx_id, system_time)?;
     let outcomes = Writer { transaction, packer, texts, tx_id, newest }.apply(ops)?;
     if outcomes.contains(&Outcome::Written) {
         return Ok(Receipt { tx_id, system_time, outcomes });
     }
-    transaction
-        .prepare_cached("DELETE FROM tx WHERE tx_id = :tx_id")?
-        .execute(named_params! { ":tx_id": tx_id.0 })?;
+    transaction.run("DELETE FROM tx WHERE tx_id = ?1", [tx_id.0])?;
     let (tx_id, system_time) = newest.unwrap_or((TxId(0), Timestamp(0)));
     Ok(Receipt { tx_id, system_time, outcomes })
 }
@@ -160,38 +158,38 @@ impl Writer<'_> {
     }
 
     fn latest(&self, id: &ObjectId) -> Step<Option<Found>> {
-        let mut statement = self.transaction.prepare_cached(
+        let sql =
             "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
              CASE v.items_hash WHEN x'' THEN (SELECT running_hash FROM item WHERE object = o.object
              AND position = v.item_count - 1 AND until_tx IS NULL) ELSE v.items_hash END,
              o.forgotten FROM object AS o JOIN version AS v ON v.object = o.object
-             WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1",
-        )?;
-        let mut found = statement.query(named_params! { ":id": id.as_str() })?;
-        let Some(row) = found.next()? else { return Ok(None) };
-        let latest = Latest {
-            tx_id: TxId(row.get(1)?),
-            identity_hash: rows::hash(row, 2)?,
-            content_hash: rows::hash(row, 3)?,
-            source_hash: rows::optional_hash(row, 4)?,
-            item_count: row.get::<_, i64>(5)?.unsigned_abs(),
-            forgotten: row.get(7)?,
-        };
-        Ok(Some(Found { object: row.get(0)?, latest, items_hash: rows::optional_hash(row, 6)? }))
+             WHERE o.id = ?1 ORDER BY v.tx_id DESC LIMIT 1";
+        self.transaction.first(sql, [id.as_str()], |row| {
+            let latest = Latest {
+                tx_id: TxId(row.get(1)?),
+                identity_hash: rows::hash(row, 2)?,
+                content_hash: rows::hash(row, 3)?,
+                source_hash: rows::optional_hash(row, 4)?,
+                item_count: row.get::<_, i64>(5)?.unsigned_abs(),
+                forgotten: row.get(7)?,
+            };
+            Ok(Found { object: row.get(0)?, latest, items_hash: rows::optional_hash(row, 6)? })
+        })
     }
 
     fn add_object(&self, envelope: &Envelope) -> Step<ObjectRow> {
-        let source = envelope.source.as_ref().map(json).transpose()?;
-        let mut statement = self.transaction.prepare_cached(
-            "INSERT INTO object (id, type, source, identity_hash)
-             VALUES (:id, :type, :source, :identity_hash)",
+        let sql = "INSERT INTO object (id, type, source, identity_hash)
+                   VALUES (:id, :type, :source, :identity_hash)";
+        self.transaction.run(
+            sql,
+            named_params! {
+                ":id": envelope.id.as_str(),
+                ":type": envelope.kind.as_str(),
+                ":source": envelope.source.as_ref().map(json).transpose()?,
+                ":identity_hash": hash_value(&envelope.identity_hash),
+            },
         )?;
-        Ok(statement.insert(named_params! {
-            ":id": envelope.id.as_str(),
-            ":type": envelope.kind.as_str(),
-            ":source": source,
-            ":identity_hash": hash_value(&envelope.identity_hash),
-        })?)
+        Ok(self.transaction.last_insert_rowid())
     }
 
     fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
@@ -210,31 +208,30 @@ impl Writer<'_> {
         item_count: u64,
         items_hash: &Value,
     ) -> Step<()> {
-        let mut statement = self.transaction.prepare_cached(
+        let sql =
             "INSERT INTO version (object, tx_id, source_hash, content_hash, content, item_count,
              items_hash, fields, origin_store, origin_tx, origin_time, additional, redacted)
              VALUES (:object, :tx_id, :source_hash, :content_hash, :content, :item_count,
-             :items_hash, :fields, :origin_store, :origin_tx, :origin_time, :additional, :redacted)",
-        )?;
-        let hashes: BTreeMap<_, _> =
-            put.additional.iter().map(|(name, (hash, _))| (name, hash)).collect();
-        let additional = (!hashes.is_empty()).then(|| json(&hashes)).transpose()?;
+             :items_hash, :fields, :origin_store, :origin_tx, :origin_time, :additional, :redacted)";
         let origin = put.origin.as_ref();
-        statement.execute(named_params! {
-            ":object": object,
-            ":tx_id": self.tx_id.0,
-            ":source_hash": put.source_hash.as_ref().map(hash_value),
-            ":content_hash": hash_value(&put.content_hash),
-            ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
-            ":item_count": position(item_count)?,
-            ":items_hash": items_hash,
-            ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
-            ":origin_store": origin.map(|origin| &origin.store_id),
-            ":origin_tx": origin.map(|origin| origin.tx_id.0),
-            ":origin_time": origin.map(|origin| origin.time.0),
-            ":additional": additional,
-            ":redacted": put.redacted.as_ref().map(json).transpose()?,
-        })?;
+        self.transaction.run(
+            sql,
+            named_params! {
+                ":object": object,
+                ":tx_id": self.tx_id.0,
+                ":source_hash": put.source_hash.as_ref().map(hash_value),
+                ":content_hash": hash_value(&put.content_hash),
+                ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
+                ":item_count": position(item_count)?,
+                ":items_hash": items_hash,
+                ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
+                ":origin_store": origin.map(|origin| &origin.store_id),
+                ":origin_tx": origin.map(|origin| origin.tx_id.0),
+                ":origin_time": origin.map(|origin| origin.time.0),
+                ":additional": additional(&put.additional)?,
+                ":redacted": put.redacted.as_ref().map(json).transpose()?,
+            },
+        )?;
         Ok(())
     }
 
@@ -250,14 +247,15 @@ impl Writer<'_> {
         if splice.keep < count {
             let sql = "UPDATE item SET until_tx = :tx_id
                        WHERE object = :object AND position >= :keep AND until_tx IS NULL";
-            self.transaction.prepare_cached(sql)?.execute(named_params! {
-                ":tx_id": self.tx_id.0, ":object": object, ":keep": position(splice.keep)?,
-            })?;
+            self.transaction.run(
+                sql,
+                named_params! {
+                    ":tx_id": self.tx_id.0, ":object": object, ":keep": position(splice.keep)?,
+                },
+            )?;
         }
-        let mut statement = self.transaction.prepare_cached(
-            "INSERT INTO item (object, position, from_tx, running_hash, text, redacted)
-             VALUES (:object, :position, :from_tx, :running_hash, :text, :redacted)",
-        )?;
+        let sql = "INSERT INTO item (object, position, from_tx, running_hash, text, redacted)
+                   VALUES (:object, :position, :from_tx, :running_hash, :text, :redacted)";
         let mut before = self.running_hash(object, splice.keep)?.map(RunningHash::from_stored);
         for (number, item) in splice.add.iter().enumerate() {
             let packed = match self.texts.items.get(&(id, number)) {
@@ -268,14 +266,17 @@ impl Writer<'_> {
             let continues =
                 before.is_some_and(|mut hash| hash.push(&item.text) == item.running_hash);
             let kept = !continues || number + 1 == splice.add.len();
-            statement.execute(named_params! {
-                ":object": object,
-                ":position": position(splice.keep + number as u64)?,
-                ":from_tx": self.tx_id.0,
-                ":running_hash": kept.then(|| hash_value(&item.running_hash)),
-                ":text": packed.as_ref().or_else(|| self.texts.items.get(&(id, number))),
-                ":redacted": item.redacted.as_ref().map(hash_value),
-            })?;
+            self.transaction.run(
+                sql,
+                named_params! {
+                    ":object": object,
+                    ":position": position(splice.keep + number as u64)?,
+                    ":from_tx": self.tx_id.0,
+                    ":running_hash": kept.then(|| hash_value(&item.running_hash)),
+                    ":text": packed.as_ref().or_else(|| self.texts.items.get(&(id, number))),
+                    ":redacted": item.redacted.as_ref().map(hash_value),
+                },
+            )?;
             before = Some(RunningHash::from_stored(item.running_hash.clone()));
         }
         let count = splice.keep + splice.add.len() as u64;
@@ -286,12 +287,8 @@ impl Writer<'_> {
             (None, _) => {
                 // The item may come from an earlier transaction of this commit.
                 self.packer.finish()?;
-                let last = super::read::items(
-                    self.transaction,
-                    id,
-                    AsOf::Tx(self.tx_id),
-                    count - 1..count,
-                )?;
+                let at = AsOf::Tx(self.tx_id);
+                let last = read::items(self.transaction, id, at, count - 1..count)?;
                 let missing = || Failure::damaged(format!("the last item of `{id}` is gone"));
                 hash_value(&last.into_iter().next().ok_or_else(missing)?.running_hash)
             }
@@ -305,16 +302,13 @@ impl Writer<'_> {
         let Some(last) = count.checked_sub(1) else {
             return Ok(Some(RunningHash::default().hash().clone()));
         };
-        let mut statement = self.transaction.prepare_cached(
-            "SELECT running_hash FROM item
-             WHERE object = :object AND position = :position AND until_tx IS NULL",
-        )?;
-        let parameters = named_params! { ":object": object, ":position": position(last)? };
-        statement.query_row(parameters, |row| Ok(rows::optional_hash(row, 0)))?
+        let sql = "SELECT running_hash FROM item
+                   WHERE object = ?1 AND position = ?2 AND until_tx IS NULL";
+        self.transaction.one(sql, [object, position(last)?], |row| rows::optional_hash(row, 0))
     }
 
     fn name(&self, nickname: &Nickname, id: Option<&ObjectId>) -> Step<Outcome> {
-        let owner = super::read::find_nickname(self.transaction, nickname)?;
+        let owner = read::find_nickname(self.transaction, nickname)?;
         match (owner, id) {
             (None, None) => {
                 return Ok(Outcome::Unchanged(self.newest.map_or(TxId(0), |(tx_id, _)| tx_id)));
@@ -328,14 +322,14 @@ impl Writer<'_> {
                 let found = self.latest(id)?;
                 let found = found.ok_or_else(|| rules::nickname_without_object(nickname, id))?;
                 let sql = "INSERT INTO nickname (nickname, object) VALUES (:nickname, :object)";
-                self.transaction.prepare_cached(sql)?.execute(
+                self.transaction.run(
+                    sql,
                     named_params! { ":nickname": nickname.as_str(), ":object": found.object },
                 )?;
             }
             (Some(_), None) => {
-                self.transaction
-                    .prepare_cached("DELETE FROM nickname WHERE nickname = :nickname")?
-                    .execute(named_params! { ":nickname": nickname.as_str() })?;
+                let sql = "DELETE FROM nickname WHERE nickname = ?1";
+                self.transaction.run(sql, [nickname.as_str()])?;
             }
         }
         Ok(Outcome::Written)
@@ -351,9 +345,23 @@ struct Found {
 
 pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>> {
     let sql = "SELECT tx_id, system_time FROM tx ORDER BY tx_id DESC LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
-    let read = |row: &rusqlite::Row<'_>| Ok((TxId(row.get(0)?), Timestamp(row.get(1)?)));
-    Ok(statement.query_row([], read).optional()?)
+    connection.first(sql, [], |row| Ok((TxId(row.get(0)?), Timestamp(row.get(1)?))))
+}
+
+pub(super) fn add_transaction(
+    connection: &Connection,
+    tx_id: TxId,
+    system_time: Timestamp,
+) -> Step<()> {
+    let sql = "INSERT INTO tx (tx_id, system_time) VALUES (?1, ?2)";
+    connection.run(sql, [tx_id.0, system_time.0])?;
+    Ok(())
+}
+
+/// The stored form of additional contents: their hashes by name.
+pub(super) fn additional(contents: &BTreeMap<String, (Hash, String)>) -> Step<Option<String>> {
+    let hashes: BTreeMap<_, _> = contents.iter().map(|(name, (hash, _))| (name, hash)).collect();
+    (!hashes.is_empty()).then(|| json(&hashes)).transpose()
 }
 
 /// Adds a content that may already exist.
@@ -379,20 +387,19 @@ pub(super) fn stored<'t>(packer: &Packer<'_>, text: &'t str) -> Step<Stored<'t>>
 
 /// Whether a content was forgotten and must not be stored again.
 pub(super) fn is_banned(connection: &Connection, hash: &Hash) -> Step<bool> {
-    let mut statement = connection.prepare_cached("SELECT 1 FROM tombstone WHERE hash = :hash")?;
-    Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+    let sql = "SELECT EXISTS (SELECT 1 FROM tombstone WHERE hash = ?1)";
+    connection.one(sql, [hash_value(hash)], |row| Ok(row.get(0)?))
 }
 
 fn insert_content(connection: &Connection, hash: &Hash, text: &Stored<'_>) -> Step<()> {
     let sql = "INSERT INTO content (hash, text) VALUES (:hash, :text) ON CONFLICT DO NOTHING";
-    let parameters = named_params! { ":hash": hash_value(hash), ":text": text };
-    connection.prepare_cached(sql)?.execute(parameters)?;
+    connection.run(sql, named_params! { ":hash": hash_value(hash), ":text": text })?;
     Ok(())
 }
 
 fn holds_content(connection: &Connection, hash: &Hash) -> Step<bool> {
-    let mut statement = connection.prepare_cached("SELECT 1 FROM content WHERE hash = :hash")?;
-    Ok(statement.exists(named_params! { ":hash": hash_value(hash) })?)
+    let sql = "SELECT EXISTS (SELECT 1 FROM content WHERE hash = ?1)";
+    connection.one(sql, [hash_value(hash)], |row| Ok(row.get(0)?))
 }
 
 pub(super) fn position(number: u64) -> Step<i64> {

@@ -17,32 +17,21 @@ pub(super) use self::read::{Problem, Reader, read_all};
 pub(super) use self::write::{NotEdn, write_value};
 use base::object::Timestamp;
 
-/// One value. Numbers that do not fit are kept as printed.
+/// One value, as far as answers of the server are read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Edn {
     Nil,
-    Bool(bool),
     Integer(i64),
-    /// Beyond 64 bits, or printed with `N`; without the `N`.
-    BigInteger(String),
-    Float(f64),
-    /// Printed with `M`; without it.
-    Decimal(String),
-    /// `1/3`.
-    Ratio(String),
-    Char(char),
     Text(String),
     /// Without the colon, with its namespace: `xt/id`.
     Keyword(String),
-    Symbol(String),
-    List(Vec<Edn>),
-    Vector(Vec<Edn>),
-    Set(Vec<Edn>),
     Map(Vec<(Edn, Edn)>),
     /// `#inst`.
     Instant(Timestamp),
     /// Any other tag, without the `#`: `uuid`, `xtdb/id`, `error`.
     Tagged(String, Box<Edn>),
+    /// A value of another kind, in words. It was read and dropped.
+    Other(&'static str),
 }
 
 impl Edn {
@@ -60,22 +49,13 @@ impl fmt::Display for Edn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Nil => "nil",
-            Self::Bool(_) => "a boolean",
-            Self::Integer(_)
-            | Self::BigInteger(_)
-            | Self::Float(_)
-            | Self::Decimal(_)
-            | Self::Ratio(_) => "a number",
-            Self::Char(_) => "a character",
+            Self::Integer(_) => "a number",
             Self::Text(_) => "a string",
             Self::Keyword(_) => "a keyword",
-            Self::Symbol(_) => "a symbol",
-            Self::List(_) => "a list",
-            Self::Vector(_) => "a vector",
-            Self::Set(_) => "a set",
             Self::Map(_) => "a map",
             Self::Instant(_) => "a time",
             Self::Tagged(..) => "a tagged value",
+            Self::Other(kind) => kind,
         })
     }
 }

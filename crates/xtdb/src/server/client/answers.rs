@@ -28,19 +28,8 @@ type Read<T> = Result<T, Failure>;
 
 /// `/status`.
 pub(super) fn status(url: &str, reply: &Reply) -> Read<Status> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Told {
-        version: String,
-        index_version: i64,
-        kv_store: String,
-        #[serde(default)]
-        estimate_num_keys: Option<u64>,
-        #[serde(rename = "ingesterFailed?", default)]
-        ingester_failed: bool,
-    }
     expect(url, reply, 200)?;
-    let told: Told = serde_json::from_slice(&reply.body)
+    let told: Status = serde_json::from_slice(&reply.body)
         .map_err(|_| Failure::never(failure::of_content(url, reply)))?;
     if told.version.starts_with(|first: char| first.is_ascii_digit())
         && !told.version.starts_with("1.")
@@ -48,24 +37,19 @@ pub(super) fn status(url: &str, reply: &Reply) -> Read<Status> {
         let found = format!("XTDB {}", told.version);
         return Err(Failure::never(Error::XtdbForeign { url: url.to_owned(), found }));
     }
-    Ok(Status {
-        version: told.version,
-        index_version: told.index_version,
-        kv_store: told.kv_store,
-        ingester_failed: told.ingester_failed,
-        estimate_num_keys: told.estimate_num_keys,
-    })
+    Ok(told)
 }
 
 /// `/submit-tx`: the transaction's ID.
 pub(super) fn submitted(url: &str, reply: &Reply) -> Read<i64> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Told {
-        tx_id: i64,
-    }
     expect(url, reply, 202)?;
-    json::<Told>(url, reply).map(|told| told.tx_id)
+    json::<Submitted>(url, reply).map(|told| told.tx_id)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Submitted {
+    tx_id: i64,
 }
 
 /// `/tx-committed`.
@@ -113,16 +97,11 @@ pub(super) fn latest(url: &str, reply: &Reply) -> Read<Option<Tx>> {
 
 /// `/latest-submitted-tx`: `None` in an empty database.
 pub(super) fn latest_id(url: &str, reply: &Reply) -> Read<Option<i64>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Told {
-        tx_id: i64,
-    }
     if is_absent(reply) {
         return Ok(None);
     }
     expect(url, reply, 200)?;
-    json::<Told>(url, reply).map(|told| Some(told.tx_id))
+    json::<Submitted>(url, reply).map(|told| Some(told.tx_id))
 }
 
 /// `/entity`.
@@ -217,7 +196,7 @@ pub(super) fn tuples(
     if first(url, body)?.is_none() {
         let problem = "the query failed on one of its rows (an empty answer)".to_owned();
         let error = Error::XtdbFailed { url: url.to_owned(), status: reply.status, problem };
-        return Err(Failure { error, again: Again::Once, unsent: false });
+        return Err(Failure::sent(error, Again::Once));
     }
     list(url, reply, body, room, |row| match row {
         Value::Array(row) => Some(row),
@@ -331,20 +310,8 @@ fn hash_of(told: &Edn) -> Option<&str> {
 
 /// Whether the server itself says that there is none; another program's 404 means something else.
 fn is_absent(reply: &Reply) -> bool {
-    if reply.status != 404 {
-        return false;
-    }
-    let said = match serde_json::from_slice(&reply.body) {
-        Ok(Value::Object(said)) => said.get("error").and_then(Value::as_str).map(str::to_owned),
-        _ => match edn::read_all(&reply.body) {
-            Ok(said) => match said.get("error") {
-                Some(Edn::Text(said)) => Some(said.clone()),
-                _ => None,
-            },
-            Err(_) => None,
-        },
-    };
-    said.is_some_and(|said| said.trim_end_matches('.').ends_with(" found"))
+    let is_said = |said: String| said.trim_end_matches('.').ends_with(" found");
+    reply.status == 404 && reply.text_of("error").is_some_and(is_said)
 }
 
 pub(super) fn expect(url: &str, reply: &Reply, status: u16) -> Read<()> {
@@ -485,7 +452,7 @@ fn again(url: &str, problem: impl Into<String>) -> Failure {
 }
 
 fn again_as(error: Error) -> Failure {
-    Failure { error, again: Again::AtOnce, unsent: false }
+    Failure::sent(error, Again::AtOnce)
 }
 
 fn shape(url: &str) -> Failure {

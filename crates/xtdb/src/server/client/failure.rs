@@ -30,7 +30,12 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn never(error: Error) -> Self {
-        Self { error, again: Again::Never, unsent: false }
+        Self::sent(error, Again::Never)
+    }
+
+    /// Of a request that the server may have seen.
+    pub(super) fn sent(error: Error, again: Again) -> Self {
+        Self { error, again, unsent: false }
     }
 }
 
@@ -92,22 +97,17 @@ pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
 pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
     let status = reply.status;
     let failed = |problem: String| Error::XtdbFailed { url: url.to_owned(), status, problem };
+    let later = |problem| Failure::sent(unavailable(url, problem, None), Again::Later);
     match status {
         401 | 403 => Failure::never(Error::XtdbRefused {
             url: url.to_owned(),
             status,
             problem: reply.said().unwrap_or_else(|| "it gave no reason".to_owned()),
         }),
-        400 if reply.mentions("node-out-of-sync") => Failure {
-            error: unavailable(url, "this node has not caught up with the transaction yet", None),
-            again: Again::Later,
-            unsent: false,
-        },
-        408 | 429 | 502..=504 => Failure {
-            error: unavailable(url, format!("status {status}{}", reply.said_after()), None),
-            again: Again::Later,
-            unsent: false,
-        },
+        400 if reply.mentions("node-out-of-sync") => {
+            later("this node has not caught up with the transaction yet".to_owned())
+        }
+        408 | 429 | 502..=504 => later(format!("status {status}{}", reply.said_after())),
         500 if reply.class().is_some_and(|class| class.ends_with("TimeoutException")) => {
             Failure::never(unavailable(url, "it had not indexed the transaction in time", None))
         }

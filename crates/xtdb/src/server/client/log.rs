@@ -92,7 +92,7 @@ fn pass(
             let problem =
                 if is_cut { "is cut off".to_owned() } else { format!("is no log ({error})") };
             let again = if is_cut { Again::AtOnce } else { Again::Never };
-            Failure { error: failure::unreadable(&http.limits.url, problem), again, unsent: false }
+            Failure::sent(failure::unreadable(&http.limits.url, problem), again)
         })),
     }
 }
@@ -145,8 +145,7 @@ impl Transactions<'_> {
         let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
         if tx.id != id || self.seen.is_some_and(|seen| id <= seen) {
             let problem = "has other transactions than the one before, or in another order";
-            let error = failure::unreadable(self.url, problem);
-            return Err(Failure { error, again: Again::AtOnce, unsent: false });
+            return Err(Failure::sent(failure::unreadable(self.url, problem), Again::AtOnce));
         }
         let next =
             (self.take)(LoggedTx { tx, ops, bytes: room.taken() }).map_err(Failure::never)?;
@@ -168,11 +167,10 @@ impl Transactions<'_> {
 /// Why the times cannot be read.
 fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &edn::Problem) -> Failure {
     let body = times.source_mut();
-    body.failure.take().unwrap_or_else(|| Failure {
-        error: answers::of_notation(&body.limits.url, problem),
-        again: if matches!(problem, edn::Problem::CutOff) { Again::AtOnce } else { Again::Never },
-        unsent: false,
-    })
+    let is_cut = matches!(problem, edn::Problem::CutOff);
+    let again = if is_cut { Again::AtOnce } else { Again::Never };
+    let failed = || Failure::sent(answers::of_notation(&body.limits.url, problem), again);
+    body.failure.take().unwrap_or_else(failed)
 }
 
 /// The body of an answer to a request.

@@ -25,13 +25,16 @@ pub(super) struct Reply {
 impl Reply {
     /// The class of the exception, if the server names it.
     pub(super) fn class(&self) -> Option<String> {
-        let text = std::str::from_utf8(&self.body).ok()?;
-        if let Ok(Value::Object(said)) = serde_json::from_str(text) {
-            return said.get("class")?.as_str().map(str::to_owned);
+        self.text_of("class")
+    }
+
+    /// A text under a key of the answer, in either notation.
+    pub(super) fn text_of(&self, key: &str) -> Option<String> {
+        if let Ok(Value::Object(said)) = serde_json::from_slice(&self.body) {
+            return said.get(key)?.as_str().map(str::to_owned);
         }
-        let said = edn::read_all(&self.body).ok()?;
-        match said.get("class")? {
-            Edn::Text(class) => Some(class.clone()),
+        match edn::read_all(&self.body).ok()?.get(key)? {
+            Edn::Text(said) => Some(said.clone()),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::token::Token;
@@ -50,13 +51,16 @@ impl ClientOptions {
 }
 
 /// A server's status.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Status {
     pub(crate) version: String,
     pub(crate) index_version: i64,
     pub(crate) kv_store: String,
     /// Whether it has stopped indexing until it is restarted.
+    #[serde(rename = "ingesterFailed?", default)]
     pub(crate) ingester_failed: bool,
+    #[serde(default)]
     pub(crate) estimate_num_keys: Option<u64>,
 }
 

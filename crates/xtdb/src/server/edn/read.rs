@@ -12,6 +12,8 @@ const MAX_DEPTH: usize = 100;
 /// Most members and entries that are kept of a form: a small one takes fifty times its text.
 const MAX_KEPT: usize = 100_000;
 
+const NUMBER: Edn = Edn::Other("a number");
+
 /// Why a text cannot be read.
 #[derive(Debug)]
 pub(crate) enum Problem {
@@ -100,8 +102,8 @@ impl<R: BufRead> Reader<R> {
             b'"' => self.text().map(Edn::Text),
             b':' => self.keyword().map(Edn::Keyword),
             b'\\' => self.char(),
-            b'(' => self.members(b')', depth).map(Edn::List),
-            b'[' => self.members(b']', depth).map(Edn::Vector),
+            b'(' => self.pass(b')', depth, "a list"),
+            b'[' => self.pass(b']', depth, "a vector"),
             b'{' => self.entries(None, depth).map(Edn::Map),
             b'#' => self.dispatch(depth),
             byte if is_delimiter(byte) => {
@@ -115,13 +117,11 @@ impl<R: BufRead> Reader<R> {
     fn dispatch(&mut self, depth: usize) -> Read<Edn> {
         self.skip()?;
         match self.peek()?.ok_or(Problem::CutOff)? {
-            b'{' => self.members(b'}', depth).map(Edn::Set),
+            b'{' => self.pass(b'}', depth, "a set"),
             b'#' => {
                 self.skip()?;
                 match self.token()?.as_str() {
-                    "Inf" => Ok(Edn::Float(f64::INFINITY)),
-                    "-Inf" => Ok(Edn::Float(f64::NEG_INFINITY)),
-                    "NaN" => Ok(Edn::Float(f64::NAN)),
+                    "Inf" | "-Inf" | "NaN" => Ok(NUMBER),
                     other => Err(self.malformed(format!("the number `##{}`", short(other)))),
                 }
             }
@@ -152,24 +152,14 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    fn members(&mut self, close: u8, depth: usize) -> Read<Vec<Edn>> {
+    /// Reads the members of a list and drops them.
+    fn pass(&mut self, close: u8, depth: usize, kind: &'static str) -> Read<Edn> {
         self.skip()?;
-        let mut members = Vec::new();
-        loop {
-            match self.after_space()? {
-                None => return Err(Problem::CutOff),
-                Some(byte) if byte == close => {
-                    self.skip()?;
-                    return Ok(members);
-                }
-                Some(_) => {
-                    let member = self.form_in(depth + 1)?;
-                    if self.is_kept(depth)? {
-                        members.push(member);
-                    }
-                }
-            }
+        while self.after_space()?.ok_or(Problem::CutOff)? != close {
+            self.form_in(depth + 1)?;
         }
+        self.skip()?;
+        Ok(Edn::Other(kind))
     }
 
     fn entries(&mut self, namespace: Option<&str>, depth: usize) -> Read<Vec<(Edn, Edn)>> {
@@ -265,25 +255,8 @@ impl<R: BufRead> Reader<R> {
         let first = self.next()?.ok_or(Problem::CutOff)?;
         let mut bytes = vec![first];
         self.token_after(&mut bytes)?;
-        let name = self.utf8(bytes)?;
-        let mut chars = name.chars();
-        let char = match (chars.next(), chars.as_str()) {
-            (Some(char), "") => char,
-            (Some('u'), digits) if digits.len() == 4 => {
-                let code = u32::from_str_radix(digits, 16).ok();
-                code.map_or('u', |code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
-            }
-            _ => match name.as_str() {
-                "newline" => '\n',
-                "space" => ' ',
-                "tab" => '\t',
-                "return" => '\r',
-                "backspace" => '\u{8}',
-                "formfeed" => '\u{c}',
-                _ => return Err(self.malformed(format!("the character `\\{}`", short(&name)))),
-            },
-        };
-        Ok(Edn::Char(char))
+        self.utf8(bytes)?;
+        Ok(Edn::Other("a character"))
     }
 
     /// Without the colon. Empty for `:`, which XTDB prints for the key `""`.
@@ -297,15 +270,14 @@ impl<R: BufRead> Reader<R> {
         let token = self.token()?;
         Ok(match token.as_str() {
             "nil" => Edn::Nil,
-            "true" => Edn::Bool(true),
-            "false" => Edn::Bool(false),
+            "true" | "false" => Edn::Other("a boolean"),
             _ => {
                 let digits = token.strip_prefix(['+', '-']).unwrap_or(&token);
                 if digits.starts_with(|first: char| first.is_ascii_digit()) {
                     number(&token)
                         .ok_or_else(|| self.malformed(format!("the number `{}`", short(&token))))?
                 } else {
-                    Edn::Symbol(token)
+                    Edn::Other("a symbol")
                 }
             }
         })
@@ -382,25 +354,18 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
+/// An integer of 64 bits; any other number is dropped.
 fn number(token: &str) -> Option<Edn> {
-    let digits = |text: &str| {
-        let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    let is_plain = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+            && text.parse::<f64>().is_ok()
     };
-    let unsigned = |text: &str| text.strip_prefix('+').unwrap_or(text).to_owned();
-    if digits(token) {
-        return Some(token.parse().map_or_else(|_| Edn::BigInteger(unsigned(token)), Edn::Integer));
-    }
-    if let Some(text) = token.strip_suffix('N') {
-        return digits(text).then(|| Edn::BigInteger(unsigned(text)));
-    }
-    if let Some((above, below)) = token.split_once('/') {
-        return (digits(above) && digits(below)).then(|| Edn::Ratio(token.to_owned()));
-    }
-    let (text, is_decimal) = token.strip_suffix('M').map_or((token, false), |text| (text, true));
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    let number: f64 = text.parse().ok().filter(|_| is_plain)?;
-    Some(if is_decimal { Edn::Decimal(unsigned(text)) } else { Edn::Float(number) })
+    let whole = token.strip_suffix(['N', 'M']).unwrap_or(token);
+    let is_number = match whole.split_once('/') {
+        Some((above, below)) => is_plain(above) && is_plain(below),
+        None => is_plain(whole),
+    };
+    is_number.then(|| token.parse().map_or(NUMBER, Edn::Integer))
 }
 
 fn in_namespace(key: Edn, namespace: Option<&str>) -> Edn {

@@ -32,33 +32,33 @@ fn text(text: &str) -> Edn {
 fn each_kind_of_value_is_read() {
     let cases = [
         ("nil", Edn::Nil),
-        ("true", Edn::Bool(true)),
-        ("false", Edn::Bool(false)),
+        ("true", Edn::Other("a boolean")),
+        ("false", Edn::Other("a boolean")),
         ("-9223372036854775808", Edn::Integer(i64::MIN)),
-        ("9223372036854775808", Edn::BigInteger("9223372036854775808".to_owned())),
+        ("9223372036854775808", NUMBER),
         ("+7", Edn::Integer(7)),
-        ("12N", Edn::BigInteger("12".to_owned())),
-        ("1.5", Edn::Float(1.5)),
-        ("1.0E-5", Edn::Float(1e-5)),
-        ("##Inf", Edn::Float(f64::INFINITY)),
-        ("##-Inf", Edn::Float(f64::NEG_INFINITY)),
-        ("1.5M", Edn::Decimal("1.5".to_owned())),
-        ("1/3", Edn::Ratio("1/3".to_owned())),
-        ("\\a", Edn::Char('a')),
-        ("\\newline", Edn::Char('\n')),
-        ("\\u00e9", Edn::Char('é')),
-        ("\\é", Edn::Char('é')),
-        ("\\(", Edn::Char('(')),
-        ("\\\"", Edn::Char('"')),
+        ("12N", NUMBER),
+        ("1.5", NUMBER),
+        ("1.0E-5", NUMBER),
+        ("##Inf", NUMBER),
+        ("##-Inf", NUMBER),
+        ("1.5M", NUMBER),
+        ("1/3", NUMBER),
+        ("\\a", Edn::Other("a character")),
+        ("\\newline", Edn::Other("a character")),
+        ("\\u00e9", Edn::Other("a character")),
+        ("\\é", Edn::Other("a character")),
+        ("\\(", Edn::Other("a character")),
+        ("\\\"", Edn::Other("a character")),
         ("\"a\\n\\\"\\\\ é\u{1}\\u0041\\ud83d\\ude00\"", text("a\n\"\\ é\u{1}A😀")),
         ("\"\\ud83d.\"", text("\u{fffd}.")),
         (":xt/id", keyword("xt/id")),
         (":ingester-failed?", keyword("ingester-failed?")),
-        ("sym.bol/name", Edn::Symbol("sym.bol/name".to_owned())),
-        ("-", Edn::Symbol("-".to_owned())),
-        ("()", Edn::List(Vec::new())),
-        ("[1 \"a\" nil]", Edn::Vector(vec![Edn::Integer(1), text("a"), Edn::Nil])),
-        ("#{1}", Edn::Set(vec![Edn::Integer(1)])),
+        ("sym.bol/name", Edn::Other("a symbol")),
+        ("-", Edn::Other("a symbol")),
+        ("()", Edn::Other("a list")),
+        ("[1 \"a\" nil]", Edn::Other("a vector")),
+        ("#{1}", Edn::Other("a set")),
         ("{}", Edn::Map(Vec::new())),
         ("#inst \"2026-11-21T08:09:29.435-00:00\"", Edn::Instant(Timestamp(1_795_248_569_435))),
         ("#uuid \"0-1\"", Edn::Tagged("uuid".to_owned(), Box::new(text("0-1")))),
@@ -67,7 +67,7 @@ fn each_kind_of_value_is_read() {
     for (printed, value) in cases {
         assert_eq!(read(printed), value, "{printed}");
     }
-    assert!(matches!(read("##NaN"), Edn::Float(number) if number.is_nan()));
+    assert_eq!(read("##NaN"), NUMBER);
     assert!(matches!(read("#error {:cause \"x\"}"), Edn::Tagged(tag, _) if tag == "error"));
 }
 
@@ -122,13 +122,12 @@ fn what_is_not_edn_is_refused() {
         (b"#inst \"yesterday\"", "the time `yesterday`"),
         (b"#inst 5", "a number in place of a time"),
         (b"##Infinity", "the number `##Infinity`"),
-        (b"\\name", "the character `\\name`"),
         (b"\"\xff\"", "bytes that are not UTF-8"),
         (b"#_ 1", "`_` after `#`"),
         (b"<html>", "cut off"),
     ] {
         if text == b"<html>" {
-            assert_eq!(read("<html>"), Edn::Symbol("<html>".to_owned()));
+            assert_eq!(read("<html>"), Edn::Other("a symbol"));
         } else {
             assert_eq!(problem(text), what, "{}", String::from_utf8_lossy(text));
         }
@@ -155,7 +154,7 @@ fn members_come_one_by_one() {
     reader.enter().unwrap();
     assert_eq!(reader.member().unwrap(), Some(Edn::Integer(1)));
     assert!(matches!(reader.member().unwrap(), Some(Edn::Map(_))));
-    assert!(matches!(reader.member().unwrap(), Some(Edn::Vector(_))));
+    assert_eq!(reader.member().unwrap(), Some(Edn::Other("a vector")));
     assert_eq!(reader.member().unwrap(), None);
     reader.end().unwrap();
 
@@ -186,30 +185,24 @@ fn arguments_are_written_as_the_server_stores_the_same_json() {
     }
 }
 
+const NUMBER: Edn = Edn::Other("a number");
+
+/// A value of each kind that is read and dropped.
+const OTHERS: [(&str, &str); 7] = [
+    ("true", "a boolean"),
+    ("-12.5M", "a number"),
+    ("\\newline", "a character"),
+    ("sym/bol", "a symbol"),
+    ("(1 {:a \"b\"} [nil])", "a list"),
+    ("[#inst \"2026-11-21T08:09:29.435-00:00\" #{1}]", "a vector"),
+    ("#{1/3 12N ##Inf}", "a set"),
+];
+
 /// Prints as Clojure's `pr` does.
 fn print(value: &Edn, into: &mut String) {
-    let members = |open: &str, members: &[Edn], close: char, into: &mut String| {
-        into.push_str(open);
-        for (place, member) in members.iter().enumerate() {
-            if place > 0 {
-                into.push(' ');
-            }
-            print(member, into);
-        }
-        into.push(close);
-    };
     match value {
         Edn::Nil => into.push_str("nil"),
-        Edn::Bool(is) => into.push_str(if *is { "true" } else { "false" }),
         Edn::Integer(number) => into.push_str(&number.to_string()),
-        Edn::BigInteger(digits) => into.extend([digits, "N"]),
-        Edn::Float(number) if number.is_infinite() => {
-            into.push_str(if *number > 0.0 { "##Inf" } else { "##-Inf" });
-        }
-        Edn::Float(number) => into.extend([format!("{number:?}")]),
-        Edn::Decimal(digits) => into.extend([digits, "M"]),
-        Edn::Ratio(ratio) => into.push_str(ratio),
-        Edn::Char(char) => into.extend([format!("\\u{:04x}", u32::from(*char))]),
         Edn::Text(text) => {
             into.push('"');
             for char in text.chars() {
@@ -227,10 +220,6 @@ fn print(value: &Edn, into: &mut String) {
             into.push('"');
         }
         Edn::Keyword(name) => into.extend([":", name]),
-        Edn::Symbol(name) => into.push_str(name),
-        Edn::List(list) => members("(", list, ')', into),
-        Edn::Vector(list) => members("[", list, ']', into),
-        Edn::Set(list) => members("#{", list, '}', into),
         Edn::Map(entries) => {
             into.push('{');
             for (place, (key, value)) in entries.iter().enumerate() {
@@ -253,37 +242,28 @@ fn print(value: &Edn, into: &mut String) {
             into.extend(["#", tag, " "]);
             print(value, into);
         }
+        Edn::Other(kind) => {
+            into.extend(OTHERS.iter().filter(|(_, of)| of == kind).map(|(text, _)| *text));
+        }
     }
 }
 
 fn leaf() -> impl Strategy<Value = Edn> {
     prop_oneof![
         Just(Edn::Nil),
-        any::<bool>().prop_map(Edn::Bool),
         any::<i64>().prop_map(Edn::Integer),
-        "-?[1-9][0-9]{18,40}".prop_map(Edn::BigInteger),
-        any::<f64>().prop_filter("equal to itself", |number| !number.is_nan()).prop_map(Edn::Float),
-        "-?[0-9]{1,9}\\.[0-9]{1,9}".prop_map(Edn::Decimal),
-        "-?[1-9][0-9]{0,5}/[1-9][0-9]{0,5}".prop_map(Edn::Ratio),
-        any::<u16>()
-            .prop_filter_map("no half", |code| char::from_u32(code.into()))
-            .prop_map(Edn::Char),
+        prop::sample::select(OTHERS.to_vec()).prop_map(|(_, kind)| Edn::Other(kind)),
         any::<String>().prop_map(Edn::Text),
         "[a-z.]{1,5}/[a-zA-Z?*!_-]{1,9}".prop_map(Edn::Keyword),
         "[a-zA-Z?*!é_-]{0,9}".prop_map(Edn::Keyword),
-        "[a-m][a-z-]{3,9}".prop_map(Edn::Symbol),
         (0..4_102_444_800_000_i64).prop_map(|ms| Edn::Instant(Timestamp(ms))),
     ]
 }
 
 fn value() -> impl Strategy<Value = Edn> {
     leaf().prop_recursive(6, 64, 6, |inner| {
-        let list = || prop::collection::vec(inner.clone(), 0..6);
         let entries = prop::collection::vec((inner.clone(), inner.clone()), 0..6);
         prop_oneof![
-            list().prop_map(Edn::List),
-            list().prop_map(Edn::Vector),
-            list().prop_map(Edn::Set),
             entries.prop_map(Edn::Map),
             ("[a-hj-z]{1,4}(/[a-z]{1,4})?", inner.clone())
                 .prop_map(|(tag, value)| Edn::Tagged(tag, Box::new(value))),
@@ -316,7 +296,7 @@ proptest! {
 
     #[test]
     fn a_list_that_is_cut_anywhere_is_never_taken_for_a_whole_one(value in value(), at in any::<prop::sample::Index>()) {
-        let text = printed(&Edn::List(vec![value]));
+        let text = format!("({})", printed(&value));
         let cut = &text.as_bytes()[..at.index(text.len())];
         prop_assert!(read_all(cut).is_err());
     }
@@ -334,13 +314,13 @@ proptest! {
     #[test]
     fn arguments_are_read_back(text in any::<String>(), number in any::<i64>(), float in any::<f64>()) {
         prop_assume!(float.is_finite());
-        let given = json!({ "t": text, "n": [number, float, null], "xt/id": { "b": true } });
+        let given = json!({ "t": text, "n": number, "l": [float, null], "xt/id": { "b": true } });
         let mut written = String::new();
         write_value(&given, &mut written).unwrap();
         let read = read_all(written.as_bytes()).unwrap();
         prop_assert_eq!(read.get("t"), Some(&Edn::Text(text)));
-        let list = vec![Edn::Integer(number), Edn::Float(float), Edn::Nil];
-        prop_assert_eq!(read.get("n"), Some(&Edn::Vector(list)));
-        prop_assert_eq!(read.get("xt/id").unwrap().get("b"), Some(&Edn::Bool(true)));
+        prop_assert_eq!(read.get("n"), Some(&Edn::Integer(number)));
+        prop_assert_eq!(read.get("l"), Some(&Edn::Other("a vector")));
+        prop_assert_eq!(read.get("xt/id").unwrap().get("b"), Some(&Edn::Other("a boolean")));
     }
 }

@@ -1,0 +1,306 @@
+//! The contract's questions and operations, and the upkeep's, as statements.
+
+use std::ops::Range;
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Params, named_params};
+
+use super::read::{self, Point, VERSIONS, clip, end_of_prefix, indexed};
+use super::rows::{self, hash_value};
+use super::statements::Statements;
+use super::{
+    IN_MEMORY, SqliteBackend, collect, erase, failure, integrity, lock, lost, notes, query,
+    replace, write,
+};
+use crate::{
+    Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
+    RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Upkeep, Version,
+};
+use base::error::Result;
+use base::object::{
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
+};
+
+impl SqliteBackend {
+    /// Versions; `rest`: the statement after [`VERSIONS`].
+    fn versions(&self, rest: &str, parameters: impl Params + Copy) -> Result<Vec<Version>> {
+        self.read(|connection| read::versions(connection, &self.store_id, rest, parameters))
+    }
+}
+
+impl Backend for SqliteBackend {
+    fn name(&self) -> &'static str {
+        if self.path == Path::new(IN_MEMORY) { "memory" } else { "sqlite" }
+    }
+
+    fn store_id(&self) -> &str {
+        &self.store_id
+    }
+
+    fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
+        let receipts = self.write(|connection| {
+            failure::while_busy(|| write::commit_all(connection, transactions, now))
+        })?;
+        if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
+            mark.raise(&self.store_id, last.tx_id);
+        }
+        Ok(receipts)
+    }
+
+    fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.read(|connection| Ok(write::newest(connection)?.unwrap_or((TxId(0), Timestamp(0)))))
+    }
+
+    /// A number that changes after each commit of another connection, see
+    /// <https://sqlite.org/pragma.html#pragma_data_version>. Numbers of different connections are
+    /// unrelated.
+    fn stamp(&self) -> Result<Option<u64>> {
+        let Some(watcher) = &self.watcher else { return Ok(None) };
+        let version: i64 = self.read_by(lock(watcher).as_ref(), |connection| {
+            Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
+        })?;
+        Ok(Some(u64::try_from(version).unwrap_or_default()))
+    }
+
+    fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        let Point { condition, value } = Point::new(at);
+        let rest =
+            format!("WHERE o.id = :id AND v.tx_id <= {condition} ORDER BY v.tx_id DESC LIMIT 1");
+        let found = self.versions(&rest, named_params! { ":id": id.as_str(), ":at": value })?;
+        Ok(found.into_iter().next())
+    }
+
+    fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        let rest = "WHERE o.id = :id ORDER BY v.tx_id DESC";
+        self.versions(rest, named_params! { ":id": id.as_str() })
+    }
+
+    fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        let rest = "WHERE o.id = :id AND v.content_hash = :hash ORDER BY v.tx_id DESC LIMIT 1";
+        let wanted = named_params! { ":id": id.as_str(), ":hash": hash_value(content_hash) };
+        Ok(self.versions(rest, wanted)?.into_iter().next())
+    }
+
+    fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        let sql = "SELECT v.tx_id, v.redacted
+                   FROM object AS o JOIN version AS v ON v.object = o.object
+                   WHERE o.id = :id ORDER BY v.tx_id DESC LIMIT 1";
+        self.read(|connection| {
+            connection.first(sql, named_params! { ":id": id.as_str() }, |row| {
+                let redacted = rows::optional_json(row, 1)?;
+                Ok(Glance { tx_id: TxId(row.get(0)?), redacted })
+            })
+        })
+    }
+
+    fn content(&self, hash: &Hash) -> Result<Option<String>> {
+        self.read(|connection| read::content(connection, hash))
+    }
+
+    fn items(&self, id: &ObjectId, at: AsOf, range: Range<u64>) -> Result<Vec<Item>> {
+        self.read(|connection| read::items(connection, id, at, range.clone()))
+    }
+
+    fn placed_items(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
+        self.read(|connection| read::placed_items(connection, id, range.clone()))
+    }
+
+    fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        // Up to the transaction that reaches the limit, or to the last.
+        let rest = "WHERE v.tx_id > :after AND v.tx_id <= coalesce((SELECT tx_id FROM version
+             WHERE tx_id > :after ORDER BY tx_id LIMIT 1 OFFSET :rest), :end)
+             ORDER BY v.tx_id, v.version";
+        let others = clip(limit.saturating_sub(1) as u64);
+        let parameters = named_params! { ":after": after.0, ":rest": others, ":end": i64::MAX };
+        self.versions(rest, parameters)
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        // Two lookups in indexes: those that were written here name no origin. For the order,
+        // SQLite would rather walk all versions of the object.
+        let rest = "WHERE v.version IN (SELECT version FROM version INDEXED BY version_origin
+             WHERE object = (SELECT object FROM object WHERE id = :id)
+             AND origin_store IS NOT NULL AND origin_store = :store AND origin_tx = :tx
+             UNION ALL SELECT version FROM version
+             WHERE object = (SELECT object FROM object WHERE id = :id)
+             AND origin_store IS NULL AND :store = :own AND tx_id = :tx)
+             ORDER BY v.tx_id DESC";
+        let Origin { store_id, tx_id, .. } = origin;
+        let (id, own) = (id.as_str(), &self.store_id);
+        self.versions(
+            rest,
+            named_params! { ":id": id, ":store": store_id, ":tx": tx_id.0, ":own": own },
+        )
+    }
+
+    fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        // Every ID is at least the empty one, so a first page needs no statement of its own.
+        let comparison = if after.is_some() { ">" } else { ">=" };
+        let rest = format!(
+            "WHERE v.tx_id = (SELECT max(tx_id) FROM version WHERE object = o.object)
+             AND o.type = :type {} AND o.id {comparison} :after ORDER BY o.id LIMIT :limit",
+            indexed(kind)
+        );
+        let after = after.map_or("", ObjectId::as_str);
+        let limit = clip(limit as u64);
+        let wanted = named_params! { ":type": kind.as_str(), ":after": after, ":limit": limit };
+        self.versions(&rest, wanted)
+    }
+
+    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
+        let rest = format!(
+            "WHERE v.tx_id = (SELECT tx_id FROM version WHERE object = o.object
+             ORDER BY tx_id DESC LIMIT 1 OFFSET 1) AND o.type = :type {} ORDER BY o.id",
+            indexed(kind)
+        );
+        self.versions(&rest, named_params! { ":type": kind.as_str() })
+    }
+
+    fn query(&self, query: &Query) -> Result<Vec<Version>> {
+        self.read(|connection| query::query(connection, &self.store_id, query))
+    }
+
+    fn has_field(&self, path: &FieldPath) -> Result<bool> {
+        self.read(|connection| query::has_field(connection, path))
+    }
+
+    fn field_paths(&self) -> Result<Vec<FieldPath>> {
+        self.read(query::field_paths)
+    }
+
+    fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        let (end, limit) = (end_of_prefix(prefix), clip(limit as u64));
+        let upper = if end.is_some() { "AND id < :end" } else { "AND :end IS NULL" };
+        let sql =
+            format!("SELECT id FROM object WHERE id >= :start {upper} ORDER BY id LIMIT :limit");
+        let wanted = named_params! { ":start": prefix, ":end": end, ":limit": limit };
+        self.read(|connection| {
+            connection.all(&sql, wanted, |row| Ok(ObjectId::new(row.get::<_, String>(0)?)))
+        })
+    }
+
+    fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.read(|connection| read::find_nickname(connection, nickname))
+    }
+
+    fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        let sql = "SELECT n.nickname FROM object AS o JOIN nickname AS n ON n.object = o.object
+                   WHERE o.id = :id ORDER BY n.nickname";
+        self.read(|connection| {
+            connection.all(sql, named_params! { ":id": id.as_str() }, |row| {
+                Ok(Nickname::parse(&row.get::<_, String>(0)?)?)
+            })
+        })
+    }
+
+    fn upkeep(&self) -> Option<&dyn Upkeep> {
+        Some(self)
+    }
+
+    fn close(&self) -> Result<()> {
+        // Readers first: the last connection to close moves the log into the file.
+        for slot in self.readers.iter().chain(&self.watcher).chain([&self.writer]) {
+            if let Some(connection) = lock(slot).take() {
+                connection
+                    .close()
+                    .map_err(|(_, error)| failure::Failure::from(error).at(&self.path))?;
+            }
+        }
+        lock(&self.mark).take();
+        Ok(())
+    }
+}
+
+impl Upkeep for SqliteBackend {
+    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
+        let sql = "SELECT hash FROM content WHERE hash > :after ORDER BY hash LIMIT :limit";
+        let after = after.map_or(Value::Blob(Vec::new()), hash_value);
+        let wanted = named_params! { ":after": after, ":limit": clip(limit as u64) };
+        self.read(|connection| connection.all(sql, wanted, |row| rows::hash(row, 0)))
+    }
+
+    fn search_index(&self) -> &dyn SearchIndex {
+        self
+    }
+
+    fn relation_index(&self) -> &dyn RelationIndex {
+        self
+    }
+
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
+        self.write(|connection| {
+            erase::overwriting(connection, |connection| {
+                replace::replace(connection, &self.store_id, replacements, banned, newest)
+            })
+        })
+    }
+
+    fn garbage(&self) -> Result<Garbage> {
+        self.read(|connection| collect::garbage(connection, &self.path))
+    }
+
+    fn collect(&self) -> Result<Garbage> {
+        self.write(|connection| collect::collect(connection, &self.path))
+    }
+
+    fn size(&self) -> Result<StoreSize> {
+        self.read(|connection| collect::size(connection, &self.path))
+    }
+
+    fn check_integrity(&self) -> Result<Vec<String>> {
+        self.read(integrity::check)
+    }
+
+    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| notes::add_folder(connection, folder)))
+    }
+
+    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+        self.read(notes::folders)
+    }
+
+    fn written_after(
+        &self,
+        after: TxId,
+        kind: Option<ObjectType>,
+    ) -> Result<(u64, Option<Timestamp>)> {
+        let sql = format!(
+            "SELECT count(DISTINCT v.tx_id), min(t.system_time) {VERSIONS}
+             WHERE v.tx_id > :after AND v.origin_store IS NULL
+             AND (:type IS NULL OR o.type = :type)"
+        );
+        let wanted = named_params! { ":after": after.0, ":type": kind.map(ObjectType::as_str) };
+        self.read(|connection| {
+            connection.one(&sql, wanted, |row| {
+                let count: i64 = row.get(0)?;
+                Ok((count.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(Timestamp)))
+            })
+        })
+    }
+
+    fn note(&self, name: &str) -> Result<Option<String>> {
+        let sql = "SELECT value FROM meta WHERE key = 'note:' || :name";
+        self.read(|connection| {
+            connection.first(sql, named_params! { ":name": name }, |row| Ok(row.get(0)?))
+        })
+    }
+
+    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
+        self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
+    }
+
+    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {
+        self.read(|connection| notes::replaced_after(connection, after))
+    }
+
+    fn lost(&self) -> Result<Vec<Lost>> {
+        let mark = lock(&self.mark);
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+    }
+}
