@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use super::crossing::call_info;
 use super::session::Session;
 use base::error::{Error, Result};
-use context::host_compaction::{self, CompactionAnswer, Reason};
+use context::host_compaction::{self, Reason};
 
 /// A compaction that the host is about to make.
 #[napi(object)]
@@ -40,14 +39,12 @@ impl Session {
         messages: String,
         call: String,
         compaction: Given<HostCompaction>,
-    ) -> AsyncTask<Blocking<Json>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        answering(move || {
             let asked = asked(&compaction.named("compaction")?)?;
             let call = call_info(&call)?;
-            let answer =
-                shared.with(move |session| session.answer_compaction(&messages, &call, &asked));
-            answer.map(|answer| Json(answered(answer)))
+            shared.with(move |session| session.answer_compaction(&messages, &call, &asked))
         })
     }
 }
@@ -68,12 +65,4 @@ fn asked(given: &HostCompaction) -> Result<host_compaction::HostCompaction> {
     let reserved =
         reserved.map_err(|_| Error::argument("compaction.reservedTokens", "is negative"))?;
     Ok(host_compaction::HostCompaction { reason, retries: given.retries, kept_from, reserved })
-}
-
-fn answered(answer: CompactionAnswer) -> Value {
-    match answer {
-        CompactionAnswer::Host => json!({ "action": "host" }),
-        CompactionAnswer::Cancel => json!({ "action": "cancel" }),
-        CompactionAnswer::Summary(summary) => json!({ "action": "summary", "summary": summary }),
-    }
 }

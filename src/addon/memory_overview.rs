@@ -3,15 +3,14 @@
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
-use super::blocking::{Blocking, Json};
+use super::blocking::{Answer, Blocking};
 use super::memory::Memory;
-use super::memory_writes::json;
 
 #[napi]
 impl Memory {
     /// What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing.
     #[napi(ts_return_type = "Promise<MemoryOverview>")]
-    pub fn overview(&self) -> AsyncTask<Blocking<Json>> {
-        self.with(|memory| json(&memory.overview()))
+    pub fn overview(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.overview()))
     }
 }

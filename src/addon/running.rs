@@ -8,7 +8,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Answer, Blocking, answering, blocking};
 use super::session::Session;
 use base::object::ObjectId;
 use live::{HostList, LiveSession, RunningShown};
@@ -31,37 +31,6 @@ pub struct NewToolResult {
     /// The host's details of the result.
     #[napi(ts_type = "unknown")]
     pub details: Option<Value>,
-}
-
-/// What a session took over from the one that it goes on with.
-#[napi(object)]
-pub struct Continuation {
-    /// Where that session was: `pi`, `openclaw`, ...
-    pub harness: String,
-    /// Turns of its chat.
-    pub turns: u32,
-    /// Messages of its chat.
-    pub messages: i64,
-    /// Objects, which keep their handles.
-    pub objects: i64,
-    /// Those of them that are pinned.
-    pub pinned: i64,
-    /// Tokens of what the model is told with the next message.
-    pub tokens: i64,
-}
-
-impl From<live::Continuation> for Continuation {
-    fn from(done: live::Continuation) -> Self {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        Self {
-            harness: done.harness,
-            turns: done.turns,
-            messages: number(done.messages),
-            objects: number(done.objects),
-            pinned: number(done.pinned),
-            tokens: number(done.tokens),
-        }
-    }
 }
 
 impl NewToolResult {
@@ -117,12 +86,11 @@ impl Session {
 
     /// See `Session.continueFrom` of `index.d.ts`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Continuation>")]
-    pub fn continue_from(&self, session: Given<String>) -> AsyncTask<Blocking<Continuation>> {
+    pub fn continue_from(&self, session: Given<String>) -> AsyncTask<Blocking<Answer>> {
         let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        answering(move || {
             let source = ObjectId::new(session.named("session")?);
-            let done = shared.with(move |session| session.continue_from(&source))?;
-            Ok(Continuation::from(done))
+            shared.with(move |session| session.continue_from(&source))
         })
     }
 

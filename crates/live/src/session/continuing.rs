@@ -1,5 +1,7 @@
 //! Continues a session from another harness or another machine. Decisions are made in `context`.
 
+use serde::Serialize;
+
 use std::path::Path;
 
 use super::LiveSession;
@@ -10,7 +12,7 @@ use context::host_compaction::{self, Leaves};
 use session::{ChatMessage, Event, MessageKind};
 
 /// What a session took over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Continuation {
     /// The other session's harness.
     pub harness: String,
