@@ -2158,8 +2158,6 @@ export declare class Memory {
    * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
    */
   isWrittenBy(tool: string, args: unknown, cwd: string): boolean
-  /** What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing. */
-  overview(): Promise<MemoryOverview>
   /**
    * Reports a finished tool call: it may have read pages again that had left the system prompt, or have been made before. Call it for
    * every call of the host.
@@ -2190,6 +2188,8 @@ export declare class Memory {
    * Rejects with `NO_PAGE`.
    */
   confirm(id: string): Promise<string>
+  /** What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing. */
+  overview(): Promise<MemoryOverview>
   /**
    * Stages an entry of a scope's index: it is on the disk when this resolves, and in the index after the next flush. `findings`: what
    * a flush would find about it now.

@@ -1,12 +1,10 @@
 //! Asks what a host that is about to compact should do. Must not decide it.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Blocking};
 use super::crossing::call_info;
 use super::session::Session;
 use base::error::{Error, Result};
@@ -40,11 +38,9 @@ impl Session {
         call: String,
         compaction: Given<HostCompaction>,
     ) -> AsyncTask<Blocking<Answer>> {
-        let shared = Arc::clone(&self.shared);
-        answering(move || {
+        self.answer(move |session| {
             let asked = asked(&compaction.named("compaction")?)?;
-            let call = call_info(&call)?;
-            shared.with(move |session| session.answer_compaction(&messages, &call, &asked))
+            session.answer_compaction(&messages, &call_info(&call)?, &asked)
         })
     }
 }

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Function};
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, to_js};
+use super::blocking::{Answer, Blocking, answering};
+use super::progress::{Listener, listener};
 use super::store::Store;
 use base::path::absolute_path;
 use memory::StoreAccess;
@@ -28,8 +29,6 @@ pub struct IndexOptions {
 
 /// Number of files between two calls of the listener.
 const PROGRESS_EVERY: usize = 50;
-
-type Listener = ThreadsafeFunction<u32, (), u32, Status, false, true>;
 
 #[napi]
 impl Store {
@@ -51,17 +50,11 @@ impl Store {
         env: Env,
         paths: Given<Vec<String>>,
         options: Given<Option<IndexOptions>>,
-        on_progress: Given<Option<Function<'_, u32, ()>>>,
+        on_progress: Given<Option<Function<'_, Answer, ()>>>,
     ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
         let names = self.names();
         let settings = Arc::clone(&self.settings);
-        let listener = match on_progress.named("onProgress") {
-            Ok(None) => Ok(None),
-            Ok(Some(function)) => {
-                function.build_threadsafe_function().weak::<true>().build().map(Some)
-            }
-            Err(error) => Err(to_js(env, &error)?),
-        }?;
+        let listener = listener(env, on_progress)?;
         Ok(answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let place = names.place(options.cwd)?;
@@ -95,8 +88,7 @@ impl Store {
 fn throttled(listener: Option<Listener>) -> impl Fn(usize) {
     move |files| {
         if let Some(listener) = listener.as_ref().filter(|_| files % PROGRESS_EVERY == 0) {
-            let files = u32::try_from(files).unwrap_or(u32::MAX);
-            listener.call(files, ThreadsafeFunctionCallMode::NonBlocking);
+            listener.call(json!(files).into(), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 }

@@ -1,12 +1,10 @@
 //! The ledger: records what providers report and what calls cost.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use super::session::Session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -39,18 +37,13 @@ impl Session {
     /// See `Session.recordUsage` of `index.d.ts`.
     #[napi(ts_args_type = "report: UsageReport", ts_return_type = "Promise<void>")]
     pub fn record_usage(&self, report: Given<UsageReport>) -> AsyncTask<Blocking<()>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let reported = reported(report.named("report")?)?;
-            shared.with(move |session| session.record_usage(reported))
-        })
+        self.with(move |session| session.record_usage(reported(report.named("report")?)?))
     }
 
     /// See `Session.ledger` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<Ledger>")]
     pub fn ledger(&self) -> AsyncTask<Blocking<Answer>> {
-        let shared = Arc::clone(&self.shared);
-        answering(move || shared.with(live::LiveSession::statement))
+        self.answer(live::LiveSession::statement)
     }
 }
 

@@ -97,6 +97,12 @@ impl Memory {
     pub fn confirm(&self, id: Given<String>) -> AsyncTask<Blocking<String>> {
         self.with(move |memory| Ok(memory.confirm(&id.named("id")?)?.to_string()))
     }
+
+    /// What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing.
+    #[napi(ts_return_type = "Promise<MemoryOverview>")]
+    pub fn overview(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.overview()))
+    }
 }
 
 fn stale_page(found: &StalePage) -> Value {

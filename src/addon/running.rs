@@ -1,17 +1,15 @@
 //! For a host that runs its turns itself: the results that it shows, and the end of a turn; also
 //! continuing another session. Must not decide anything.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Blocking};
 use super::session::Session;
 use base::object::ObjectId;
-use live::{HostList, LiveSession, RunningShown};
+use live::{HostList, RunningShown};
 
 /// The result of a tool call that the host is about to add to its list.
 #[napi(object)]
@@ -63,19 +61,14 @@ impl Session {
         messages: Vec<String>,
         result: Given<NewToolResult>,
     ) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        self.with(move |session| {
             let result = result.named("result")?;
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             let messages = format!("[{}]", messages.join(","));
             let message = result.message().to_string();
-            let args = result.args;
-            let work = move |session: &mut LiveSession| {
-                let list = HostList { since, skip, messages: &messages };
-                session.show_result(&list, args, &message)
-            };
-            shared.with(work).map(|shown| match shown {
+            let list = HostList { since, skip, messages: &messages };
+            session.show_result(&list, result.args, &message).map(|shown| match shown {
                 RunningShown::Resend => r#"{"resend":true}"#.to_owned(),
                 RunningShown::Content(content) => {
                     format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))
@@ -86,11 +79,9 @@ impl Session {
 
     /// See `Session.continueFrom` of `index.d.ts`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Continuation>")]
-    pub fn continue_from(&self, session: Given<String>) -> AsyncTask<Blocking<Answer>> {
-        let shared = Arc::clone(&self.shared);
-        answering(move || {
-            let source = ObjectId::new(session.named("session")?);
-            shared.with(move |session| session.continue_from(&source))
+    pub fn continue_from(&self, session_id: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| {
+            session.continue_from(&ObjectId::new(session_id.named("session")?))
         })
     }
 
@@ -99,12 +90,7 @@ impl Session {
         ts_args_type = "key: string, messages: string",
         ts_return_type = "Promise<\"committed\" | \"duplicate\">"
     )]
-    pub fn commit_turn(&self, key: Given<String>, messages: String) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let key = key.named("key")?;
-            let commit = shared.with(move |session| session.commit_turn(&key, &messages))?;
-            Ok(commit.as_str().to_owned())
-        })
+    pub fn commit_turn(&self, key: Given<String>, messages: String) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| session.commit_turn(&key.named("key")?, &messages))
     }
 }

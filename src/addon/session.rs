@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, ClassInstance};
+use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
@@ -91,6 +92,25 @@ fn share(session: &mut LiveSession) -> base::Result<Option<Arc<Sharing>>> {
     Ok(Some(sharing))
 }
 
+impl Session {
+    /// Does work on the session, see [`Shared::with`].
+    pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
+        &self,
+        work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Blocking<T>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.with(work))
+    }
+
+    /// As [`Self::with`], with the result as an [`Answer`].
+    pub(super) fn answer<T: Serialize>(
+        &self,
+        work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Blocking<Answer>> {
+        self.with(move |session| Answer::of(&work(session)?))
+    }
+}
+
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
 ///
 /// Rejects with `INVALID_ARGUMENT`, `CLOSED` and what the store reports.
@@ -143,44 +163,35 @@ impl Session {
         messages: Vec<String>,
         call: String,
     ) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        let work = move |session: &mut LiveSession| {
             let call = call_info(&call)?;
+            let messages = format!("[{}]", messages.join(","));
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let messages = format!("[{}]", messages.join(","));
-            let work = move |session: &mut LiveSession| {
-                let list = HostList { since, skip, messages: &messages };
-                session.transform(&list, &call)
-            };
-            shared.with(work).map(|done| answer(&done))
-        })
+            let list = HostList { since, skip, messages: &messages };
+            session.transform(&list, &call).map(|done| answer(&done))
+        };
+        self.with(work)
     }
 
     /// Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902).
     #[napi(ts_return_type = "Promise<string>")]
     pub fn prepare_payload(&self, payload: String) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let patches = shared.with(move |session| session.prepare_payload(&payload))?;
-            Ok(json!(patches).to_string())
-        })
+        self.with(move |session| Ok(json!(session.prepare_payload(&payload)?).to_string()))
     }
 
     /// See `Session.recordToolCall` of `index.d.ts`.
     #[napi(ts_args_type = "call: ToolCallReport", ts_return_type = "Promise<void>")]
     pub fn record_tool_call(&self, call: Given<ToolCallReport>) -> AsyncTask<Blocking<()>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        self.with(move |session| {
             let report = call.named("call")?;
-            let finished = FinishedToolCall {
+            session.record_tool_call(&FinishedToolCall {
                 call: report.tool_call_id,
                 tool: report.tool_name,
                 args: report.args,
                 is_error: report.is_error,
                 text: report.text.unwrap_or_default(),
-            };
-            shared.with(move |session| session.record_tool_call(&finished))
+            })
         })
     }
 
@@ -194,21 +205,15 @@ impl Session {
         tool_name: Given<String>,
         args: Given<Json>,
     ) -> AsyncTask<Blocking<Option<String>>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let (tool, args) = (tool_name.named("toolName")?, args.named("args")?);
-            shared.with(move |session| session.check_write(&tool, &args.0))
+        self.with(move |session| {
+            session.check_write(&tool_name.named("toolName")?, &args.named("args")?.0)
         })
     }
 
     /// See `Session.explainFailedEdit` of `index.d.ts`.
     #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>")]
     pub fn explain_failed_edit(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let args = args.named("args")?;
-            shared.with(move |session| session.explain_failed_edit(&args.0))
-        })
+        self.with(move |session| session.explain_failed_edit(&args.named("args")?.0))
     }
 
     /// See `Session.recordFailedCall` of `index.d.ts`.
@@ -226,10 +231,8 @@ impl Session {
     /// See `Session.met` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<MetObject>")]
     pub fn met(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
-        let shared = Arc::clone(&self.shared);
-        answering(move || {
-            let name = name.named("name")?;
-            let (id, versions) = shared.with(move |session| session.met(&name))?;
+        self.answer(move |session| {
+            let (id, versions) = session.met(&name.named("name")?)?;
             Ok(json!({ "id": id, "versions": versions }))
         })
     }
@@ -237,46 +240,32 @@ impl Session {
     /// See `Session.find` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<FoundObject>")]
     pub fn find(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
-        let shared = Arc::clone(&self.shared);
-        answering(move || {
-            let name = name.named("name")?;
-            shared.with(move |session| {
-                let (id, reading) = session.find(&name)?;
-                let handle = session.state().handle(&id);
-                let name = format!("{id}{}", reading.name.version);
-                Ok(json!({ "name": name, "handle": handle, "lines": reading.lines }))
-            })
+        self.answer(move |session| {
+            let (id, reading) = session.find(&name.named("name")?)?;
+            Ok(json!({
+                "name": format!("{id}{}", reading.name.version),
+                "handle": session.state().handle(&id),
+                "lines": reading.lines,
+            }))
         })
     }
 
     /// Whether our tools have a prefix in the session; `taken`: names of the host's other tools.
     #[napi(ts_args_type = "taken: string[]", ts_return_type = "Promise<boolean>")]
     pub fn prefix_tools(&self, taken: Given<Vec<String>>) -> AsyncTask<Blocking<bool>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let taken = taken.named("taken")?;
-            shared.with(move |session| session.prefix_tools(&taken))
-        })
+        self.with(move |session| session.prefix_tools(&taken.named("taken")?))
     }
 
     /// See `Session.leavePool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn leave_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let name = name.named("name")?;
-            shared.with(move |session| session.leave_pool(&name))
-        })
+        self.with(move |session| session.leave_pool(&name.named("name")?))
     }
 
     /// See `Session.enterPool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn enter_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let name = name.named("name")?;
-            shared.with(move |session| session.enter_pool(&name))
-        })
+        self.with(move |session| session.enter_pool(&name.named("name")?))
     }
 
     /// Files checked so far and in all, while a check of the files that the session knows runs; else null.

@@ -1,8 +1,6 @@
 //! The sets of a session as data: index, pool, active and pinned; of an open session, or of a
 //! stored one as its document holds it.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
@@ -48,11 +46,8 @@ impl Session {
     /// See `Session.sets` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<SessionSets>")]
     pub fn sets(&self) -> AsyncTask<Blocking<Answer>> {
-        let shared = Arc::clone(&self.shared);
-        answering(move || {
-            shared.with(|session| {
-                Ok(sets_of(session.state(), &session.active_objects(), &session.pins()))
-            })
+        self.answer(|session| {
+            Ok(sets_of(session.state(), &session.active_objects(), &session.pins()))
         })
     }
 }

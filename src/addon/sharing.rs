@@ -4,14 +4,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Function};
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking, to_js};
+use super::blocking::{Answer, Blocking, answering, blocking};
+use super::progress::{Listener, listener};
 use super::sessions::shared_session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -56,8 +57,6 @@ pub struct SharedStore {
     options: XtdbOptions,
     local: store::Store,
 }
-
-type Listener = ThreadsafeFunction<Answer, (), Answer, Status, false, true>;
 
 #[napi]
 impl Store {
@@ -254,17 +253,6 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
     options.token_file = or(given.token_file, options.token_file);
     options.ca_file = or(given.ca_file, options.ca_file);
     Ok(options)
-}
-
-fn listener(
-    env: Env,
-    on_progress: Given<Option<Function<'_, Answer, ()>>>,
-) -> napi::Result<Option<Listener>> {
-    match on_progress.named("onProgress") {
-        Ok(None) => Ok(None),
-        Ok(Some(function)) => function.build_threadsafe_function().weak::<true>().build().map(Some),
-        Err(error) => Err(to_js(env, &error)?),
-    }
 }
 
 /// Tells the listener, but only once for some hundred versions.

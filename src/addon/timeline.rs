@@ -22,8 +22,8 @@ impl Store {
             Ok(json!({
                 "sessionId": session,
                 "calls": timeline.calls.iter().map(call).collect::<Vec<_>>(),
-                "marks": timeline.marks.iter().map(mark).collect::<Vec<_>>(),
-                "objects": timeline.objects.iter().map(object).collect::<Vec<_>>(),
+                "marks": timeline.marks,
+                "objects": timeline.objects,
             }))
         })
     }
@@ -44,29 +44,5 @@ fn call(call: &live::CallPoint) -> Value {
         "plainTokens": record.map(|record| record.plain_tokens),
         "kinds": record.map(|_| call.kinds),
         "messages": record.map(|_| call.messages),
-    })
-}
-
-fn mark(mark: &live::Mark) -> Value {
-    json!({
-        "kind": mark.kind.as_str(),
-        "call": mark.call,
-        "object": mark.object,
-        "text": mark.text,
-    })
-}
-
-fn object(object: &live::ObjectLine) -> Value {
-    let shown = object
-        .shown
-        .iter()
-        .map(|run| json!({ "from": run.from, "to": run.to, "as": run.way.as_str() }));
-    json!({
-        "id": object.id,
-        "handle": object.handle,
-        "type": object.kind,
-        "name": object.name,
-        "pinned": object.is_pinned,
-        "shown": shown.collect::<Vec<_>>(),
     })
 }

@@ -1,13 +1,11 @@
 //! The model's tools: their definitions, and executing a call.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, blocking, present};
+use super::blocking::{Answer, Blocking, present};
 use super::session::Session;
 use base::error::{Error, Result};
 use live::model_tools::Tool;
@@ -31,14 +29,12 @@ impl Session {
         tool_call_id: Given<String>,
         args: Given<Json>,
     ) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        self.with(move |session| {
             let tool = named(&tool.named("tool")?)?;
             let (call, args) = (tool_call_id.named("toolCallId")?, args.named("args")?.0);
-            shared.with(move |session| tool.execute(session, &call, &args)).map(|answer| {
-                let (content, tokens) = (answer.content(), answer.tokens());
-                format!(r#"{{"content":{content},"tokens":{tokens}}}"#)
-            })
+            let answer = tool.execute(session, &call, &args)?;
+            let (content, tokens) = (answer.content(), answer.tokens());
+            Ok(format!(r#"{{"content":{content},"tokens":{tokens}}}"#))
         })
     }
 }

@@ -92,7 +92,7 @@ fn tell(book: &TrustBook, project: &Path) -> Result<Value> {
 fn told(real: &Path, standing: Standing, brought: &Brought) -> Value {
     json!({
         "path": real.to_string_lossy(),
-        "standing": standing.as_str(),
+        "standing": standing,
         "counts": standing.counts(),
         "files": brought.files().map(|(file, _)| file).collect::<Vec<_>>(),
     })

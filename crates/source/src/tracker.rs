@@ -5,8 +5,6 @@
 //! of events. Reads no file and knows no store; that is the job of `tracking` beside it.
 
 mod barrier;
-#[cfg(test)]
-mod editors;
 mod engine;
 mod event;
 mod folders;
@@ -137,3 +135,6 @@ impl Drop for Tracker {
         self.close();
     }
 }
+
+#[cfg(test)]
+mod tests;

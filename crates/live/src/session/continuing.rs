@@ -1,8 +1,8 @@
 //! Continues a session from another harness or another machine. Decisions are made in `context`.
 
-use serde::Serialize;
-
 use std::path::Path;
+
+use serde::Serialize;
 
 use super::LiveSession;
 use crate::journal::{Activity, Before};

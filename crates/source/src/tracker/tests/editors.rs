@@ -10,7 +10,7 @@ use std::time::Duration;
 use notify::event::{EventKind, ModifyKind, RenameMode};
 use serde_json::Value;
 
-use super::{Watching, signal};
+use super::super::{Watching, signal};
 use crate::{Location, Tracker, TrackingEvent, TrackingOptions, canonical_path};
 use base::object::AsOf;
 use store::Store;
