@@ -14,6 +14,13 @@ async function codeOf(attempt: () => Promise<unknown>): Promise<string> {
 }
 
 describe("a version", () => {
+  test("keeps a field whatever its name", async () => {
+    const to = await store();
+    const mine: unknown = JSON.parse('{"__proto__":{"any":1},"toString":2}');
+    const { version } = await to.put(call("one\n", { fields: { tool: "bash", mine } }));
+    expect(JSON.stringify(version.fields.mine)).toBe('{"__proto__":{"any":1},"toString":2}');
+  });
+
   test("is written once and read back in its documented shape", async () => {
     const to = await store();
     const fields = { tool: "bash", mine: { any: ["thing", 1, null] } };

@@ -4,11 +4,10 @@
 
 use std::ptr;
 
-use napi::bindgen_prelude::{FromNapiValue, ValidateNapiValue};
+use napi::bindgen_prelude::{FromNapiValue, TypeName, ValidateNapiValue};
 use napi::sys;
 use serde_json::Value;
 
-use super::blocking::Json;
 use base::error::{Error, Result};
 
 /// An argument, or what is wrong with it.
@@ -32,6 +31,19 @@ impl<T: FromNapiValue + ValidateNapiValue> FromNapiValue for Given<T> {
             clear_exception(env);
             error.reason.clone()
         })))
+    }
+}
+
+/// A JSON value from JavaScript.
+pub struct Json(pub Value);
+
+impl TypeName for Json {
+    fn type_name() -> &'static str {
+        "object"
+    }
+
+    fn value_type() -> napi::ValueType {
+        napi::ValueType::Unknown
     }
 }
 

@@ -1,14 +1,13 @@
 //! Recorded calls: what the model saw, and how two calls differ.
 
-use napi::Either;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
+use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
-use super::recorded::{RecordedCall, recorded};
+use super::blocking::{Answer, Blocking, answering};
+use super::recorded::recorded;
 use super::store::Store;
-use super::version::count;
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use live::{
@@ -39,33 +38,6 @@ pub struct ComparisonOptions {
     pub against: Option<String>,
 }
 
-/// A call beside another list of messages.
-#[napi(object, use_nullable = true)]
-pub struct ComparedCall {
-    /// The call.
-    pub call: RecordedCall,
-    /// The other list; null before the first call, and where the call before cannot be read.
-    pub other: Option<RecordedCall>,
-    /// How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty where there is none.
-    pub changes: Vec<CallChange>,
-    /// How its system prompt and tools differ from those of the call before; null where they are the same, where either is not known, and
-    /// against plain, whose own are not recorded.
-    pub prompt_change: Option<PromptChange>,
-}
-
-/// How system prompt and tools of a call differ from those of the call before. Either costs all that a cache held.
-#[napi(object, use_nullable = true)]
-pub struct PromptChange {
-    /// Unified difference of the system prompts; null where they are the same.
-    pub text: Option<String>,
-    /// Names of the tools that are new.
-    pub added: Vec<String>,
-    /// Names of the tools that are gone.
-    pub removed: Vec<String>,
-    /// Names of the tools that are defined otherwise.
-    pub changed: Vec<String>,
-}
-
 /// Which calls to read.
 #[napi(object)]
 pub struct CallRange {
@@ -73,48 +45,6 @@ pub struct CallRange {
     pub from: u32,
     /// How many; at most 1000.
     pub count: u32,
-}
-
-/// A call beside the call before and beside what the plain host would have sent.
-#[napi(object, use_nullable = true)]
-pub struct CallBesideBoth {
-    /// The call.
-    pub call: RecordedCall,
-    /// How it differs from the call before; null for the first call, and where that cannot be read.
-    pub since_before: Option<Vec<CallChange>>,
-    /// As in `ComparedCall`.
-    pub prompt_change: Option<PromptChange>,
-    /// What the plain host would have sent: no record, no hash, and nothing in it is shown otherwise than as given.
-    pub plain: RecordedCall,
-    /// How the call differs from that.
-    pub against_plain: Vec<CallChange>,
-}
-
-/// Why a call cannot be read, as the error of `recordedCall`.
-#[napi(object, use_nullable = true)]
-pub struct CallFailure {
-    /// The error's code.
-    pub code: String,
-    /// The error, for people.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
-
-/// A run of messages that two calls have in common, or a difference between them.
-#[napi(object, use_nullable = true)]
-pub struct CallChange {
-    /// `kept`, `removed`, `inserted`, or `changed`: the same message, shown in another way.
-    #[napi(ts_type = "\"kept\" | \"removed\" | \"inserted\" | \"changed\"")]
-    pub change: String,
-    /// Index of the first message in the earlier call; null if they are inserted.
-    pub old: Option<i64>,
-    /// Index of the first message in the later call; null if they are removed.
-    pub new: Option<i64>,
-    /// Number of messages; always 1 unless they are kept.
-    pub count: i64,
-    /// Unified difference of a changed message.
-    pub diff: Option<String>,
 }
 
 #[napi]
@@ -133,12 +63,12 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<CallOptions>>,
-    ) -> AsyncTask<Blocking<RecordedCall>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
             let options = options.named("options")?.unwrap_or_default();
-            inspected(&store, &session, options.call).map(recorded)
+            inspected(&store, &session, options.call).map(|call| recorded(&call))
         })
     }
 
@@ -153,14 +83,14 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<ComparisonOptions>>,
-    ) -> AsyncTask<Blocking<ComparedCall>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
             let options = options.named("options")?.unwrap_or_default();
             let against = against(options.against.as_deref())?;
             let number = numbered(&store, &session, options.call)?;
-            inspect_beside(&store, &session, number, against).map(compared)
+            inspect_beside(&store, &session, number, against).map(|beside| compared(&beside))
         })
     }
 
@@ -178,9 +108,9 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<CallRange>,
-    ) -> AsyncTask<Blocking<Vec<Either<CallBesideBoth, CallFailure>>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
             let CallRange { from, count } = options.named("options")?;
             if count > MOST_CALLS {
@@ -189,7 +119,7 @@ impl Store {
             }
             let numbers = u64::from(from)..u64::from(from) + u64::from(count);
             let calls = inspect_calls(&store, &session, numbers)?;
-            Ok(calls.into_iter().map(beside_both).collect())
+            Ok(calls.into_iter().map(beside_both).collect::<Vec<_>>())
         })
     }
 
@@ -205,13 +135,13 @@ impl Store {
         session: Given<String>,
         from: Given<u32>,
         to: Given<u32>,
-    ) -> AsyncTask<Blocking<Vec<CallChange>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
             let from = inspected(&store, &session, Some(from.named("from")?))?;
             let to = inspected(&store, &session, Some(to.named("to")?))?;
-            Ok(compare_calls(&from.messages, &to.messages).into_iter().map(call_change).collect())
+            Ok(changed(&compare_calls(&from.messages, &to.messages)))
         })
     }
 }
@@ -235,47 +165,43 @@ fn against(name: Option<&str>) -> Result<Against> {
     }
 }
 
-fn beside_both(read: Result<BesideBoth>) -> Either<CallBesideBoth, CallFailure> {
-    let changes = |changes: Vec<MessageChange>| changes.into_iter().map(call_change).collect();
+fn beside_both(read: Result<BesideBoth>) -> Value {
     match read {
-        Ok(both) => Either::A(CallBesideBoth {
-            call: recorded(both.call),
-            since_before: both.since_before.map(changes),
-            prompt_change: both.prompt.map(prompt_change),
-            plain: recorded(both.plain),
-            against_plain: changes(both.against_plain),
+        Ok(both) => json!({
+            "call": recorded(&both.call),
+            "sinceBefore": both.since_before.as_deref().map(changed),
+            "promptChange": both.prompt,
+            "plain": recorded(&both.plain),
+            "againstPlain": changed(&both.against_plain),
         }),
-        Err(error) => Either::B(CallFailure {
-            code: error.code().to_owned(),
-            message: error.message(),
-            hint: error.hint().map(str::to_owned),
+        Err(error) => json!({
+            "code": error.code(),
+            "message": error.message(),
+            "hint": error.hint(),
         }),
     }
 }
 
-fn compared(beside: Beside) -> ComparedCall {
-    ComparedCall {
-        call: recorded(beside.call),
-        other: beside.other.map(recorded),
-        changes: beside.changes.into_iter().map(call_change).collect(),
-        prompt_change: beside.prompt.map(prompt_change),
-    }
+fn compared(beside: &Beside) -> Value {
+    json!({
+        "call": recorded(&beside.call),
+        "other": beside.other.as_ref().map(recorded),
+        "changes": changed(&beside.changes),
+        "promptChange": beside.prompt,
+    })
 }
 
-fn prompt_change(change: live::PromptChange) -> PromptChange {
-    let live::PromptChange { text, added, removed, changed } = change;
-    PromptChange { text, added, removed, changed }
-}
-
-fn call_change(change: live::MessageChange) -> CallChange {
-    let index = |index: usize| Some(count(index as u64));
-    let (name, old, new, number, diff) = match change {
-        MessageChange::Kept { old, new, count } => ("kept", index(old), index(new), count, None),
-        MessageChange::Removed { old } => ("removed", index(old), None, 1, None),
-        MessageChange::Inserted { new } => ("inserted", None, index(new), 1, None),
-        MessageChange::Changed { old, new, diff } => {
-            ("changed", index(old), index(new), 1, Some(diff))
-        }
+fn changed(changes: &[MessageChange]) -> Vec<Value> {
+    let change = |change: &MessageChange| {
+        let (name, old, new, count, diff) = match change {
+            MessageChange::Kept { old, new, count } => ("kept", Some(old), Some(new), *count, None),
+            MessageChange::Removed { old } => ("removed", Some(old), None, 1, None),
+            MessageChange::Inserted { new } => ("inserted", None, Some(new), 1, None),
+            MessageChange::Changed { old, new, diff } => {
+                ("changed", Some(old), Some(new), 1, Some(diff))
+            }
+        };
+        json!({ "change": name, "old": old, "new": new, "count": count, "diff": diff })
     };
-    CallChange { change: name.to_owned(), old, new, count: count(number as u64), diff }
+    changes.iter().map(change).collect()
 }

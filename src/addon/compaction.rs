@@ -1,17 +1,14 @@
 //! Asks what a host that is about to compact should do. Must not decide it.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::blocking::{Answer, Blocking};
 use super::crossing::call_info;
 use super::session::Session;
 use base::error::{Error, Result};
-use context::host_compaction::{self, CompactionAnswer, Reason};
+use context::host_compaction::{self, Reason};
 
 /// A compaction that the host is about to make.
 #[napi(object)]
@@ -40,14 +37,10 @@ impl Session {
         messages: String,
         call: String,
         compaction: Given<HostCompaction>,
-    ) -> AsyncTask<Blocking<Json>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+    ) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| {
             let asked = asked(&compaction.named("compaction")?)?;
-            let call = call_info(&call)?;
-            let answer =
-                shared.with(move |session| session.answer_compaction(&messages, &call, &asked));
-            answer.map(|answer| Json(answered(answer)))
+            session.answer_compaction(&messages, &call_info(&call)?, &asked)
         })
     }
 }
@@ -68,12 +61,4 @@ fn asked(given: &HostCompaction) -> Result<host_compaction::HostCompaction> {
     let reserved =
         reserved.map_err(|_| Error::argument("compaction.reservedTokens", "is negative"))?;
     Ok(host_compaction::HostCompaction { reason, retries: given.retries, kept_from, reserved })
-}
-
-fn answered(answer: CompactionAnswer) -> Value {
-    match answer {
-        CompactionAnswer::Host => json!({ "action": "host" }),
-        CompactionAnswer::Cancel => json!({ "action": "cancel" }),
-        CompactionAnswer::Summary(summary) => json!({ "action": "summary", "summary": summary }),
-    }
 }

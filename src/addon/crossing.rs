@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use base::error::{Error, Result};
 use context::prices::{ModelData, Rates, Retention};
 use live::model_tools::overhead_tokens;
-use live::{CallInfo, Notice, Transformed};
+use live::{CallInfo, Transformed};
 use memory::section_tokens;
 
 /// Reads what `lib/request.js` says about a call.
@@ -74,51 +74,7 @@ pub(super) fn answer(done: &Transformed) -> String {
     match done {
         Transformed::Resend => r#"{"resend":true}"#.to_owned(),
         Transformed::Edits { call, edits, notices } => {
-            let events: Vec<Value> = notices.iter().map(event).collect();
-            format!(r#"{{"call":{call},"edits":{edits},"events":{}}}"#, Value::from(events))
+            format!(r#"{{"call":{call},"edits":{edits},"events":{}}}"#, json!(notices))
         }
-    }
-}
-
-fn event(notice: &Notice) -> Value {
-    match notice {
-        Notice::EpochStarted { epoch, reason, collapsed, freed_tokens } => json!({
-            "type": "epoch_started", "epoch": epoch, "reason": reason,
-            "collapsed": collapsed, "freedTokens": freed_tokens,
-        }),
-        Notice::WindowExceeded { tokens, window } => {
-            json!({ "type": "window_exceeded", "tokens": tokens, "window": window })
-        }
-        Notice::PinLeftOut { handle, name, tokens } => {
-            json!({ "type": "pin_left_out", "handle": handle, "name": name, "tokens": tokens })
-        }
-        Notice::PinEnded { handle, name, why } => {
-            json!({ "type": "pin_ended", "handle": handle, "name": name, "why": why })
-        }
-        Notice::FileChanged { handle, path, added, removed } => {
-            json!({ "type": "file_changed", "handle": handle, "path": path, "added": added, "removed": removed })
-        }
-        Notice::FileMoved { handle, from, path } => {
-            json!({ "type": "file_moved", "handle": handle, "from": from, "path": path })
-        }
-        Notice::FileOrphaned { handle, path, reason } => {
-            json!({ "type": "file_orphaned", "handle": handle, "path": path, "reason": reason })
-        }
-        Notice::FileResumed { handle, path } => {
-            json!({ "type": "file_resumed", "handle": handle, "path": path })
-        }
-        Notice::Told { line } => json!({ "type": "model_told", "line": line }),
-        Notice::Polling { folders, reason } => {
-            json!({ "type": "files_polled", "folders": folders, "reason": reason })
-        }
-        Notice::TrackingFailed { problem } => {
-            json!({ "type": "tracking_failed", "problem": problem })
-        }
-        Notice::Silent { place } => json!({ "type": "disk_silent", "path": place }),
-        Notice::Answers { place } => json!({ "type": "disk_answers", "path": place }),
-        Notice::HostRewrote { how, at } => json!({ "type": "host_rewrote", "how": how, "at": at }),
-        Notice::ListChanges { at, by } => json!({ "type": "list_changes", "at": at, "by": by }),
-        Notice::UsageIgnored { why } => json!({ "type": "usage_ignored", "why": why }),
-        Notice::Volatile { at } => json!({ "type": "message_volatile", "at": at }),
     }
 }

@@ -2,13 +2,13 @@
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Answer, Blocking, answering, present};
 use super::names::Names;
 use super::query::as_of;
-use super::relation::{LinkPlace, ObjectLink, object_link, place, written};
+use super::relation::{object_links, place, written};
 use super::store::Store;
 use super::version::At;
 use base::error::{Error, Result};
@@ -76,63 +76,6 @@ pub struct ExpandOptions {
     pub cwd: Option<String>,
 }
 
-/// An object that was reached, or a target that is no object.
-#[napi(object)]
-pub struct ExpandedNode {
-    /// Distance from its root, in relations.
-    pub depth: u32,
-    /// Index in `nodes` of the nearest listed node on the way to it; missing for roots.
-    pub parent: Option<u32>,
-    /// ID of the object whose relation led here; missing for roots.
-    pub via_from: Option<String>,
-    /// The kind of that relation.
-    #[napi(ts_type = "RelationKind")]
-    pub via_kind: Option<String>,
-    /// Where that relation is.
-    pub via_place: Option<LinkPlace>,
-    /// The text of that relation.
-    pub via_written: Option<String>,
-    /// Whether the target was found.
-    #[napi(ts_type = "TargetState")]
-    pub state: String,
-    /// ID of the object; missing if a link is unresolved.
-    pub id: Option<String>,
-    /// Transaction of its version.
-    pub tx_id: Option<i64>,
-    /// Hash of that version.
-    pub content_hash: Option<String>,
-    /// The headings, block (`^id`) or lines (`1-9`) that the relation names; missing for the whole object.
-    pub part: Option<String>,
-    /// Its metadata: `id`, `type` and the fields of its view.
-    #[napi(ts_type = "Record<string, unknown>")]
-    pub metadata: Value,
-    /// The content, if `content` was set and the object has one.
-    pub content: Option<String>,
-    /// Values by path, for the paths in `values` that exist; a list for a path with `[*]`.
-    #[napi(ts_type = "Record<string, unknown>")]
-    pub values: Value,
-    /// Characters left out because of the budget.
-    pub left_out_chars: Option<i64>,
-}
-
-/// What an object refers to, and what refers to it.
-#[napi(object)]
-pub struct ObjectRelations {
-    /// As by `links`.
-    pub links: Vec<ObjectLink>,
-    /// As by `backlinks`.
-    pub backlinks: Vec<ObjectLink>,
-}
-
-/// The objects that were reached.
-#[napi(object)]
-pub struct Expanded {
-    /// Nearest first. Each version occurs once for each of its parts that relations name.
-    pub nodes: Vec<ExpandedNode>,
-    /// Whether more nodes than `limit` were reached.
-    pub more: bool,
-}
-
 #[napi]
 impl Store {
     /// Lists the relations from an object to others, first those in its fields and text, then those in its items. Reads metadata only.
@@ -148,14 +91,14 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<LinksOptions>>,
-    ) -> AsyncTask<Blocking<Vec<ObjectLink>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let names = self.names();
-        blocking(move || {
+        answering(move || {
             let name = name.named("name")?;
             let LinksOptions { at, cwd } = options.named("options")?.unwrap_or_default();
             with_graph(&names, cwd, at, |graph, place| {
                 let id = place.find(&names.store, &name)?.id;
-                Ok(graph.links(&id)?.into_iter().map(object_link).collect())
+                Ok(object_links(&graph.links(&id)?))
             })
         })
     }
@@ -171,16 +114,15 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<BacklinksOptions>>,
-    ) -> AsyncTask<Blocking<Vec<ObjectLink>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let names = self.names();
-        blocking(move || {
+        answering(move || {
             let name = name.named("name")?;
             let BacklinksOptions { at, cwd, part } = options.named("options")?.unwrap_or_default();
             let part = part.map(|part| part_of(&part)).transpose()?;
             with_graph(&names, cwd, at, |graph, place| {
                 let id = place.find(&names.store, &name)?.id;
-                let found = graph.backlinks(&id, part.as_ref())?;
-                Ok(found.into_iter().map(object_link).collect())
+                Ok(object_links(&graph.backlinks(&id, part.as_ref())?))
             })
         })
     }
@@ -195,19 +137,19 @@ impl Store {
         &self,
         names: Given<Vec<String>>,
         options: Given<Option<LinksOptions>>,
-    ) -> AsyncTask<Blocking<Vec<ObjectRelations>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let known = self.names();
-        blocking(move || {
+        answering(move || {
             let names = names.named("names")?;
             let LinksOptions { at, cwd } = options.named("options")?.unwrap_or_default();
             with_graph(&known, cwd, at, |graph, place| {
                 let related = |name: &String| {
                     let id = place.find(&known.store, name)?.id;
-                    let links = graph.links(&id)?.into_iter().map(object_link).collect();
-                    let backlinks = graph.backlinks(&id, None)?.into_iter().map(object_link);
-                    Ok(ObjectRelations { links, backlinks: backlinks.collect() })
+                    let links = object_links(&graph.links(&id)?);
+                    let backlinks = object_links(&graph.backlinks(&id, None)?);
+                    Ok(json!({ "links": links, "backlinks": backlinks }))
                 };
-                names.iter().map(related).collect()
+                names.iter().map(related).collect::<Result<Vec<_>>>()
             })
         })
     }
@@ -216,15 +158,16 @@ impl Store {
     /// same answer. A static reference leads to its version, which is checked against its hash if contents or values are read.
     /// Targets that are missing, forgotten or unresolved are listed too.
     #[napi(ts_args_type = "options: ExpandOptions", ts_return_type = "Promise<Expanded>")]
-    pub fn expand(&self, options: Given<ExpandOptions>) -> AsyncTask<Blocking<Expanded>> {
+    pub fn expand(&self, options: Given<ExpandOptions>) -> AsyncTask<Blocking<Answer>> {
         let names = self.names();
-        blocking(move || {
+        answering(move || {
             let mut options = options.named("options")?;
             let (at, cwd) = (options.at.take(), options.cwd.take());
             with_graph(&names, cwd, at, |graph, place| {
                 let expansion = expansion(options, |name| Ok(place.find(&names.store, name)?.id))?;
                 let graph::Expanded { nodes, more } = graph.expand(&expansion)?;
-                Ok(Expanded { nodes: nodes.into_iter().map(expanded_node).collect(), more })
+                let nodes: Vec<Value> = nodes.into_iter().map(expanded_node).collect();
+                Ok(json!({ "nodes": nodes, "more": more }))
             })
         })
     }
@@ -296,24 +239,24 @@ fn part_of(text: &str) -> Result<ContentPart> {
     ContentPart::parse(text).ok_or_else(|| Error::argument("part", "is empty"))
 }
 
-fn expanded_node(node: graph::GraphNode) -> ExpandedNode {
+fn expanded_node(node: graph::GraphNode) -> Value {
     let object = |members: Vec<(String, Value)>| Value::Object(Map::from_iter(members));
     let via = node.via.as_ref();
-    ExpandedNode {
-        depth: node.depth,
-        parent: node.parent.and_then(|parent| u32::try_from(parent).ok()),
-        via_from: via.map(|(from, _)| from.to_string()),
-        via_kind: via.map(|(_, relation)| relation.kind.as_str().to_owned()),
-        via_place: via.map(|(_, relation)| place(relation)),
-        via_written: via.map(|(_, relation)| written(relation)),
-        state: node.state.as_str().to_owned(),
-        id: node.id.map(|id| id.to_string()),
-        tx_id: node.tx_id.map(|tx_id| tx_id.0),
-        content_hash: node.content_hash.map(|hash| hash.to_string()),
-        part: node.part.map(|part| part.to_string()),
-        metadata: object(node.metadata),
-        content: node.content,
-        values: object(node.fields),
-        left_out_chars: node.left_out_chars.map(|chars| i64::try_from(chars).unwrap_or(i64::MAX)),
-    }
+    present(json!({
+        "depth": node.depth,
+        "parent": node.parent,
+        "viaFrom": via.map(|(from, _)| from),
+        "viaKind": via.map(|(_, relation)| relation.kind),
+        "viaPlace": via.map(|(_, relation)| place(relation)),
+        "viaWritten": via.map(|(_, relation)| written(relation)),
+        "state": node.state,
+        "id": node.id,
+        "txId": node.tx_id,
+        "contentHash": node.content_hash,
+        "part": node.part.map(|part| part.to_string()),
+        "metadata": object(node.metadata),
+        "content": node.content,
+        "values": object(node.fields),
+        "leftOutChars": node.left_out_chars,
+    }))
 }

@@ -1,19 +1,21 @@
 //! Indexing files: `Store.index`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Function};
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
+use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking, to_js};
+use super::blocking::{Answer, Blocking, answering};
+use super::progress::{Listener, listener};
 use super::store::Store;
 use base::path::absolute_path;
 use memory::StoreAccess;
-use source::{self};
+use source::{IndexReport, IndexedFile, WalkProblem};
 
 /// How to index paths.
 #[napi(object)]
@@ -25,48 +27,8 @@ pub struct IndexOptions {
     pub all: Option<bool>,
 }
 
-/// A file that was indexed.
-#[napi(object, use_nullable = true)]
-pub struct IndexedFile {
-    /// Canonical path.
-    pub path: String,
-    /// ID of its object.
-    pub id: String,
-    /// `created`: the file is new to the store; `updated`: it has a new version; `unchanged`: nothing was written; `deleted`: the file
-    /// is gone, and its new version has no content.
-    #[napi(ts_type = "\"created\" | \"updated\" | \"unchanged\" | \"deleted\"")]
-    pub outcome: String,
-    /// Transaction of its latest version.
-    pub tx_id: i64,
-    /// Why the version has no content; null if it has one.
-    #[napi(ts_type = "\"binary\" | \"too_large\" | \"excluded\" | \"deleted\"")]
-    pub no_content: Option<String>,
-}
-
-/// A path that was not indexed.
-#[napi(object)]
-pub struct PathProblem {
-    /// The path, with replacement characters where it is not UTF-8.
-    pub path: String,
-    /// What is wrong, for people.
-    pub problem: String,
-}
-
-/// The result of indexing.
-#[napi(object)]
-pub struct IndexReport {
-    /// The files, in the order in which they were found; deleted ones last.
-    pub files: Vec<IndexedFile>,
-    /// Paths that could not be read, are missing, or are not UTF-8.
-    pub failed: Vec<PathProblem>,
-    /// Paths left out on purpose: symbolic links, FIFOs, sockets, devices, and forgotten files.
-    pub skipped: Vec<PathProblem>,
-}
-
 /// Number of files between two calls of the listener.
 const PROGRESS_EVERY: usize = 50;
-
-type Listener = ThreadsafeFunction<u32, (), u32, Status, false, true>;
 
 #[napi]
 impl Store {
@@ -88,18 +50,12 @@ impl Store {
         env: Env,
         paths: Given<Vec<String>>,
         options: Given<Option<IndexOptions>>,
-        on_progress: Given<Option<Function<'_, u32, ()>>>,
-    ) -> napi::Result<AsyncTask<Blocking<IndexReport>>> {
+        on_progress: Given<Option<Function<'_, Answer, ()>>>,
+    ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
         let names = self.names();
         let settings = Arc::clone(&self.settings);
-        let listener = match on_progress.named("onProgress") {
-            Ok(None) => Ok(None),
-            Ok(Some(function)) => {
-                function.build_threadsafe_function().weak::<true>().build().map(Some)
-            }
-            Err(error) => Err(to_js(env, &error)?),
-        }?;
-        Ok(blocking(move || {
+        let listener = listener(env, on_progress)?;
+        Ok(answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let place = names.place(options.cwd)?;
             let paths: Vec<PathBuf> =
@@ -111,7 +67,7 @@ impl Store {
                 exclude: settings.excluded()?,
             };
             let report = source::index_paths(&names.store, &paths, &options, throttled(listener))?;
-            Ok(converted(report))
+            Ok(converted(&report))
         }))
     }
 }
@@ -132,30 +88,31 @@ impl Store {
 fn throttled(listener: Option<Listener>) -> impl Fn(usize) {
     move |files| {
         if let Some(listener) = listener.as_ref().filter(|_| files % PROGRESS_EVERY == 0) {
-            let files = u32::try_from(files).unwrap_or(u32::MAX);
-            listener.call(files, ThreadsafeFunctionCallMode::NonBlocking);
+            listener.call(json!(files).into(), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 }
 
-fn converted(report: source::IndexReport) -> IndexReport {
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let problems = |problems: Vec<source::WalkProblem>| {
-        let problems = problems.into_iter();
+fn converted(report: &IndexReport) -> Value {
+    let problems = |problems: &[WalkProblem]| -> Value {
+        let path = |found: &WalkProblem| found.path.to_string_lossy().into_owned();
         problems
-            .map(|found| PathProblem { path: text(&found.path), problem: found.problem })
+            .iter()
+            .map(|found| json!({ "path": path(found), "problem": found.problem }))
             .collect()
     };
-    let file = |file: source::IndexedFile| IndexedFile {
-        path: text(&file.path),
-        id: file.id.to_string(),
-        outcome: file.outcome.as_str().to_owned(),
-        tx_id: file.tx_id.0,
-        no_content: file.no_content,
+    let file = |file: &IndexedFile| {
+        json!({
+            "path": file.path.to_string_lossy(),
+            "id": file.id,
+            "outcome": file.outcome.as_str(),
+            "txId": file.tx_id,
+            "noContent": file.no_content,
+        })
     };
-    IndexReport {
-        files: report.files.into_iter().map(file).collect(),
-        failed: problems(report.failed),
-        skipped: problems(report.skipped),
-    }
+    json!({
+        "files": report.files.iter().map(file).collect::<Vec<_>>(),
+        "failed": problems(&report.failed),
+        "skipped": problems(&report.skipped),
+    })
 }

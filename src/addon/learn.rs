@@ -7,7 +7,7 @@ use napi_derive::napi;
 use serde::Serialize;
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use base::error::{Error, Result};
 use context::hazard::{Caution, Hazards};
 use replay::learn::{Learned, Samples};
@@ -37,8 +37,8 @@ pub struct LearnOptions {
 pub fn learn_hazards(
     paths: Given<Vec<String>>,
     options: Given<Option<LearnOptions>>,
-) -> AsyncTask<Blocking<Json>> {
-    blocking(move || {
+) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let options = options.named("options")?.unwrap_or_default();
         let mut skipped = Vec::new();
         let samples = collected(&paths.named("paths")?, &mut skipped)?;
@@ -49,13 +49,12 @@ pub fn learn_hazards(
             steps: options.step_caution.unwrap_or(built_in.steps),
         };
         let learned = Learned::from_samples(&samples, caution, tested.as_ref())?;
-        let answer = Answer { learned, skipped };
-        serde_json::to_value(answer).map(Json).map_err(|error| Error::internal(error.to_string()))
+        Ok(WithSkipped { learned, skipped })
     })
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct WithSkipped {
     #[serde(flatten)]
     learned: Learned,
     skipped: Vec<Skipped>,

@@ -1,16 +1,13 @@
 //! The ledger: records what providers report and what calls cost.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use super::session::Session;
 use super::store::Store;
 use base::error::{Error, Result};
-use context::statement::Statement;
 use session::{ReportKind, Reported};
 
 /// What a provider said that a request used. A report without any input is ignored.
@@ -40,18 +37,13 @@ impl Session {
     /// See `Session.recordUsage` of `index.d.ts`.
     #[napi(ts_args_type = "report: UsageReport", ts_return_type = "Promise<void>")]
     pub fn record_usage(&self, report: Given<UsageReport>) -> AsyncTask<Blocking<()>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let reported = reported(report.named("report")?)?;
-            shared.with(move |session| session.record_usage(reported))
-        })
+        self.with(move |session| session.record_usage(reported(report.named("report")?)?))
     }
 
     /// See `Session.ledger` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<Ledger>")]
-    pub fn ledger(&self) -> AsyncTask<Blocking<Json>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || shared.with(|session| json(&session.statement()?)))
+    pub fn ledger(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(live::LiveSession::statement)
     }
 }
 
@@ -61,18 +53,13 @@ impl Store {
     ///
     /// `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Ledger>")]
-    pub fn ledger(&self, session: Given<String>) -> AsyncTask<Blocking<Json>> {
+    pub fn ledger(&self, session: Given<String>) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let session = live::find_session(&store, &session.named("session")?)?;
-            json(&live::statement(&store, &session)?)
+            live::statement(&store, &session)
         })
     }
-}
-
-fn json(statement: &Statement) -> Result<Json> {
-    let value = serde_json::to_value(statement);
-    value.map(Json).map_err(|error| Error::internal(error.to_string()))
 }
 
 fn reported(report: UsageReport) -> Result<Reported> {

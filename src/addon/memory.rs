@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, to_js};
+use super::argument::{Given, Json};
+use super::blocking::{Answer, Blocking, answering, blocking, to_js};
 use super::crossing::call_info;
 use super::session::Session;
 use super::store::Store;
@@ -30,37 +32,6 @@ pub struct MemoryOptions {
     /// Name of a conversation in which others than the user take part, such as a group's. Then there is its own memory alone, in a folder
     /// of the harness's own folder: neither global memory, nor the project's, nor `MEMORY.local.md`. The scope is `conversation`.
     pub conversation: Option<String>,
-}
-
-/// A page of memory: an entry of an index, or a section of a topic file that an index leads to.
-#[napi(object, use_nullable = true)]
-pub struct MemoryPage {
-    /// Stable name: 12 hexadecimal digits, carried over edits.
-    pub id: String,
-    /// Whose memory it is.
-    #[napi(ts_type = "MemoryScope")]
-    pub scope: String,
-    /// Path in the scope's folder, with `/`.
-    pub file: String,
-    /// Texts of the headings above it, outermost first.
-    pub headings: Vec<String>,
-    /// First line, from 1.
-    pub line: u32,
-    /// Last line.
-    pub last_line: u32,
-    /// What it tells.
-    #[napi(
-        ts_type = "'instruction' | 'fact' | 'decision' | 'procedure' | 'preference' | 'reference'"
-    )]
-    pub kind: String,
-    /// What it is about: the text before the first `:` or `—`, or the title of the link that it begins with; null if it has none.
-    pub key: Option<String>,
-    /// Its Markdown.
-    pub text: String,
-    /// Whether it is in every session: the tag `#pinned`, or a heading `Pinned` or `Invariants` above it.
-    pub pinned: bool,
-    /// Whether it has the tag `#important`.
-    pub important: bool,
 }
 
 /// The memory of one user in one project. Its files are read when a method is called; what did not change is not read again.
@@ -103,29 +74,6 @@ pub fn open_memory(
     Ok(Memory { core: Arc::new(Mutex::new(memory)) })
 }
 
-/// What the system prompt says of memory.
-#[napi(object)]
-pub struct MemorySection {
-    /// The text of the section.
-    pub text: String,
-    /// Its tokens.
-    pub tokens: i64,
-    /// Tokens of the part that pages take: at most the setting `maxMemoryTokens`.
-    pub page_tokens: i64,
-    /// The pages that stand in it, in their order; none where `pageTableInjection` is off.
-    pub resident: Vec<ResidentPage>,
-}
-
-/// A page that stands in the system prompt.
-#[napi(object)]
-pub struct ResidentPage {
-    /// The page.
-    pub id: String,
-    /// How much of it stands there.
-    #[napi(ts_type = "'pointer' | 'structured' | 'compressed' | 'full'")]
-    pub fidelity: String,
-}
-
 impl Memory {
     /// Runs work on memory on a worker thread, one method after another.
     pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
@@ -135,21 +83,28 @@ impl Memory {
         let core = Arc::clone(&self.core);
         blocking(move || work(&mut core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
+
+    pub(super) fn answer<T: Serialize>(
+        &self,
+        work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Blocking<Answer>> {
+        self.with(|memory| Answer::of(&work(memory)?))
+    }
 }
 
 #[napi]
 impl Memory {
     /// The pages, in the order in which the model reads them: by scope, file and line.
     #[napi(ts_return_type = "Promise<Array<MemoryPage>>")]
-    pub fn pages(&self) -> AsyncTask<Blocking<Vec<MemoryPage>>> {
-        self.with(|memory| Ok(memory.look().pages().map(page).collect()))
+    pub fn pages(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.look().pages().map(page).collect::<Vec<_>>()))
     }
 
     /// What the system prompt is to say of memory, for a harness without a session: it changes whenever memory does. Resolves to null
     /// where memory is off. With a session call `Session.memorySection`.
     #[napi(ts_return_type = "Promise<MemorySection | null>")]
-    pub fn section(&self) -> AsyncTask<Blocking<Option<MemorySection>>> {
-        self.with(|memory| Ok(memory.prompt(None)?.map(section)))
+    pub fn section(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.prompt(None)?.map(section)))
     }
 
     /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
@@ -198,10 +153,10 @@ impl Session {
         &self,
         memory: Given<ClassInstance<'_, Memory>>,
         call: String,
-    ) -> AsyncTask<Blocking<Option<MemorySection>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let shared = Arc::clone(&self.shared);
         let core = memory.named("memory").map(|memory| Arc::clone(&memory.core));
-        blocking(move || {
+        answering(move || {
             let (core, call) = (core?, call_info(&call)?);
             shared.with(move |session| {
                 session.prompted_by(Box::new(Prompted(Arc::clone(&core))));
@@ -235,32 +190,32 @@ impl Session {
     }
 }
 
-fn section(injection: &memory::Injection) -> MemorySection {
-    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    let resident = injection.resident.iter().map(|(id, fidelity)| ResidentPage {
-        id: id.to_string(),
-        fidelity: fidelity.as_str().to_owned(),
-    });
-    MemorySection {
-        text: injection.text.clone(),
-        tokens: count(injection.tokens),
-        page_tokens: count(injection.page_tokens),
-        resident: resident.collect(),
-    }
+/// A section in the shape of `MemorySection` in `types.d.ts`.
+fn section(injection: &memory::Injection) -> Value {
+    let resident = injection.resident.iter();
+    let resident =
+        resident.map(|(id, fidelity)| json!({ "id": id.as_str(), "fidelity": fidelity.as_str() }));
+    json!({
+        "text": injection.text,
+        "tokens": injection.tokens,
+        "pageTokens": injection.page_tokens,
+        "resident": resident.collect::<Vec<_>>(),
+    })
 }
 
-pub(super) fn page(page: &memory::Page) -> MemoryPage {
-    MemoryPage {
-        id: page.id.to_string(),
-        scope: page.place.scope.to_string(),
-        file: page.place.file.clone(),
-        headings: page.place.headings.clone(),
-        line: page.place.line,
-        last_line: page.place.last_line,
-        kind: page.kind.as_str().to_owned(),
-        key: page.key.clone(),
-        text: page.text.clone(),
-        pinned: page.is_pinned,
-        important: page.is_important,
-    }
+/// A page in the shape of `MemoryPage` in `types.d.ts`.
+pub(super) fn page(page: &memory::Page) -> Value {
+    json!({
+        "id": page.id.as_str(),
+        "scope": page.place.scope.to_string(),
+        "file": page.place.file,
+        "headings": page.place.headings,
+        "line": page.place.line,
+        "lastLine": page.place.last_line,
+        "kind": page.kind.as_str(),
+        "key": page.key,
+        "text": page.text,
+        "pinned": page.is_pinned,
+        "important": page.is_important,
+    })
 }

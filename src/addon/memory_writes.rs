@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::argument::{Given, Json};
+use super::blocking::{Answer, Blocking, answering};
 use super::memory::Memory;
 use base::clock::system_time;
-use base::error::{Error, Result};
+use base::error::Error;
 use files::looks::{Deadline, Late};
 use memory::import::ImportFrom;
 use memory::journal::OperationId;
@@ -56,17 +55,6 @@ pub struct MemoryTakeOptions {
     pub apply: Option<bool>,
 }
 
-/// What a person should know of a memory file.
-#[napi(object)]
-pub struct MemoryWarning {
-    /// Stable code in upper snake case.
-    pub code: String,
-    /// The file or folder; empty if it is about none.
-    pub path: String,
-    /// What is wrong, in words that follow the path.
-    pub problem: String,
-}
-
 #[napi]
 impl Memory {
     /// Stages an entry of a scope's index: it is on the disk when this resolves, and in the index after the next flush. `findings`: what
@@ -85,16 +73,16 @@ impl Memory {
         scope: Given<String>,
         text: Given<String>,
         heading: Given<Option<String>>,
-    ) -> AsyncTask<Blocking<Json>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let core = Arc::clone(&self.core);
-        blocking(move || {
+        answering(move || {
             let scope = Scope::named(&scope.named("scope")?)?;
             let (text, heading) = (text.named("text")?, heading.named("heading")?);
             let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
             let staging = memory.prepare_remember(scope, &text, heading)?;
             drop(memory);
             let deadline = Deadline::new(FOLDER, PATIENCE);
-            json(&deadline.wait_for(Late::Written, move || staging.run(system_time()))?)
+            deadline.wait_for(Late::Written, move || staging.run(system_time()))
         })
     }
 
@@ -102,16 +90,16 @@ impl Memory {
     /// left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting; but with
     /// `NO_ANSWER` if a disk does not answer.
     #[napi(ts_return_type = "Promise<Array<MemoryFlush>>")]
-    pub fn flush(&self) -> AsyncTask<Blocking<Json>> {
+    pub fn flush(&self) -> AsyncTask<Blocking<Answer>> {
         let core = Arc::clone(&self.core);
-        blocking(move || {
+        answering(move || {
             // The lock is not held while a flush waits for another process, so that others can use
             // memory.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
             let deadline = Deadline::new(FOLDER, PATIENCE);
             let done = deadline.wait_for(Late::Written, move || Ok(flush.run()))?;
             core.lock().unwrap_or_else(PoisonError::into_inner).settled(&done);
-            json(&done)
+            Ok(done)
         })
     }
 
@@ -126,8 +114,8 @@ impl Memory {
 
     /// What waits in each folder: for a flush, or for a person's word. Folders in which nothing waits are left out.
     #[napi(ts_return_type = "Promise<Array<MemoryWaiting>>")]
-    pub fn waiting(&self) -> AsyncTask<Blocking<Json>> {
-        self.with(|memory| json(&memory.waiting()))
+    pub fn waiting(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.waiting()))
     }
 
     /// Accepts a proposal, which the next flush then writes. `scope`: of its folder, if it waits in both. Resolves to it.
@@ -169,8 +157,8 @@ impl Memory {
     pub fn import_from(
         &self,
         options: Given<Option<MemoryImportOptions>>,
-    ) -> AsyncTask<Blocking<Json>> {
-        self.with(move |memory| {
+    ) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |memory| {
             let options = options.named("options")?.unwrap_or_default();
             let scope = options.scope.map(|name| Scope::named(&name)).transpose()?;
             let from = match (options.from.as_deref(), options.path) {
@@ -185,14 +173,14 @@ impl Memory {
                 }
             };
             let config_dir = std::env::var("CLAUDE_CONFIG_DIR").ok();
-            json(&memory.import(&from, scope, config_dir, options.apply.unwrap_or_default())?)
+            memory.import(&from, scope, config_dir, options.apply.unwrap_or_default())
         })
     }
 
     /// The conversations with others, such as groups, that have memory of their own, by name. Only memory of the user's own lists them.
     #[napi(ts_return_type = "Promise<Array<MemoryConversation>>")]
-    pub fn conversations(&self) -> AsyncTask<Blocking<Json>> {
-        self.with(|memory| json(&memory.conversations()))
+    pub fn conversations(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.conversations()))
     }
 
     /// Takes over what a conversation with others remembers, as `importFrom` does it.
@@ -206,21 +194,21 @@ impl Memory {
         &self,
         conversation: Given<String>,
         options: Given<Option<MemoryTakeOptions>>,
-    ) -> AsyncTask<Blocking<Json>> {
-        self.with(move |memory| {
+    ) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |memory| {
             let found = memory.conversation(&conversation.named("conversation")?)?;
             let MemoryTakeOptions { scope, apply } = options.named("options")?.unwrap_or_default();
             let scope = scope.map(|name| Scope::named(&name)).transpose()?;
             let from = ImportFrom::Path(found.folder);
             let scope = Some(scope.unwrap_or(Scope::Local));
-            json(&memory.import(&from, scope, None, apply.unwrap_or_default())?)
+            memory.import(&from, scope, None, apply.unwrap_or_default())
         })
     }
 
     /// The model that the user named in `captureModel` to propose entries; null: nothing is to be proposed.
     #[napi(ts_return_type = "Promise<MemoryCaptureModel | null>")]
-    pub fn capture_model(&self) -> AsyncTask<Blocking<Json>> {
-        self.with(|memory| json(&memory.capture_model()))
+    pub fn capture_model(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.capture_model()))
     }
 
     /// What to ask that model about a conversation; null where too little was said. The host makes the request, with this as its one message,
@@ -239,15 +227,15 @@ impl Memory {
     ///
     /// Rejects as `remember`.
     #[napi(ts_args_type = "answer: string", ts_return_type = "Promise<Array<RememberedEntry>>")]
-    pub fn propose(&self, answer: Given<String>) -> AsyncTask<Blocking<Json>> {
-        self.with(move |memory| json(&memory.propose(&answer.named("answer")?)?))
+    pub fn propose(&self, answer: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |memory| memory.propose(&answer.named("answer")?))
     }
 
     /// Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries that
     /// double or contradict each other, damaged journals.
     #[napi(ts_return_type = "Promise<Array<MemoryWarning>>")]
-    pub fn check(&self) -> AsyncTask<Blocking<Vec<MemoryWarning>>> {
-        self.with(|memory| Ok(memory.check().into_iter().map(warning).collect()))
+    pub fn check(&self) -> AsyncTask<Blocking<Answer>> {
+        self.answer(|memory| Ok(memory.check().iter().map(warning).collect::<Vec<_>>()))
     }
 
     /// Why a host's call must not run: it would put a secret into a memory file. Null for everything else.
@@ -303,12 +291,7 @@ impl Memory {
     }
 }
 
-fn warning(warning: Warning) -> MemoryWarning {
+fn warning(warning: &Warning) -> Value {
     let Warning { code, path, problem } = warning;
-    MemoryWarning { code: code.to_owned(), path: path.to_string_lossy().into_owned(), problem }
-}
-
-pub(super) fn json<T: Serialize>(value: &T) -> Result<Json> {
-    let value: Result<Value, _> = serde_json::to_value(value);
-    value.map(Json).map_err(|error| Error::internal(error.to_string()))
+    json!({ "code": code, "path": path.to_string_lossy(), "problem": problem })
 }

@@ -8,11 +8,11 @@ use napi::bindgen_prelude::{AsyncTask, Null};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::{Given, whole_numbers};
-use super::blocking::{Blocking, Json, blocking};
+use super::argument::{Given, Json, whole_numbers};
+use super::blocking::{Answer, Blocking, answering, blocking};
 use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
-use super::version::{At, Version, count, selector};
+use super::version::{At, all_described, described, selector};
 use base::error::{Error, Result};
 use base::object::{self, AsOf, ObjectId, ObjectType, Reference, line_count};
 use session::{LineRange, Picked};
@@ -40,15 +40,6 @@ pub struct PutOptions {
     pub additional: Option<HashMap<String, String>>,
     /// Transaction that must have written the object's latest version; 0 if there must be none yet. Default: any.
     pub expected: Option<i64>,
-}
-
-/// The result of a put.
-#[napi(object)]
-pub struct PutResult {
-    /// Whether a version was written; false if the latest one is equal.
-    pub written: bool,
-    /// The latest version.
-    pub version: Version,
 }
 
 /// Which content to read.
@@ -99,24 +90,6 @@ pub struct DiffOptions {
     pub context: Option<u32>,
 }
 
-/// How two versions differ.
-#[napi(object)]
-pub struct Difference {
-    /// The earlier version.
-    pub from: Version,
-    /// The later version.
-    pub to: Version,
-    /// Lines that only `to` has.
-    pub added: i64,
-    /// Lines that only `from` has.
-    pub removed: i64,
-    /// Unified diff of the contents; empty if they are equal. A null content counts as an empty text, an item as a line.
-    pub unified: String,
-    /// Fields that differ.
-    #[napi(ts_type = "FieldChange[]")]
-    pub fields: Value,
-}
-
 /// Which objects to list.
 #[napi(object)]
 #[derive(Default)]
@@ -135,11 +108,11 @@ impl Store {
     /// Rejects with `CONFLICT` if `expected` is not the latest version, even if that is equal; with `FORGOTTEN` if the object was
     /// forgotten, `INVALID_ARGUMENT`, and with what the store reports.
     #[napi(ts_args_type = "version: PutOptions", ts_return_type = "Promise<PutResult>")]
-    pub fn put(&self, version: Given<PutOptions>) -> AsyncTask<Blocking<PutResult>> {
+    pub fn put(&self, version: Given<PutOptions>) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let (written, version) = store.write(new_version(version.named("version")?)?)?;
-            Ok(PutResult { written, version: Version::of(&store, version)? })
+            Ok(json!({ "written": written, "version": described(&store, &version)? }))
         })
     }
 
@@ -155,12 +128,12 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<ReadOptions>>,
-    ) -> AsyncTask<Blocking<Version>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let names = self.names();
-        blocking(move || {
+        answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let version = names.version(&name.named("name")?, options)?;
-            Version::of(&names.store, version)
+            described(&names.store, &version)
         })
     }
 
@@ -247,12 +220,12 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<NameOptions>>,
-    ) -> AsyncTask<Blocking<Vec<Version>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let names = self.names();
-        blocking(move || {
+        answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
-            Version::all(&names.store, names.store.lineage(&found.id)?)
+            all_described(&names.store, &names.store.lineage(&found.id)?)
         })
     }
 
@@ -267,23 +240,23 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<DiffOptions>>,
-    ) -> AsyncTask<Blocking<Difference>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let names = self.names();
-        blocking(move || {
+        answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
             let (from, to) = (selector("from", options.from)?, selector("to", options.to)?);
             let (from, to) = names.store.pair(&found.id, from, to)?;
             let context = options.context.map_or(DEFAULT_DIFF_CONTEXT, |lines| lines as usize);
             let diff = names.store.diff(from, to, context)?;
-            Ok(Difference {
-                added: count(diff.added),
-                removed: count(diff.removed),
-                unified: diff.unified,
-                fields: diff.fields.iter().map(field_change).collect(),
-                from: Version::of(&names.store, diff.from)?,
-                to: Version::of(&names.store, diff.to)?,
-            })
+            Ok(json!({
+                "from": described(&names.store, &diff.from)?,
+                "to": described(&names.store, &diff.to)?,
+                "added": diff.added,
+                "removed": diff.removed,
+                "unified": diff.unified,
+                "fields": diff.fields.iter().map(field_change).collect::<Vec<_>>(),
+            }))
         })
     }
 
@@ -292,12 +265,12 @@ impl Store {
     ///
     /// Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
     #[napi(ts_args_type = "reference: Reference", ts_return_type = "Promise<Version>")]
-    pub fn resolve(&self, reference: Given<Json>) -> AsyncTask<Blocking<Version>> {
+    pub fn resolve(&self, reference: Given<Json>) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let reference: Reference = serde_json::from_value(reference.named("reference")?.0)
                 .map_err(|_| Error::argument("reference", "has not the form of a reference"))?;
-            Version::of(&store, store.resolve(&reference)?)
+            described(&store, &store.resolve(&reference)?)
         })
     }
 
@@ -310,17 +283,17 @@ impl Store {
         &self,
         kind: Given<String>,
         options: Given<Option<ListOptions>>,
-    ) -> AsyncTask<Blocking<Vec<Version>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         /// Default of `limit`.
         const DEFAULT_LIMIT: u32 = 1_000;
 
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let ListOptions { after, limit } = options.named("options")?.unwrap_or_default();
             let limit = limit.unwrap_or(DEFAULT_LIMIT) as usize;
             let after = after.map(ObjectId::new);
             let found = store.list(object_type(&kind.named("type")?)?, after.as_ref(), limit)?;
-            Version::all(&store, found)
+            all_described(&store, &found)
         })
     }
 }

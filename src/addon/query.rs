@@ -4,10 +4,10 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use super::objects::object_type;
 use super::store::Store;
-use super::version::{At, Version, selector};
+use super::version::{At, all_described, selector};
 use base::error::{Error, Result};
 use base::object::{AsOf, VersionSelector};
 use store::Query;
@@ -49,15 +49,15 @@ impl Store {
         &self,
         query: Given<String>,
         options: Given<Option<QueryOptions>>,
-    ) -> AsyncTask<Blocking<Vec<Version>>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let query = Query::parse(&query.named("query")?)?;
             let kind = options.kind.as_deref().map(object_type).transpose()?;
             let query = query.within(kind, options.limit.map(u64::from));
             let query = Query { at: as_of(options.at)?, ..query };
-            Version::all(&store, store.query(&query)?)
+            all_described(&store, &store.query(&query)?)
         })
     }
 }

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde::Serialize;
 use serde_json::Value;
 
-use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::argument::{Given, Json};
+use super::blocking::{Answer, Blocking, answering};
 use super::settings::settings_from;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -60,13 +59,13 @@ pub struct ReplayOptions {
 ///
 /// Rejects with `FILE` if a folder or a database cannot be read.
 #[napi(ts_args_type = "paths: string[]", ts_return_type = "Promise<FoundSession[]>")]
-pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Json>> {
-    blocking(move || {
+pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let mut found = Vec::new();
         for path in paths.named("paths")? {
             found.extend(find(Path::new(&path))?);
         }
-        to_json(&found)
+        Ok(found)
     })
 }
 
@@ -83,8 +82,8 @@ pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Json>> {
 pub fn replay_file(
     path: Given<String>,
     options: Given<Option<ReplayOptions>>,
-) -> AsyncTask<Blocking<Json>> {
-    blocking(move || {
+) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let path = path.named("path")?;
         let options = options.named("options")?.unwrap_or_default();
         replayed(options, None, || Transcript::read(Path::new(&path)))
@@ -105,9 +104,9 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<ReplayOptions>>,
-    ) -> AsyncTask<Blocking<Json>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let session = live::find_session(&store, &session.named("session")?)?;
             let options = options.named("options")?.unwrap_or_default();
             let chat = live::stored_chat(&store, &session)?;
@@ -123,7 +122,7 @@ fn replayed(
     options: ReplayOptions,
     known: Option<PromptTokens>,
     read: impl FnOnce() -> Result<Transcript>,
-) -> Result<Json> {
+) -> Result<FileReport> {
     let oracle = options.oracle == Some(true);
     let (replaying, _) = replaying(options, known)?;
     let transcript = read()?;
@@ -131,7 +130,7 @@ fn replayed(
     if oracle {
         report.oracle = Some(foreseen(&transcript, &replaying)?);
     }
-    to_json(&report)
+    Ok(report)
 }
 
 /// Joins the results of transcripts that were replayed with these options into one report.
@@ -144,13 +143,13 @@ fn replayed(
 pub fn replay_report(
     files: Given<Json>,
     options: Given<Option<ReplayOptions>>,
-) -> AsyncTask<Blocking<Json>> {
-    blocking(move || {
+) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
         let options = options.named("options")?.unwrap_or_default();
         let (replaying, prices) = replaying(options, None)?;
-        to_json(&BillReport::new(files, &replaying, prices))
+        Ok(BillReport::new(files, &replaying, prices))
     })
 }
 
@@ -221,8 +220,4 @@ fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {
 fn named<T: serde::de::DeserializeOwned>(argument: &str, name: String, known: &str) -> Result<T> {
     let problem = format!("is `{name}`; it must be {known}");
     serde_json::from_value(Value::from(name)).map_err(|_| Error::argument(argument, problem))
-}
-
-fn to_json(value: &impl Serialize) -> Result<Json> {
-    serde_json::to_value(value).map(Json).map_err(|error| Error::internal(error.to_string()))
 }

@@ -1,17 +1,15 @@
 //! For a host that runs its turns itself: the results that it shows, and the end of a turn; also
 //! continuing another session. Must not decide anything.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Answer, Blocking};
 use super::session::Session;
 use base::object::ObjectId;
-use live::{HostList, LiveSession, RunningShown};
+use live::{HostList, RunningShown};
 
 /// The result of a tool call that the host is about to add to its list.
 #[napi(object)]
@@ -31,37 +29,6 @@ pub struct NewToolResult {
     /// The host's details of the result.
     #[napi(ts_type = "unknown")]
     pub details: Option<Value>,
-}
-
-/// What a session took over from the one that it goes on with.
-#[napi(object)]
-pub struct Continuation {
-    /// Where that session was: `pi`, `openclaw`, ...
-    pub harness: String,
-    /// Turns of its chat.
-    pub turns: u32,
-    /// Messages of its chat.
-    pub messages: i64,
-    /// Objects, which keep their handles.
-    pub objects: i64,
-    /// Those of them that are pinned.
-    pub pinned: i64,
-    /// Tokens of what the model is told with the next message.
-    pub tokens: i64,
-}
-
-impl From<live::Continuation> for Continuation {
-    fn from(done: live::Continuation) -> Self {
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-        Self {
-            harness: done.harness,
-            turns: done.turns,
-            messages: number(done.messages),
-            objects: number(done.objects),
-            pinned: number(done.pinned),
-            tokens: number(done.tokens),
-        }
-    }
 }
 
 impl NewToolResult {
@@ -94,19 +61,14 @@ impl Session {
         messages: Vec<String>,
         result: Given<NewToolResult>,
     ) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        self.with(move |session| {
             let result = result.named("result")?;
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             let messages = format!("[{}]", messages.join(","));
             let message = result.message().to_string();
-            let args = result.args;
-            let work = move |session: &mut LiveSession| {
-                let list = HostList { since, skip, messages: &messages };
-                session.show_result(&list, args, &message)
-            };
-            shared.with(work).map(|shown| match shown {
+            let list = HostList { since, skip, messages: &messages };
+            session.show_result(&list, result.args, &message).map(|shown| match shown {
                 RunningShown::Resend => r#"{"resend":true}"#.to_owned(),
                 RunningShown::Content(content) => {
                     format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))
@@ -117,12 +79,9 @@ impl Session {
 
     /// See `Session.continueFrom` of `index.d.ts`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Continuation>")]
-    pub fn continue_from(&self, session: Given<String>) -> AsyncTask<Blocking<Continuation>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let source = ObjectId::new(session.named("session")?);
-            let done = shared.with(move |session| session.continue_from(&source))?;
-            Ok(Continuation::from(done))
+    pub fn continue_from(&self, session_id: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| {
+            session.continue_from(&ObjectId::new(session_id.named("session")?))
         })
     }
 
@@ -131,12 +90,7 @@ impl Session {
         ts_args_type = "key: string, messages: string",
         ts_return_type = "Promise<\"committed\" | \"duplicate\">"
     )]
-    pub fn commit_turn(&self, key: Given<String>, messages: String) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let key = key.named("key")?;
-            let commit = shared.with(move |session| session.commit_turn(&key, &messages))?;
-            Ok(commit.as_str().to_owned())
-        })
+    pub fn commit_turn(&self, key: Given<String>, messages: String) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| session.commit_turn(&key.named("key")?, &messages))
     }
 }

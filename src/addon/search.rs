@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
+use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use super::objects::object_type;
 use super::store::Store;
-use super::version::count;
 use base::error::Result;
-use store::{FoundIn, SearchQuery};
+use store::{FoundIn, SearchHit, SearchQuery, SearchResults, SnippetLine};
 
 /// What to search.
 #[napi(object)]
@@ -28,60 +28,6 @@ pub struct SearchOptions {
     pub all_versions: Option<bool>,
     /// Largest number of hits, at least 1. Default: 10.
     pub limit: Option<u32>,
-}
-
-/// The result of a search.
-#[napi(object)]
-pub struct SearchResults {
-    /// The hits, best first.
-    pub hits: Vec<SearchHit>,
-    /// Number of all ranked hits.
-    pub total: i64,
-    /// Whether `total` counts all matches. False if the search has only words that occur in very many texts.
-    pub complete: bool,
-    /// Versions that could not be searched because the index could not be written; usually 0.
-    pub unindexed: i64,
-}
-
-/// A version, item or nickname that matches.
-#[napi(object, use_nullable = true)]
-pub struct SearchHit {
-    /// ID of the object.
-    pub id: String,
-    /// Its type.
-    #[napi(js_name = "type", ts_type = "ObjectType")]
-    pub kind: String,
-    /// Path of a file, tool of a toolcall; null for others.
-    pub name: Option<String>,
-    /// Transaction of the newest version with this text; for an item, the one that added it; for a nickname, that of the latest version.
-    pub tx_id: i64,
-    /// What part of the object matches.
-    #[napi(ts_type = "\"version\" | \"nickname\" | \"item\"")]
-    pub part: String,
-    /// Position of the item, from 0; null for other parts.
-    pub item: Option<i64>,
-    /// Whether the object still has this text.
-    pub latest: bool,
-    /// Above 0; higher is better. Only comparable within a search.
-    pub score: f64,
-    /// Place of the quoted text: `content`, `path`, `fields.args.command`, `message.content[0].text`.
-    pub place: String,
-    /// At most three lines, those that match best; empty if the text cannot be read any more.
-    pub lines: Vec<SnippetLine>,
-    /// Of a message of a chat, ID of the shortest chat segment that holds it; null for others, and where there is none.
-    pub segment: Option<String>,
-}
-
-/// A line of a text, or the part of it around a match.
-#[napi(object)]
-pub struct SnippetLine {
-    /// Number of the line, from 1.
-    pub line: i64,
-    /// The line without its ending; of a long line, a part.
-    pub text: String,
-    /// The matches in `text`, as arguments for `text.slice` (UTF-16 code units); in order, not overlapping.
-    #[napi(ts_type = "[start: number, end: number][]")]
-    pub matches: Vec<Vec<u32>>,
 }
 
 #[napi]
@@ -101,12 +47,12 @@ impl Store {
         &self,
         text: Given<String>,
         options: Given<Option<SearchOptions>>,
-    ) -> AsyncTask<Blocking<SearchResults>> {
+    ) -> AsyncTask<Blocking<Answer>> {
         let store = self.core.clone();
-        blocking(move || {
+        answering(move || {
             let options = options.named("options")?.unwrap_or_default();
             let query = search_query(text.named("text")?, options)?;
-            store.search(&query).map(SearchResults::from)
+            store.search(&query).map(|results| found(&results))
         })
     }
 }
@@ -123,48 +69,43 @@ fn search_query(text: String, options: SearchOptions) -> Result<SearchQuery> {
     Ok(query)
 }
 
-impl From<store::SearchResults> for SearchResults {
-    fn from(results: store::SearchResults) -> Self {
-        Self {
-            hits: results.hits.into_iter().map(SearchHit::from).collect(),
-            total: count(results.total),
-            complete: results.is_complete,
-            unindexed: count(results.unindexed),
-        }
-    }
+fn found(results: &SearchResults) -> Value {
+    json!({
+        "hits": results.hits.iter().map(hit).collect::<Vec<_>>(),
+        "total": results.total,
+        "complete": results.is_complete,
+        "unindexed": results.unindexed,
+    })
 }
 
-impl From<store::SearchHit> for SearchHit {
-    fn from(hit: store::SearchHit) -> Self {
-        let (part, item) = match hit.part {
-            FoundIn::Version => ("version", None),
-            FoundIn::Nickname => ("nickname", None),
-            FoundIn::Item(position) => ("item", Some(count(position))),
-        };
-        Self {
-            id: hit.id.to_string(),
-            kind: hit.kind.as_str().to_owned(),
-            name: hit.name,
-            tx_id: hit.tx_id.0,
-            part: part.to_owned(),
-            item,
-            latest: hit.is_latest,
-            score: hit.score,
-            place: hit.place,
-            lines: hit.lines.into_iter().map(SnippetLine::from).collect(),
-            segment: hit.segment.map(|id| id.to_string()),
-        }
-    }
+fn hit(hit: &SearchHit) -> Value {
+    let (part, item) = match hit.part {
+        FoundIn::Version => ("version", None),
+        FoundIn::Nickname => ("nickname", None),
+        FoundIn::Item(position) => ("item", Some(position)),
+    };
+    json!({
+        "id": hit.id,
+        "type": hit.kind,
+        "name": hit.name,
+        "txId": hit.tx_id,
+        "part": part,
+        "item": item,
+        "latest": hit.is_latest,
+        "score": hit.score,
+        "place": hit.place,
+        "lines": snippet(&hit.lines),
+        "segment": hit.segment,
+    })
 }
 
-impl From<store::SnippetLine> for SnippetLine {
-    fn from(line: store::SnippetLine) -> Self {
-        let units = |at: usize| {
-            let before = line.text.get(..at).unwrap_or(&line.text).encode_utf16().count();
-            u32::try_from(before).unwrap_or(u32::MAX)
-        };
-        let found = |range: &Range<usize>| vec![units(range.start), units(range.end)];
-        let matches = line.matches.iter().map(found).collect();
-        Self { line: count(line.line), text: line.text, matches }
-    }
+/// Lines in the shape of `SnippetLine` in `types.d.ts`: JavaScript counts UTF-16 units.
+pub(super) fn snippet(lines: &[SnippetLine]) -> Vec<Value> {
+    let line = |line: &SnippetLine| {
+        let units = |at: usize| line.text.get(..at).unwrap_or(&line.text).encode_utf16().count();
+        let found = |range: &Range<usize>| [units(range.start), units(range.end)];
+        let matches: Vec<_> = line.matches.iter().map(found).collect();
+        json!({ "line": line.line, "text": line.text, "matches": matches })
+    };
+    lines.iter().map(line).collect()
 }

@@ -7,16 +7,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, ClassInstance};
+use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, to_js};
+use super::argument::{Given, Json};
+use super::blocking::{Answer, Blocking, answering, blocking, to_js};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
-use super::sharing::SharingStatus;
+use super::sharing::sharing_status;
 use super::store::{OPENING, Store};
 use base::error::{Error, Result};
 use context::tokens::{self, Counter};
@@ -66,67 +67,6 @@ pub struct ToolCallReport {
     pub text: Option<String>,
 }
 
-/// An object as a session met it.
-#[napi(object)]
-pub struct MetObject {
-    /// Its ID in the store.
-    pub id: String,
-    /// `contentHash` of each version that the session met, oldest first.
-    pub versions: Vec<String>,
-}
-
-/// An object that a name means in a session.
-#[napi(object, use_nullable = true)]
-pub struct FoundObject {
-    /// Its ID in the store, with the version that the name names: `ID@12`.
-    pub name: String,
-    /// Its handle in the session; null for a file that the session did not meet.
-    pub handle: Option<String>,
-    /// The lines that the name names; null for all.
-    pub lines: Option<String>,
-}
-
-/// Figures for a status line.
-#[napi(object, use_nullable = true)]
-pub struct SessionStatus {
-    /// Calls so far.
-    pub calls: i64,
-    /// Number of the epoch, from 0.
-    pub epoch: u32,
-    /// Tokens of the messages last sent.
-    pub window_tokens: i64,
-    /// Tokens of the host's own list, our tools' calls and their results included.
-    pub plain_tokens: i64,
-    /// Share of `plainTokens` that was not sent, 0 to 1.
-    pub saved_share: f64,
-    /// Tokens of the whole request last sent, by the ledger: system prompt, tools and messages, in the provider's count.
-    pub request_tokens: i64,
-    /// Tokens of the request that the plain host would have, as the ledger has it: without our tools, and after the compactions that it
-    /// would have made.
-    pub plain_request_tokens: i64,
-    /// Tokens of a request with the host's own list, without our tools and guidance: what it would send if Palimpsest were turned off.
-    pub host_request_tokens: i64,
-    /// What that costs in US dollars if no cache holds any of it; null if no price is known.
-    pub host_request_dollars: Option<f64>,
-    /// Our bill for input so far in US dollars, each call at the prices of its own model; null if no price is known.
-    pub bill_dollars: Option<f64>,
-    /// What the plain host's would have been, for the same calls.
-    pub plain_bill_dollars: Option<f64>,
-    /// Our bill by what the plain host's would have been; null before the first call.
-    pub bill_ratio: Option<f64>,
-    /// Needs of what had left the window, as in the ledger.
-    #[napi(ts_type = "LedgerFaults")]
-    pub faults: Value,
-    /// Objects whose content stands in the window.
-    pub active_objects: i64,
-    /// Objects met.
-    pub indexed_objects: i64,
-    /// Pinned objects whose content stands in the window.
-    pub pinned_objects: i64,
-    /// Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later.
-    pub silent_places: Vec<String>,
-}
-
 /// The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it.
 #[napi]
 pub struct Session {
@@ -150,6 +90,25 @@ fn share(session: &mut LiveSession) -> base::Result<Option<Arc<Sharing>>> {
     let sharing = running.sharing();
     session.at_close(move |time| running.let_go(time));
     Ok(Some(sharing))
+}
+
+impl Session {
+    /// Does work on the session, see [`Shared::with`].
+    pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
+        &self,
+        work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Blocking<T>> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || shared.with(work))
+    }
+
+    /// As [`Self::with`], with the result as an [`Answer`].
+    pub(super) fn answer<T: Serialize>(
+        &self,
+        work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Blocking<Answer>> {
+        self.with(move |session| Answer::of(&work(session)?))
+    }
 }
 
 /// Opens a session: resumes what the store holds of it, forks its parent, or starts it.
@@ -204,44 +163,35 @@ impl Session {
         messages: Vec<String>,
         call: String,
     ) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        let work = move |session: &mut LiveSession| {
             let call = call_info(&call)?;
+            let messages = format!("[{}]", messages.join(","));
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let messages = format!("[{}]", messages.join(","));
-            let work = move |session: &mut LiveSession| {
-                let list = HostList { since, skip, messages: &messages };
-                session.transform(&list, &call)
-            };
-            shared.with(work).map(|done| answer(&done))
-        })
+            let list = HostList { since, skip, messages: &messages };
+            session.transform(&list, &call).map(|done| answer(&done))
+        };
+        self.with(work)
     }
 
     /// Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902).
     #[napi(ts_return_type = "Promise<string>")]
     pub fn prepare_payload(&self, payload: String) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let patches = shared.with(move |session| session.prepare_payload(&payload))?;
-            Ok(json!(patches).to_string())
-        })
+        self.with(move |session| Ok(json!(session.prepare_payload(&payload)?).to_string()))
     }
 
     /// See `Session.recordToolCall` of `index.d.ts`.
     #[napi(ts_args_type = "call: ToolCallReport", ts_return_type = "Promise<void>")]
     pub fn record_tool_call(&self, call: Given<ToolCallReport>) -> AsyncTask<Blocking<()>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
+        self.with(move |session| {
             let report = call.named("call")?;
-            let finished = FinishedToolCall {
+            session.record_tool_call(&FinishedToolCall {
                 call: report.tool_call_id,
                 tool: report.tool_name,
                 args: report.args,
                 is_error: report.is_error,
                 text: report.text.unwrap_or_default(),
-            };
-            shared.with(move |session| session.record_tool_call(&finished))
+            })
         })
     }
 
@@ -255,21 +205,15 @@ impl Session {
         tool_name: Given<String>,
         args: Given<Json>,
     ) -> AsyncTask<Blocking<Option<String>>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let (tool, args) = (tool_name.named("toolName")?, args.named("args")?);
-            shared.with(move |session| session.check_write(&tool, &args.0))
+        self.with(move |session| {
+            session.check_write(&tool_name.named("toolName")?, &args.named("args")?.0)
         })
     }
 
     /// See `Session.explainFailedEdit` of `index.d.ts`.
     #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>")]
     pub fn explain_failed_edit(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let args = args.named("args")?;
-            shared.with(move |session| session.explain_failed_edit(&args.0))
-        })
+        self.with(move |session| session.explain_failed_edit(&args.named("args")?.0))
     }
 
     /// See `Session.recordFailedCall` of `index.d.ts`.
@@ -286,59 +230,42 @@ impl Session {
 
     /// See `Session.met` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<MetObject>")]
-    pub fn met(&self, name: Given<String>) -> AsyncTask<Blocking<MetObject>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let name = name.named("name")?;
-            let (id, versions) = shared.with(move |session| session.met(&name))?;
-            let versions = versions.iter().map(ToString::to_string).collect();
-            Ok(MetObject { id: id.to_string(), versions })
+    pub fn met(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| {
+            let (id, versions) = session.met(&name.named("name")?)?;
+            Ok(json!({ "id": id, "versions": versions }))
         })
     }
 
     /// See `Session.find` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<FoundObject>")]
-    pub fn find(&self, name: Given<String>) -> AsyncTask<Blocking<FoundObject>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let name = name.named("name")?;
-            shared.with(move |session| {
-                let (id, reading) = session.find(&name)?;
-                let handle = session.state().handle(&id).map(|handle| handle.to_string());
-                let name = format!("{id}{}", reading.name.version);
-                Ok(FoundObject { name, handle, lines: reading.lines })
-            })
+    pub fn find(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |session| {
+            let (id, reading) = session.find(&name.named("name")?)?;
+            Ok(json!({
+                "name": format!("{id}{}", reading.name.version),
+                "handle": session.state().handle(&id),
+                "lines": reading.lines,
+            }))
         })
     }
 
     /// Whether our tools have a prefix in the session; `taken`: names of the host's other tools.
     #[napi(ts_args_type = "taken: string[]", ts_return_type = "Promise<boolean>")]
     pub fn prefix_tools(&self, taken: Given<Vec<String>>) -> AsyncTask<Blocking<bool>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let taken = taken.named("taken")?;
-            shared.with(move |session| session.prefix_tools(&taken))
-        })
+        self.with(move |session| session.prefix_tools(&taken.named("taken")?))
     }
 
     /// See `Session.leavePool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn leave_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let name = name.named("name")?;
-            shared.with(move |session| session.leave_pool(&name))
-        })
+        self.with(move |session| session.leave_pool(&name.named("name")?))
     }
 
     /// See `Session.enterPool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn enter_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
-        let shared = Arc::clone(&self.shared);
-        blocking(move || {
-            let name = name.named("name")?;
-            shared.with(move |session| session.enter_pool(&name))
-        })
+        self.with(move |session| session.enter_pool(&name.named("name")?))
     }
 
     /// Files checked so far and in all, while a check of the files that the session knows runs; else null.
@@ -358,41 +285,28 @@ impl Session {
     }
 
     /// See `Session.status` of `index.d.ts`.
-    #[napi(catch_unwind)]
-    pub fn status(&self) -> SessionStatus {
+    #[napi(catch_unwind, ts_return_type = "SessionStatus")]
+    pub fn status(&self) -> Answer {
         let (status, silent) = (self.shared.status(), looks::silent_places());
-        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         let saved = status.plain_tokens.saturating_sub(status.window_tokens);
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]
         let saved_share = saved as f64 / status.plain_tokens.max(1) as f64;
-        SessionStatus {
-            calls: number(status.calls),
-            epoch: status.epoch,
-            window_tokens: number(status.window_tokens),
-            plain_tokens: number(status.plain_tokens),
-            saved_share,
-            request_tokens: number(status.request_tokens),
-            plain_request_tokens: number(status.plain_request_tokens),
-            host_request_tokens: number(status.host_request_tokens),
-            host_request_dollars: status.host_request_dollars,
-            bill_dollars: status.bill_dollars,
-            plain_bill_dollars: status.plain_bill_dollars,
-            bill_ratio: status.bill_ratio,
-            faults: serde_json::to_value(status.faults).unwrap_or_default(),
-            active_objects: number(status.active_objects),
-            indexed_objects: number(status.indexed_objects),
-            pinned_objects: number(status.pinned_objects),
-            silent_places: silent.iter().map(|place| place.display().to_string()).collect(),
-        }
+        let silent: Vec<String> = silent.iter().map(|place| place.display().to_string()).collect();
+        let mut answer = json!(status);
+        answer["savedShare"] = json!(saved_share);
+        answer["silentPlaces"] = json!(silent);
+        answer.into()
     }
 
     /// See `Session.sharing` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<SharingStatus | null>")]
-    pub fn sharing(&self) -> AsyncTask<Blocking<Option<SharingStatus>>> {
+    pub fn sharing(&self) -> AsyncTask<Blocking<Answer>> {
         // Does not lock the session: a call may be running. The state of sharing is in the store.
         let sharing = self.sharing.clone();
-        blocking(move || {
-            sharing.map(|sharing| sharing.status().map(SharingStatus::from)).transpose()
+        answering(move || {
+            sharing
+                .map(|sharing| sharing.status().map(|status| sharing_status(&status)))
+                .transpose()
         })
     }
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking};
+use super::argument::{Given, Json};
+use super::blocking::{Answer, Blocking, answering, blocking, present};
 use super::trust::counted;
 use base::error::{Error, Result};
 use base::object::{FieldPath, ObjectType};
@@ -43,14 +43,13 @@ impl SettingsPlaces {
 ///
 /// Rejects with `INVALID_ARGUMENT`, and with `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<Settings>")]
-pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Json>> {
-    blocking(move || {
+pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let places = places.named("places")?;
         let (agent_dir, project_dir) = places.counted()?;
         let is_needed =
             |key: &str| places.needed.as_ref().is_none_or(|keys| keys.iter().any(|one| one == key));
-        let settings = settings::load_needed(agent_dir, project_dir, &is_needed)?;
-        serde_json::to_value(settings).map(Json).map_err(|error| Error::internal(error.to_string()))
+        settings::load_needed(agent_dir, project_dir, &is_needed)
     })
 }
 
@@ -69,64 +68,39 @@ pub fn setting_problems(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec
     })
 }
 
-/// What `checkSettings` makes of a host's settings.
-#[napi(object)]
-pub struct CheckedSettings {
-    /// Those that count.
-    #[napi(ts_type = "Partial<Settings>")]
-    pub settings: Value,
-    /// What is wrong with the others, each with its key.
-    pub problems: Vec<String>,
-}
-
 /// Checks settings that a host keeps in its own configuration, where a wrong value must not turn off what does not depend on it. What counts
 /// of a wrong one is as with `settingProblems`.
-#[napi(catch_unwind, ts_args_type = "given: unknown")]
-pub fn check_settings(given: Given<Json>) -> CheckedSettings {
+#[napi(catch_unwind, ts_args_type = "given: unknown", ts_return_type = "CheckedSettings")]
+pub fn check_settings(given: Given<Json>) -> Answer {
     match given.named("given").map(|given| given.0) {
         Ok(Value::Object(mut values)) => {
             let problems = ANY_SETTING.keep_right(&mut values);
-            CheckedSettings { settings: Value::Object(values), problems }
+            json!({ "settings": values, "problems": problems }).into()
         }
         Ok(_) => nothing_right("the settings must be an object with their names as keys"),
         Err(error) => nothing_right(&error.to_string()),
     }
 }
 
-fn nothing_right(problem: &str) -> CheckedSettings {
-    CheckedSettings { settings: Value::Object(Map::new()), problems: vec![problem.to_owned()] }
-}
-
-/// A setting, the value that counts, and who set it.
-#[napi(object)]
-pub struct SettingValue {
-    /// Its key.
-    pub key: String,
-    /// The value.
-    #[napi(ts_type = "unknown")]
-    pub value: Value,
-    /// `default`: nobody set it. `user`, `project`: the settings file at `place`. `environment`: the variable named by `place`.
-    #[napi(ts_type = "\"default\" | \"user\" | \"project\" | \"environment\"")]
-    pub source: String,
-    /// Path of the file, or name of the variable; absent for a default.
-    pub place: Option<String>,
+fn nothing_right(problem: &str) -> Answer {
+    json!({ "settings": {}, "problems": [problem] }).into()
 }
 
 /// Lists every setting with the value that counts and where it comes from, in the order of docs/settings.md.
 ///
 /// Rejects as `settingProblems`, and for wrong environment variables. `places.needed` is ignored.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<SettingValue[]>")]
-pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<SettingValue>>> {
-    blocking(move || {
+pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let places = places.named("places")?;
         let (agent_dir, project_dir) = places.counted()?;
         let variable = |name: &str| std::env::var(name).ok();
         let values = settings::setting_values(agent_dir, project_dir, &variable)?;
-        Ok(values.into_iter().map(setting_value).collect())
+        Ok(values.into_iter().map(setting_value).collect::<Vec<_>>())
     })
 }
 
-fn setting_value(found: settings::SettingValue) -> SettingValue {
+fn setting_value(found: settings::SettingValue) -> Value {
     let path = |path: PathBuf| Some(path.to_string_lossy().into_owned());
     let (source, place) = match found.source {
         SettingSource::Default => ("default", None),
@@ -134,8 +108,9 @@ fn setting_value(found: settings::SettingValue) -> SettingValue {
         SettingSource::Project(file) => ("project", path(file)),
         SettingSource::Environment(name) => ("environment", Some(name.to_owned())),
     };
-    let key = found.doc.key.to_owned();
-    SettingValue { key, value: found.value, source: source.to_owned(), place }
+    let mut answer = present(json!({ "key": found.doc.key, "source": source, "place": place }));
+    answer["value"] = found.value;
+    answer
 }
 
 /// Settings that a caller passes, complete or in part, combined with those that the environment

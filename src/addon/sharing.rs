@@ -4,17 +4,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Function};
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
+use serde_json::{Value, json};
 
-use super::archive::{ChangedLatest, LeftOutOfImport, PartedSession};
 use super::argument::Given;
-use super::blocking::{Blocking, blocking, to_js};
-use super::sessions::{SharedSession, shared_session};
+use super::blocking::{Answer, Blocking, answering, blocking};
+use super::progress::{Listener, listener};
+use super::sessions::shared_session;
 use super::store::Store;
-use super::version::count;
 use base::error::{Error, Result};
 use base::object::Timestamp;
 use base::path::absolute_path;
@@ -37,101 +37,6 @@ pub struct SharedStoreOptions {
     pub sessions: Option<bool>,
 }
 
-/// How far a push, a pull or a migration is.
-#[napi(object, use_nullable = true)]
-pub struct SharingProgress {
-    /// What is being done.
-    #[napi(ts_type = "\"sending\" | \"taking\" | \"checking\"")]
-    pub stage: String,
-    /// Versions done.
-    pub done: i64,
-    /// All versions; null if that is not known.
-    pub of: Option<i64>,
-}
-
-/// How a store and the shared one stand.
-#[napi(object, use_nullable = true)]
-pub struct SharingStatus {
-    /// Address of the server.
-    pub url: String,
-    /// ID of the shared store; null if it was never reached.
-    pub store_id: Option<String>,
-    /// Transactions of this store that wait to be sent.
-    pub outbox: i64,
-    /// Time of the oldest of them, in RFC 3339, UTC; null if none waits.
-    pub oldest: Option<String>,
-    /// Transactions of the shared store that wait to be fetched; null if the server was not asked.
-    pub behind: Option<i64>,
-    /// When nothing waited last, in RFC 3339, UTC; null if that never was.
-    pub last: Option<String>,
-    /// Why sharing does not work at the moment; null if it works.
-    pub error: Option<SharingError>,
-    /// Versions of others that wait because their time is far ahead of this machine's clock.
-    pub ahead: i64,
-    /// Whether sessions are shared too.
-    pub sessions: bool,
-}
-
-/// Why sharing does not work.
-#[napi(object)]
-pub struct SharingError {
-    /// Code of the error.
-    pub code: String,
-    /// The error, for people.
-    pub message: String,
-    /// When it came up first, in RFC 3339, UTC.
-    pub since: String,
-}
-
-/// What was sent to the shared store.
-#[napi(object)]
-pub struct PushReport {
-    /// Versions that the shared store did not have before.
-    pub versions: i64,
-    /// Versions that it had already.
-    pub present: i64,
-    /// Objects that were forgotten here, and now there.
-    pub forgotten: i64,
-    /// What stays here, and why.
-    pub left_out: Vec<LeftOutOfImport>,
-}
-
-/// What was fetched from the shared store.
-#[napi(object)]
-pub struct PullReport {
-    /// Versions that this store did not have before.
-    pub versions: i64,
-    /// Versions that it had already.
-    pub present: i64,
-    /// Objects whose latest version is another now.
-    pub changed: Vec<ChangedLatest>,
-    /// Sessions that went on here in another way. The one here is as it was.
-    pub parted: Vec<PartedSession>,
-    /// Objects that were forgotten there, and now here.
-    pub forgotten: i64,
-    /// What was not taken, and why.
-    pub left_out: Vec<LeftOutOfImport>,
-    /// Documents that are not what this program writes, in words; everything else was taken.
-    pub broken: Vec<String>,
-}
-
-/// What an XTDB server says of itself.
-#[napi(object)]
-pub struct SharedServer {
-    /// Its address.
-    pub url: String,
-    /// Version of XTDB.
-    pub version: String,
-    /// What its index is kept in.
-    pub kv_store: String,
-    /// Whether it indexes nothing any more, until it is started again.
-    pub ingester_failed: bool,
-    /// By how many milliseconds its clock is ahead of this machine's; negative: behind.
-    pub clock_ahead_ms: i64,
-    /// How long it took to answer, in milliseconds.
-    pub answered_in_ms: i64,
-}
-
 /// A store: a file, or a shared one by its address. One of `path` and `url`.
 #[napi(object)]
 pub struct MigrationPlace {
@@ -145,23 +50,6 @@ pub struct MigrationPlace {
     pub ca_file: Option<String>,
 }
 
-/// What a migration did.
-#[napi(object)]
-pub struct MigrationReport {
-    /// Objects of the first store whose every version was compared.
-    pub objects: i64,
-    /// Versions that the second store did not have before.
-    pub versions: i64,
-    /// Versions that it had already.
-    pub present: i64,
-    /// Nicknames given.
-    pub nicknames: i64,
-    /// Versions that are in both stores, with the same hashes, and were read again from the second.
-    pub verified: i64,
-    /// What was not taken, and why.
-    pub left_out: Vec<LeftOutOfImport>,
-}
-
 /// A store in XTDB that several machines share, beside a store of one's own. Nothing reaches the network before a method that says so.
 #[napi]
 pub struct SharedStore {
@@ -169,8 +57,6 @@ pub struct SharedStore {
     options: XtdbOptions,
     local: store::Store,
 }
-
-type Listener = ThreadsafeFunction<SharingProgress, (), SharingProgress, Status, false, true>;
 
 #[napi]
 impl Store {
@@ -205,18 +91,18 @@ impl SharedStore {
     ///
     /// Rejects with `CLOSED` and with what the store reports.
     #[napi(ts_return_type = "Promise<SharingStatus>")]
-    pub fn status(&self) -> AsyncTask<Blocking<SharingStatus>> {
+    pub fn status(&self) -> AsyncTask<Blocking<Answer>> {
         let core = Arc::clone(&self.core);
-        blocking(move || core.status().map(SharingStatus::from))
+        answering(move || core.status().map(|status| sharing_status(&status)))
     }
 
     /// The same, having asked the server. What is wrong with that is the `error` of the answer.
     ///
     /// Rejects as `status`.
     #[napi(ts_return_type = "Promise<SharingStatus>")]
-    pub fn look(&self) -> AsyncTask<Blocking<SharingStatus>> {
+    pub fn look(&self) -> AsyncTask<Blocking<Answer>> {
         let core = Arc::clone(&self.core);
-        blocking(move || core.look().map(SharingStatus::from))
+        answering(move || core.look().map(|status| sharing_status(&status)))
     }
 
     /// Asks the server what it is, and for the time. Writes nothing there, and needs no database that is ours.
@@ -224,9 +110,9 @@ impl SharedStore {
     /// Rejects with `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FOREIGN`, `XTDB_FAILED`, `XTDB_ANSWER`, `INVALID_ARGUMENT`, and with
     /// `NOT_PRIVATE` or `FILE` for the token's file.
     #[napi(ts_return_type = "Promise<SharedServer>")]
-    pub fn server(&self) -> AsyncTask<Blocking<SharedServer>> {
+    pub fn server(&self) -> AsyncTask<Blocking<Answer>> {
         let options = self.options.clone();
-        blocking(move || xtdb::examine_xtdb(&options).map(SharedServer::from))
+        answering(move || xtdb::examine_xtdb(&options))
     }
 
     /// Sends what waits here: files, and sessions where they are shared. What the shared store has already is not sent again.
@@ -240,11 +126,11 @@ impl SharedStore {
     pub fn push(
         &self,
         env: Env,
-        on_progress: Given<Option<Function<'_, SharingProgress, ()>>>,
-    ) -> napi::Result<AsyncTask<Blocking<PushReport>>> {
+        on_progress: Given<Option<Function<'_, Answer, ()>>>,
+    ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
         let core = Arc::clone(&self.core);
         let listener = listener(env, on_progress)?;
-        Ok(blocking(move || core.push(&mut told(listener)).map(PushReport::from)))
+        Ok(answering(move || core.push(&mut told(listener))))
     }
 
     /// Fetches what others sent.
@@ -258,11 +144,11 @@ impl SharedStore {
     pub fn pull(
         &self,
         env: Env,
-        on_progress: Given<Option<Function<'_, SharingProgress, ()>>>,
-    ) -> napi::Result<AsyncTask<Blocking<PullReport>>> {
+        on_progress: Given<Option<Function<'_, Answer, ()>>>,
+    ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
         let core = Arc::clone(&self.core);
         let listener = listener(env, on_progress)?;
-        Ok(blocking(move || core.pull(&mut told(listener)).map(PullReport::from)))
+        Ok(answering(move || core.pull(&mut told(listener))))
     }
 
     /// Sends one session, whole, without what looks like a secret, whatever the settings say of sessions. `name`: as for
@@ -270,11 +156,11 @@ impl SharedStore {
     ///
     /// Rejects as `push`, and as `Store.findSession`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<PushReport>")]
-    pub fn push_session(&self, name: Given<String>) -> AsyncTask<Blocking<PushReport>> {
+    pub fn push_session(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
         let (core, local) = (Arc::clone(&self.core), self.local.clone());
-        blocking(move || {
+        answering(move || {
             let id = live::find_session(&local, &name.named("name")?)?;
-            core.push_session(&id).map(PushReport::from)
+            core.push_session(&id)
         })
     }
 
@@ -283,18 +169,18 @@ impl SharedStore {
     ///
     /// Rejects as `push`, and with `UNKNOWN_NAME` and `AMBIGUOUS_NAME`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<PullReport>")]
-    pub fn pull_session(&self, name: Given<String>) -> AsyncTask<Blocking<PullReport>> {
+    pub fn pull_session(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
         let core = Arc::clone(&self.core);
-        blocking(move || core.pull_session(&name.named("name")?).map(PullReport::from))
+        answering(move || core.pull_session(&name.named("name")?))
     }
 
     /// Lists the sessions that the shared store has, those written last first.
     ///
     /// Rejects as `push`.
     #[napi(ts_return_type = "Promise<SharedSession[]>")]
-    pub fn sessions(&self) -> AsyncTask<Blocking<Vec<SharedSession>>> {
+    pub fn sessions(&self) -> AsyncTask<Blocking<Answer>> {
         let core = Arc::clone(&self.core);
-        blocking(move || Ok(core.sessions()?.iter().map(shared_session).collect()))
+        answering(move || Ok(core.sessions()?.iter().map(shared_session).collect::<Vec<_>>()))
     }
 }
 
@@ -311,10 +197,10 @@ pub fn migrate(
     env: Env,
     from: Given<MigrationPlace>,
     to: Given<MigrationPlace>,
-    on_progress: Given<Option<Function<'_, SharingProgress, ()>>>,
-) -> napi::Result<AsyncTask<Blocking<MigrationReport>>> {
+    on_progress: Given<Option<Function<'_, Answer, ()>>>,
+) -> napi::Result<AsyncTask<Blocking<Answer>>> {
     let listener = listener(env, on_progress)?;
-    Ok(blocking(move || {
+    Ok(answering(move || {
         let (from, to) = (from.named("from")?, to.named("to")?);
         let source = opened(from, "from", store::Store::open_existing)?;
         let migrated = opened(to, "to", store::Store::open).and_then(|target| {
@@ -323,7 +209,7 @@ pub fn migrate(
             migrated
         });
         source.close()?;
-        migrated.map(MigrationReport::from)
+        migrated
     }))
 }
 
@@ -369,106 +255,43 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
     Ok(options)
 }
 
-fn listener(
-    env: Env,
-    on_progress: Given<Option<Function<'_, SharingProgress, ()>>>,
-) -> napi::Result<Option<Listener>> {
-    match on_progress.named("onProgress") {
-        Ok(None) => Ok(None),
-        Ok(Some(function)) => function.build_threadsafe_function().weak::<true>().build().map(Some),
-        Err(error) => Err(to_js(env, &error)?),
-    }
-}
-
 /// Tells the listener, but only once for some hundred versions.
 fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
     move |progress| {
         if let Some(listener) = &listener {
-            listener.call(SharingProgress::from(progress), ThreadsafeFunctionCallMode::NonBlocking);
+            listener.call(reported(progress), ThreadsafeFunctionCallMode::NonBlocking);
         }
         Ok(())
     }
 }
 
-impl From<Progress> for SharingProgress {
-    fn from(Progress { stage, done, of }: Progress) -> Self {
-        let stage = match stage {
-            Stage::Sending | Stage::Exporting => "sending",
-            Stage::Taking | Stage::Importing => "taking",
-            Stage::Checking => "checking",
-        };
-        Self { stage: stage.to_owned(), done: count(done), of: of.map(count) }
-    }
+fn reported(Progress { stage, done, of }: Progress) -> Answer {
+    let stage = match stage {
+        Stage::Sending | Stage::Exporting => "sending",
+        Stage::Taking | Stage::Importing => "taking",
+        Stage::Checking => "checking",
+    };
+    json!({ "stage": stage, "done": done, "of": of }).into()
 }
 
-impl From<xtdb::SharingStatus> for SharingStatus {
-    fn from(status: xtdb::SharingStatus) -> Self {
-        let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
-        Self {
-            url: status.url,
-            store_id: status.store_id,
-            outbox: count(status.outbox),
-            oldest: time(status.oldest),
-            behind: status.behind.map(count),
-            last: time(status.last),
-            error: status.error.map(|error| SharingError {
-                code: error.code,
-                message: error.message,
-                since: error.since.to_string(),
-            }),
-            ahead: count(status.ahead),
-            sessions: status.sessions,
-        }
-    }
-}
-
-impl From<xtdb::Pushed> for PushReport {
-    fn from(pushed: xtdb::Pushed) -> Self {
-        Self {
-            versions: count(pushed.versions),
-            present: count(pushed.present),
-            forgotten: count(pushed.forgotten),
-            left_out: pushed.left_out.into_iter().map(LeftOutOfImport::from).collect(),
-        }
-    }
-}
-
-impl From<xtdb::Pulled> for PullReport {
-    fn from(pulled: xtdb::Pulled) -> Self {
-        Self {
-            versions: count(pulled.versions),
-            present: count(pulled.present),
-            changed: pulled.changed.into_iter().map(ChangedLatest::from).collect(),
-            parted: pulled.parted.into_iter().map(PartedSession::from).collect(),
-            forgotten: count(pulled.forgotten),
-            left_out: pulled.left_out.into_iter().map(LeftOutOfImport::from).collect(),
-            broken: pulled.broken,
-        }
-    }
-}
-
-impl From<xtdb::Migrated> for MigrationReport {
-    fn from(migrated: xtdb::Migrated) -> Self {
-        Self {
-            objects: count(migrated.objects),
-            versions: count(migrated.versions),
-            present: count(migrated.present),
-            nicknames: count(migrated.nicknames),
-            verified: count(migrated.verified),
-            left_out: migrated.left_out.into_iter().map(LeftOutOfImport::from).collect(),
-        }
-    }
-}
-
-impl From<xtdb::XtdbServer> for SharedServer {
-    fn from(server: xtdb::XtdbServer) -> Self {
-        Self {
-            url: server.url,
-            version: server.version,
-            kv_store: server.kv_store,
-            ingester_failed: server.ingester_failed,
-            clock_ahead_ms: server.clock_ahead_ms,
-            answered_in_ms: server.answered_in_ms,
-        }
-    }
+/// A status in the shape of `SharingStatus` in `types.d.ts`.
+pub(super) fn sharing_status(status: &xtdb::SharingStatus) -> Value {
+    let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
+    json!({
+        "url": status.url,
+        "storeId": status.store_id,
+        "outbox": status.outbox,
+        "oldest": time(status.oldest),
+        "behind": status.behind,
+        "last": time(status.last),
+        "error": status.error.as_ref().map(|error| {
+            json!({
+                "code": error.code,
+                "message": error.message,
+                "since": error.since.to_string(),
+            })
+        }),
+        "ahead": status.ahead,
+        "sessions": status.sessions,
+    })
 }

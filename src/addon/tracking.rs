@@ -11,7 +11,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, Json, blocking, to_js};
+use super::blocking::{Answer, Blocking, blocking, to_js};
 use super::names::{NameOptions, Names};
 use super::store::Store;
 use super::trackings::Trackings;
@@ -38,29 +38,6 @@ pub struct TrackOptions {
     pub poll_ms: Option<u32>,
     /// Largest number of folders to watch; files in others are polled. Default: as many as the system allows.
     pub max_watches: Option<u32>,
-}
-
-/// The state of a tracking.
-#[napi(object)]
-pub struct TrackingStatus {
-    /// Tracked files.
-    pub files: u32,
-    /// Tracked files that exist.
-    pub attached: u32,
-    /// Tracked files that do not exist any more.
-    pub deleted: u32,
-    /// Tracked files that can no longer be read; they keep their latest versions.
-    pub orphaned: u32,
-    /// Folders with tracked files that the system watches.
-    pub watched_folders: u32,
-    /// Folders with tracked files that are polled.
-    pub polled_folders: u32,
-    /// Folders with tracked files that do not exist; the nearest existing folder above is watched instead.
-    pub absent_folders: u32,
-    /// Files that wait to be checked.
-    pub pending: u32,
-    /// Largest number of files that ever waited.
-    pub most_pending: u32,
 }
 
 /// Keeps files up to date in a store, until it or the store is closed.
@@ -91,7 +68,7 @@ impl Store {
         &self,
         env: Env,
         paths: Given<Vec<String>>,
-        on_events: Given<Function<'_, Json, ()>>,
+        on_events: Given<Function<'_, Answer, ()>>,
         options: Given<Option<TrackOptions>>,
     ) -> napi::Result<AsyncTask<Blocking<Tracking>>> {
         let names = self.names();
@@ -116,8 +93,8 @@ impl Store {
             configure(&mut tracking.tracker, &options);
             let store = names.store.clone();
             let core = source::Tracker::of_store(store, tracking, move |events| {
-                let events = events.into_iter().map(told).collect();
-                listener.call(Json(Value::Array(events)), ThreadsafeFunctionCallMode::Blocking);
+                let events = Answer::from(events.into_iter().map(told).collect::<Value>());
+                listener.call(events, ThreadsafeFunctionCallMode::Blocking);
             })?;
             let core = Arc::new(core);
             all.add(&core);
@@ -171,21 +148,20 @@ impl Tracking {
     }
 
     /// The state of the tracking, as of now.
-    #[napi(catch_unwind)]
-    pub fn status(&self) -> TrackingStatus {
+    #[napi(catch_unwind, ts_return_type = "TrackingStatus")]
+    pub fn status(&self) -> Answer {
         let status = self.core.status();
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        TrackingStatus {
-            files: count(status.files),
-            attached: count(status.attached),
-            deleted: count(status.deleted),
-            orphaned: count(status.orphaned),
-            watched_folders: count(status.watched),
-            polled_folders: count(status.polled),
-            absent_folders: count(status.absent),
-            pending: count(status.pending),
-            most_pending: count(status.most_pending),
-        }
+        Answer::from(json!({
+            "files": status.files,
+            "attached": status.attached,
+            "deleted": status.deleted,
+            "orphaned": status.orphaned,
+            "watchedFolders": status.watched,
+            "polledFolders": status.polled,
+            "absentFolders": status.absent,
+            "pending": status.pending,
+            "mostPending": status.most_pending,
+        }))
     }
 
     /// Stops watching. Once it resolves, `onEvents` is called only with events that were already on their way. Idempotent.

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
+use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Answer, Blocking, answering};
 use base::clock::system_time;
 use base::error::{Error, Result};
 use settings::{Brought, Standing, TrustBook};
@@ -21,40 +22,13 @@ pub struct TrustPlaces {
     pub project: String,
 }
 
-/// Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count.
-#[napi(object)]
-pub struct ProjectTrust {
-    /// The real path for which an answer holds: the project's or, where that counts, that of the folder above it which has its memory.
-    pub path: String,
-    /// `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.
-    /// `unknown`: there is something, and they were not asked yet. `changed`: they trusted what stood at this path, and it belongs to
-    /// another user or is another repository now. `denied`: they said no.
-    #[napi(ts_type = "'trusted' | 'own' | 'unknown' | 'changed' | 'denied'")]
-    pub standing: String,
-    /// Whether they count: `trusted` or `own`.
-    pub counts: bool,
-    /// The files that would count, by their paths in `.pi`, with `/`.
-    pub files: Vec<String>,
-}
-
-/// An answer of a person.
-#[napi(object)]
-pub struct TrustedProject {
-    /// The project's real path.
-    pub path: String,
-    /// Whether they trust it.
-    pub trusted: bool,
-    /// When they said so, in RFC 3339.
-    pub at: String,
-}
-
 /// Tells whether a project's memory and settings count. Asks nobody and changes nothing.
 ///
 /// Rejects with `INVALID_ARGUMENT`; with `FILE` if there is no such folder or the answers cannot be read, and with `NOT_PRIVATE` if others
 /// could have written them: then nothing counts.
 #[napi(ts_args_type = "places: TrustPlaces", ts_return_type = "Promise<ProjectTrust>")]
-pub fn project_trust(places: Given<TrustPlaces>) -> AsyncTask<Blocking<ProjectTrust>> {
-    blocking(move || {
+pub fn project_trust(places: Given<TrustPlaces>) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let places = places.named("places")?;
         tell(&book(places.agent_dir.as_deref())?, Path::new(&places.project))
     })
@@ -70,8 +44,8 @@ pub fn project_trust(places: Given<TrustPlaces>) -> AsyncTask<Blocking<ProjectTr
 pub fn trust_project(
     places: Given<TrustPlaces>,
     trusted: Given<Option<bool>>,
-) -> AsyncTask<Blocking<ProjectTrust>> {
-    blocking(move || {
+) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let (places, trusted) = (places.named("places")?, trusted.named("trusted")?);
         let book = book(places.agent_dir.as_deref())?;
         let real = book.answer_opened(Path::new(&places.project), trusted, system_time())?;
@@ -92,17 +66,17 @@ pub fn trust_project(
     ts_args_type = "agentDir?: string | undefined | null",
     ts_return_type = "Promise<Array<TrustedProject>>"
 )]
-pub fn trusted_projects(
-    agent_dir: Given<Option<String>>,
-) -> AsyncTask<Blocking<Vec<TrustedProject>>> {
-    blocking(move || {
+pub fn trusted_projects(agent_dir: Given<Option<String>>) -> AsyncTask<Blocking<Answer>> {
+    answering(move || {
         let all = book(agent_dir.named("agentDir")?.as_deref())?.all()?.into_iter();
-        let answers = all.map(|(path, answer)| TrustedProject {
-            path: path.to_string_lossy().into_owned(),
-            trusted: answer.trusted,
-            at: answer.at,
+        let answers = all.map(|(path, answer)| {
+            json!({
+                "path": path.to_string_lossy(),
+                "trusted": answer.trusted,
+                "at": answer.at,
+            })
         });
-        Ok(answers.collect())
+        Ok(answers.collect::<Vec<_>>())
     })
 }
 
@@ -110,18 +84,18 @@ fn book(agent_dir: Option<&str>) -> Result<TrustBook> {
     TrustBook::of(agent_dir.map(Path::new))
 }
 
-fn tell(book: &TrustBook, project: &Path) -> Result<ProjectTrust> {
+fn tell(book: &TrustBook, project: &Path) -> Result<Value> {
     let (real, standing, brought) = settings::look_at_opened(book, project)?;
     Ok(told(&real, standing, &brought))
 }
 
-fn told(real: &Path, standing: Standing, brought: &Brought) -> ProjectTrust {
-    ProjectTrust {
-        path: real.to_string_lossy().into_owned(),
-        standing: standing.as_str().to_owned(),
-        counts: standing.counts(),
-        files: brought.files().map(|(file, _)| file.to_owned()).collect(),
-    }
+fn told(real: &Path, standing: Standing, brought: &Brought) -> Value {
+    json!({
+        "path": real.to_string_lossy(),
+        "standing": standing,
+        "counts": standing.counts(),
+        "files": brought.files().map(|(file, _)| file).collect::<Vec<_>>(),
+    })
 }
 
 /// The project whose settings count: `trusted` is the caller's word; without it, the user's answer

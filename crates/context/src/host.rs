@@ -157,22 +157,10 @@ impl HostMessage {
                 .to_string();
         Self {
             raw,
-            content_span: None,
             key: MessageKey { role, timestamp, calls: Vec::new() },
-            calls: Vec::new(),
-            tool: None,
-            is_error: false,
-            details: Value::Null,
-            texts: Vec::new(),
-            thinking: Vec::new(),
             is_readable: false,
-            images: 0,
-            has_other_blocks: false,
-            beside: Vec::new(),
-            counter,
             tokens: OnceLock::from(0),
-            digest: OnceLock::new(),
-            withheld: None,
+            ..Self::parse("{}", counter)
         }
     }
 

@@ -3,6 +3,8 @@
 //! A host judges by its own list or by the newest request's usage. What counts is the next request
 //! as it would go out.
 
+use serde::Serialize;
+
 use super::excerpt::{self, NamedLines};
 use super::ledger::RESERVED_TOKENS;
 use base::object::{Handle, quote};
@@ -47,7 +49,8 @@ pub struct HostCompaction {
 }
 
 /// What the host should do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "action", content = "summary", rename_all = "lowercase")]
 pub enum CompactionAnswer {
     /// Compact as it would without us.
     Host,

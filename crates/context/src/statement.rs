@@ -38,7 +38,7 @@ pub struct Statement {
     /// How often the plain host would have compacted.
     pub plain_compactions: u64,
     /// Requests that kept the cache alive.
-    pub warming: WarmingSums,
+    pub warming: Warming,
     /// Faults.
     pub faults: StatementFaults,
     /// What the provider reported for calls. `estimatedCost` is our estimate for the same calls.
@@ -46,7 +46,7 @@ pub struct Statement {
     /// Sums in US dollars, each call at its own model's prices.
     pub dollars: Option<Dollars>,
     /// The epochs that started.
-    pub epochs: Vec<EpochLine>,
+    pub epochs: Vec<EpochBill>,
     /// What was saved besides what the epochs saved: by outputs shown in part from the start, and
     /// lines for text that stood already; plus the plain host's compactions, minus our overhead,
     /// warming and faults.
@@ -55,18 +55,6 @@ pub struct Statement {
     pub saved_otherwise_dollars: Option<f64>,
     /// Every call, in order.
     pub per_call: Vec<CallLine>,
-}
-
-/// Requests that kept the cache alive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WarmingSums {
-    /// Number of requests.
-    pub requests: u64,
-    /// Their cost.
-    pub cost: f64,
-    /// What they would have cost the plain host.
-    pub plain_cost: f64,
 }
 
 /// Faults.
@@ -92,26 +80,6 @@ impl StatementFaults {
     fn of(kinds: Faults, charged: f64) -> Self {
         Self { count: kinds.count(), cost: kinds.cost(), charged, kinds }
     }
-}
-
-/// An epoch.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct EpochLine {
-    /// Its number, from 1.
-    pub number: u32,
-    /// The call that it started with.
-    pub call: u64,
-    /// Why it started.
-    pub reason: String,
-    /// Tokens that it freed.
-    pub freed: u64,
-    /// Cost of the rewrite that started it.
-    pub cost: f64,
-    /// What the freed tokens would have cost since then, minus `cost`.
-    pub saved: f64,
-    /// `saved` in US dollars, as far as prices are known.
-    pub saved_dollars: Option<f64>,
 }
 
 /// A call.
@@ -141,7 +109,7 @@ pub struct CallLine {
     /// What the provider reported.
     pub reported: Option<ReportedSums>,
     /// Requests that kept its cache alive afterwards.
-    pub warming: WarmingSums,
+    pub warming: Warming,
     /// Faults noticed before it.
     pub faults: StatementFaults,
     /// Calls before it that went out with the host's own messages.
@@ -171,8 +139,8 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
             Event::Reported(reported) if reported.kind == ReportKind::CacheWarm => {
                 let Some(line) = calls.last_mut() else { continue };
                 line.warming.requests += 1;
-                line.warming.cost += bill.warming().ours - warming.ours;
-                line.warming.plain_cost += bill.warming().plain - warming.plain;
+                line.warming.ours += bill.warming().ours - warming.ours;
+                line.warming.plain += bill.warming().plain - warming.plain;
             }
             Event::Reported(reported) => {
                 let of = |line: &&mut CallLine| Some(line.number) == reported.call;
@@ -205,14 +173,14 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         ours: bill.our_account(),
         plain: bill.plain_account(),
         plain_compactions: bill.compactions(),
-        warming: bill.warming().into(),
+        warming: bill.warming(),
         faults: StatementFaults::so_far(&session),
         reported: bill.reported(),
         saved_otherwise: bill.plain() - bill.ours() - epochs,
         saved_otherwise_dollars: dollars
             .map(|dollars| dollars.plain_bill - dollars.bill - epochs_dollars),
         dollars,
-        epochs: bill.epochs().iter().map(EpochLine::from).collect(),
+        epochs: bill.epochs().to_vec(),
         per_call: calls,
     }
 }
@@ -233,7 +201,7 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
         plain: (*plain).into(),
         extra: *extra,
         reported: None,
-        warming: WarmingSums::default(),
+        warming: Warming::default(),
         faults: StatementFaults::of(last.faults, note.fault_cost),
         host_calls: HostSums::default(),
     })
@@ -242,17 +210,4 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
 fn usage(reported: &Reported, cost: f64, estimated_cost: f64) -> ReportedSums {
     let Reported { input, cache_read, cache_write, output, .. } = *reported;
     ReportedSums { calls: 1, input, cache_read, cache_write, output, cost, estimated_cost }
-}
-
-impl From<Warming> for WarmingSums {
-    fn from(warming: Warming) -> Self {
-        Self { requests: warming.requests, cost: warming.ours, plain_cost: warming.plain }
-    }
-}
-
-impl From<&EpochBill> for EpochLine {
-    fn from(epoch: &EpochBill) -> Self {
-        let EpochBill { number, call, freed, cost, saved, saved_dollars, .. } = *epoch;
-        Self { number, call, reason: epoch.reason.clone(), freed, cost, saved, saved_dollars }
-    }
 }

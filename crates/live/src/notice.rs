@@ -1,7 +1,10 @@
 //! Events in a session that the user may want to know about.
 
+use serde::Serialize;
+
 /// An event during a call that the user may want to know about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Notice {
     /// A new epoch started.
     EpochStarted {
@@ -76,11 +79,13 @@ pub enum Notice {
         path: String,
     },
     /// The model was told about a file in a note.
+    #[serde(rename = "model_told")]
     Told {
         /// The first line of the note.
         line: String,
     },
     /// Folders of tracked files are polled, because the system does not watch them.
+    #[serde(rename = "files_polled")]
     Polling {
         /// How many.
         folders: u64,
@@ -94,13 +99,17 @@ pub enum Notice {
     },
     /// A file or folder does not answer: earlier knowledge of what it holds stands, and it is tried
     /// again later.
+    #[serde(rename = "disk_silent")]
     Silent {
         /// Its path on this machine.
+        #[serde(rename = "path")]
         place: String,
     },
     /// It answers again.
+    #[serde(rename = "disk_answers")]
     Answers {
         /// Its path on this machine.
+        #[serde(rename = "path")]
         place: String,
     },
     /// The host's list did not continue the one before.
@@ -124,6 +133,7 @@ pub enum Notice {
         why: &'static str,
     },
     /// A message's text changes on every call; it passes through and is not stored again.
+    #[serde(rename = "message_volatile")]
     Volatile {
         /// Index in the list.
         at: u64,

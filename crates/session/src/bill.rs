@@ -81,18 +81,21 @@ pub struct ReportedSums {
 }
 
 /// Requests that kept a cache alive.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Warming {
     /// Number of requests.
     pub requests: u64,
     /// Their cost.
+    #[serde(rename = "cost")]
     pub ours: f64,
     /// What they would have cost the plain host, whose requests are larger.
+    #[serde(rename = "plainCost")]
     pub plain: f64,
 }
 
 /// An epoch in the ledger.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct EpochBill {
     /// Its number, from 1.
     pub number: u32,
@@ -110,6 +113,7 @@ pub struct EpochBill {
     /// `saved` in US dollars, as far as prices are known; `None` if none is.
     pub saved_dollars: Option<f64>,
     /// Whether savings are still credited. They end when the host rewrites its list.
+    #[serde(skip)]
     stands: bool,
 }
 

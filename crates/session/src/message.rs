@@ -50,7 +50,7 @@ pub enum MessageKind {
 }
 
 /// What the session knows about a tool result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ResultFact {
     /// Object of the call; `None` for our own tools, whose calls make none.
@@ -219,7 +219,7 @@ impl Numbering {
 /// Identifies what a tool was asked: the first 16 digits of a SHA-256. Hashes do not compress, so
 /// they cost disk space, and 64 bits are enough to tell the calls of one session apart. Earlier
 /// releases stored all 64 digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct RequestKey(String);
 
@@ -302,17 +302,8 @@ impl ResultFact {
             ok: true,
             exit: Some(0),
             lines: 1,
-            ends_line: false,
-            last: String::new(),
-            cut: None,
             is_output: true,
-            kept_tokens: None,
-            images: 0,
-            argument_tokens: 0,
-            class: OutputClass::Other,
-            foreign: false,
-            within: None,
-            shows: Shows::Own,
+            ..Self::default()
         }
     }
 }
@@ -350,10 +341,11 @@ impl OutputClass {
 }
 
 /// What a tool result shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "shows", rename_all = "snake_case")]
 pub enum Shows {
     /// Its own text.
+    #[default]
     Own,
     /// Lines of a file's version, exactly.
     File {

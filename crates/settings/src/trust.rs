@@ -60,17 +60,6 @@ impl Standing {
     pub fn counts(self) -> bool {
         matches!(self, Self::Trusted | Self::Own)
     }
-
-    /// The name in documents.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Trusted => "trusted",
-            Self::Own => "own",
-            Self::Unknown => "unknown",
-            Self::Changed => "changed",
-            Self::Denied => "denied",
-        }
-    }
 }
 
 /// An answer in `trust.json`.

@@ -28,8 +28,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use base::error::{Error, Result};
-use base::object::{ObjectId, ObjectType, Origin};
+use base::object::{ObjectId, ObjectType, Timestamp};
 
 pub use lines::{MAX_WINDOW_LOG, max_expanded};
 pub use of_store::{Taking, is_ahead};
@@ -86,7 +88,8 @@ impl ExportOptions {
 }
 
 /// The result of an export.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Exported {
     /// Objects.
     pub objects: u64,
@@ -142,7 +145,8 @@ impl Default for ImportOptions {
 }
 
 /// The result of an import.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Imported {
     /// Whether this is a dry run; the figures then say what would happen.
     pub dry_run: bool,
@@ -175,23 +179,29 @@ pub struct Imported {
 }
 
 /// An object whose latest version changed in an import.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChangedLatest {
     /// The object.
     pub id: ObjectId,
     /// Its type.
+    #[serde(rename = "type")]
     pub kind: ObjectType,
     /// Path of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Origin of the previous latest version.
-    pub before: Origin,
-    /// Origin of the new latest version.
-    pub after: Origin,
+    /// When the previous latest version was written, in its original store.
+    pub before: Timestamp,
+    /// When the new latest version was written, in its original store.
+    pub after: Timestamp,
+    /// That store of the new latest version.
+    pub store_id: String,
 }
 
 /// A session of an archive that was imported under a separate ID, because the store's session with
 /// its ID continued differently.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PartedSession {
     /// The session's ID, in the archive and here.
     pub id: ObjectId,
@@ -200,7 +210,7 @@ pub struct PartedSession {
 }
 
 /// A part of an archive that was not imported.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The object.
     pub id: ObjectId,

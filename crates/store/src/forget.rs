@@ -26,6 +26,8 @@ mod plan;
 mod scan;
 mod targets;
 
+use serde::Serialize;
+
 use self::plan::Plan;
 use super::{Expected, Garbage, Store};
 use base::error::{Error, Result};
@@ -50,7 +52,8 @@ impl Default for ForgetOptions {
 }
 
 /// What was forgotten, or would be in a dry run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ForgetReport {
     /// Whether this is a dry run.
     pub dry_run: bool,
@@ -80,17 +83,20 @@ pub struct ForgetReport {
     /// Sessions concerned. The host's own files still hold their text.
     pub hosts: Vec<HostSession>,
     /// What was dropped from the files afterwards; `None` in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub collected: Option<Garbage>,
 }
 
 /// An object that holds some of the forgotten lines.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Holder {
     /// The object.
     pub object: ObjectId,
     /// Its type.
+    #[serde(rename = "type")]
     pub kind: ObjectType,
     /// Its chat or session, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<ObjectId>,
     /// Versions that hold lines in content, additional contents or fields.
     pub versions: u64,
@@ -103,7 +109,8 @@ pub struct Holder {
 }
 
 /// A session by its host's name for it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HostSession {
     /// Host: `pi`, `openclaw`, ...
     pub harness: String,

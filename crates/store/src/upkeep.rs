@@ -83,7 +83,8 @@ impl Replaced {
 }
 
 /// The data that [`Upkeep::collect`] drops.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Garbage {
     /// Number of contents that no version refers to.
     pub contents: u64,
@@ -99,7 +100,7 @@ pub struct Garbage {
 }
 
 /// A part of a store and its size on disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StorePart {
     /// Name of the table or index.
     pub name: String,
@@ -108,7 +109,8 @@ pub struct StorePart {
 }
 
 /// Sizes of a store.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StoreSize {
     /// Objects by type.
     pub objects: BTreeMap<ObjectType, u64>,

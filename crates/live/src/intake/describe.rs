@@ -8,7 +8,7 @@ use base::harness::{Call, command_line};
 use context::deeds::{brief, brief_of_change, brief_of_inner};
 use context::host::{HostCall, HostMessage};
 use context::last_words::last_words;
-use session::{OutputClass, RequestKey, ResultFact, Shows};
+use session::{RequestKey, ResultFact, Shows};
 
 /// Characters of the last line that a reference line quotes.
 const LAST_LINE_CHARS: usize = 80;
@@ -57,25 +57,7 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) 
 
 /// The facts of a call about which only the request is known.
 pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
-    ResultFact {
-        object: None,
-        tool: tool.to_owned(),
-        request,
-        ok: true,
-        exit: None,
-        lines: 0,
-        ends_line: false,
-        last: String::new(),
-        cut: None,
-        is_output: false,
-        kept_tokens: None,
-        images: 0,
-        argument_tokens: 0,
-        class: OutputClass::Other,
-        foreign: false,
-        within: None,
-        shows: Shows::Own,
-    }
+    ResultFact { tool: tool.to_owned(), request, ok: true, ..ResultFact::default() }
 }
 
 /// Exit code of a shell command, if the host gives it: in the details, as OpenClaw does, and Pi of a

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use serde::Serialize;
 use serde_json::Value;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -126,7 +127,7 @@ impl Comparer {
 type Identity = (String, Option<i64>, Vec<String>);
 
 /// Differences in system prompt and tools between a call and an earlier one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PromptChange {
     /// Unified diff of the system prompts; none if they are the same.
     pub text: Option<String>,

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::call::{CallPlace, render};
@@ -50,7 +51,8 @@ pub struct Inspected {
 
 /// Size of a request and of the plain host's, as billed: in the provider's count, system prompt and
 /// tools included.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct RecordedSize {
     /// The provider's token count divided by ours, as known at the call.
     pub factor: f64,
@@ -94,7 +96,7 @@ pub struct Prompt {
 }
 
 /// The provider's request of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecordedPayload {
     /// SHA-256 of the request as canonical JSON.
     pub hash: Hash,

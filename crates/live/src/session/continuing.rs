@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::LiveSession;
 use crate::journal::{Activity, Before};
 use base::error::{Error, Result};
@@ -10,7 +12,7 @@ use context::host_compaction::{self, Leaves};
 use session::{ChatMessage, Event, MessageKind};
 
 /// What a session took over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Continuation {
     /// The other session's harness.
     pub harness: String,

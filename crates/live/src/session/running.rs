@@ -1,6 +1,8 @@
 //! A turn that the host runs itself: the results that it shows, and its end. Decisions are made in
 //! `context`.
 
+use serde::Serialize;
+
 use serde_json::Value;
 
 use super::LiveSession;
@@ -22,22 +24,13 @@ pub enum RunningShown {
 }
 
 /// Result of committing a turn that ended well, as the host reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Commit {
     /// It is stored.
     Committed,
     /// It was stored before.
     Duplicate,
-}
-
-impl Commit {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Committed => "committed",
-            Self::Duplicate => "duplicate",
-        }
-    }
 }
 
 impl LiveSession {

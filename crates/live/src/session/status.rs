@@ -1,5 +1,7 @@
 //! What the user sees of a session at a glance.
 
+use serde::Serialize;
+
 use super::LiveSession;
 use base::object::ObjectId;
 use config::{Layout, Settings, scaled};
@@ -7,7 +9,8 @@ use context::statement::StatementFaults;
 use session::Session;
 
 /// Figures for a status line.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LiveStatus {
     /// Calls so far.
     pub calls: u64,

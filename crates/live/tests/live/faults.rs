@@ -193,7 +193,7 @@ fn the_timeline_has_each_fault_in_words() {
     host.read("a.txt", None, None);
     host.send();
     let marks = timeline(&host.store, host.live.id()).unwrap().marks;
-    let texts: Vec<_> = marks.iter().filter(|mark| mark.kind.as_str() == "fault").collect();
+    let texts: Vec<_> = marks.iter().filter(|mark| mark.kind == live::MarkKind::Fault).collect();
     let texts: Vec<_> = texts.iter().filter_map(|mark| mark.text.as_deref()).collect();
     assert_eq!(texts, ["the model asked for what had left", "it read again what had left"]);
 }

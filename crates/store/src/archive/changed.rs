@@ -27,8 +27,9 @@ impl Merge<'_> {
             id: id.clone(),
             kind: version.envelope.kind,
             path,
-            before: before.clone(),
-            after,
+            before: before.time,
+            after: after.time,
+            store_id: after.store_id,
         })
     }
 }

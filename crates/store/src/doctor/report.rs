@@ -11,10 +11,12 @@ const LISTED: usize = 200;
 
 /// What was checked, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The file, or the backend's name in colons.
     pub path: String,
     /// ID of the store; `None` if the file cannot be opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub store_id: Option<String>,
     /// The transaction as of which everything was checked.
     pub as_of: TxId,
@@ -28,6 +30,7 @@ pub struct Report {
 
 /// Counts of what was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Checked {
     /// Objects: envelope, nicknames.
     pub objects: u64,
@@ -47,12 +50,15 @@ pub struct Checked {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Its kind.
     pub kind: FindingKind,
     /// The object concerned, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectId>,
     /// The transaction of the version concerned, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_id: Option<TxId>,
     /// What is wrong, in words.
     pub problem: String,

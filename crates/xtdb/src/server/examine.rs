@@ -7,13 +7,15 @@ use base::error::Result;
 use config::XtdbOptions;
 
 /// An XTDB server's description of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct XtdbServer {
     /// Its address.
     pub url: String,
     /// Version of XTDB.
     pub version: String,
     /// Version of its index.
+    #[serde(skip)]
     pub index_version: i64,
     /// The store behind its index.
     pub kv_store: String,

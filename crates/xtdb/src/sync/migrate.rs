@@ -7,7 +7,8 @@ use store::archive::Taking;
 use store::{ImportOptions, LeftOut, OnProgress, Progress, Stage, Store, Version};
 
 /// The result of a migration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Migrated {
     /// Versions that the new store lacked.
     pub versions: u64,

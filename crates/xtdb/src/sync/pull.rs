@@ -12,7 +12,8 @@ use store::{
 };
 
 /// The result of a pull.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Pulled {
     /// Versions that the local store lacked.
     pub versions: u64,

@@ -12,7 +12,8 @@ use store::archive::session_versions;
 use store::{Imported, LeftOut, OnProgress, Progress, Stage, Version};
 
 /// The result of a push.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Pushed {
     /// Versions that the shared store lacked.
     pub versions: u64,

@@ -1,6 +1,8 @@
 //! Breaks a request down: the tokens of a slot by kind of content, by our own count, and the
 //! objects that it shows.
 
+use serde::Serialize;
+
 use super::objects::Way;
 use super::pool_lines;
 use crate::journal::stored_version;
@@ -13,7 +15,7 @@ use session::{ChatMessage, MessageKind, Session, SlotRecord, Subject, Treatment}
 use store::Store;
 
 /// Tokens of a request by kind of content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TimelineKinds {
     /// System prompt and tools.
     pub prompt: u64,

@@ -1,10 +1,12 @@
 //! What happened in a session between its calls, for people who view it over time.
 
+use serde::Serialize;
+
 use base::object::ObjectId;
 use session::{CallRecord, Cause, Event, FaultKind, Faults, Rewrite};
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mark {
     /// What happened.
     pub kind: MarkKind,
@@ -17,7 +19,8 @@ pub struct Mark {
 }
 
 /// What can happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MarkKind {
     /// An epoch began.
     Epoch,
@@ -45,27 +48,6 @@ pub enum MarkKind {
     FailedOpen,
     /// The model was told something.
     Note,
-}
-
-impl MarkKind {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Epoch => "epoch",
-            Self::Model => "model",
-            Self::Activated => "activated",
-            Self::Deactivated => "deactivated",
-            Self::Pinned => "pinned",
-            Self::Unpinned => "unpinned",
-            Self::FileChanged => "file_changed",
-            Self::Fault => "fault",
-            Self::Compaction => "compaction",
-            Self::PlainCompaction => "plain_compaction",
-            Self::Branch => "branch",
-            Self::FailedOpen => "failed_open",
-            Self::Note => "note",
-        }
-    }
 }
 
 /// The marks that an event makes. `calls`: number of earlier calls; `model`: that of the newest of

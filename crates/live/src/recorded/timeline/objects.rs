@@ -1,39 +1,45 @@
 //! How an object was shown, call by call.
 
+use serde::Serialize;
+
 use base::object::{Handle, ObjectId, ObjectType, quote};
 use session::{IndexEntry, Session, Subject, Treatment};
 
 /// An object that the session met.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ObjectLine {
     /// The object.
     pub id: ObjectId,
     /// Its handle.
     pub handle: Handle,
     /// Its type.
+    #[serde(rename = "type")]
     pub kind: ObjectType,
     /// For a file, its path as the agent sees it; for a call, its tool and what it asked for; for a
     /// segment, its turns.
     pub name: String,
     /// Whether it is pinned now, and the last request had room for it.
+    #[serde(rename = "pinned")]
     pub is_pinned: bool,
     /// Runs of calls in which it was shown in the same way. Between the runs it was not shown.
     pub shown: Vec<ShownRun>,
 }
 
 /// A run of calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ShownRun {
     /// The first call.
     pub from: u64,
     /// The last.
     pub to: u64,
     /// How.
+    #[serde(rename = "as")]
     pub way: Way,
 }
 
 /// How an object is shown; if several messages show it, the way that is listed first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Way {
     /// As the host gave it.
     Given,
@@ -57,17 +63,6 @@ impl Way {
             Treatment::Excerpt { .. } => Self::Excerpt,
             Treatment::Reread { .. } => Self::Reread,
             Treatment::Reference => Self::Reference,
-        }
-    }
-
-    /// The name, the same as for treatments.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Current => "current",
-            Self::Excerpt => "excerpt",
-            Self::Reread => "reread",
-            Self::Reference => "reference",
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use super::super::*;
 use crate::excerpt::{self, NamedLines};
 use crate::tokens;
 use base::object::Handle;

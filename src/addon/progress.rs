@@ -1,0 +1,23 @@
+//! The listener that JavaScript passes to work that takes long.
+
+use napi::bindgen_prelude::Function;
+use napi::threadsafe_function::ThreadsafeFunction;
+use napi::{Env, Status};
+
+use super::argument::Given;
+use super::blocking::{Answer, to_js};
+
+/// Called with the progress, without anybody waiting for it.
+pub(super) type Listener = ThreadsafeFunction<Answer, (), Answer, Status, false, true>;
+
+/// The listener `onProgress`, if one was passed.
+pub(super) fn listener(
+    env: Env,
+    on_progress: Given<Option<Function<'_, Answer, ()>>>,
+) -> napi::Result<Option<Listener>> {
+    match on_progress.named("onProgress") {
+        Ok(None) => Ok(None),
+        Ok(Some(function)) => function.build_threadsafe_function().weak::<true>().build().map(Some),
+        Err(error) => Err(to_js(env, &error)?),
+    }
+}
