@@ -314,10 +314,18 @@ test("wrong settings do not count, and the owner is told once", async () => {
   const told: string[] = [];
   const plugin = new Plugin(join(folder, "palimpsest"), { warn: (message: string) => void told.push(message) });
   const wrong = { enabled: "yes", prices: "nonsense", colour: 1, exclude: ["*.key", 5], hazards: join(folder, "gone") };
-  const config = { ...wrong, store: "store.sqlite", track: false, keepResults: 7 };
+  const config = {
+    ...wrong,
+    previewTokens: Number.POSITIVE_INFINITY,
+    store: "store.sqlite",
+    track: false,
+    keepResults: 7,
+  };
   plugin.sessions.configure(config);
   plugin.sessions.configure({ ...config });
-  const keys = ["enabled", "prices", "colour", "exclude"].map((key) => expect.stringContaining(`\`${key}\``));
+  const keys = ["enabled", "prices", "colour", "exclude", "previewTokens"].map((key) =>
+    expect.stringContaining(`\`${key}\``),
+  );
   for (const key of keys) {
     expect(told).toEqual([key]);
   }

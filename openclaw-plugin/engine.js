@@ -6,7 +6,7 @@ import { tools } from "../index.js";
 import { describe } from "../lib/failures.js";
 import { modelOf } from "./model.js";
 import { guidance } from "./tools.js";
-import { Calls, toHost, toSession } from "./turn.js";
+import { asSent, Calls, toHost, toSession } from "./turn.js";
 
 /**
  * @import { CallInfo } from "../index.js"
@@ -95,7 +95,7 @@ export class Engine {
     const made = await this.#plugin.failures.guarded("a call went out with OpenClaw's own messages", undefined, () =>
       isBeforePrompt(params, this.#turn) ? this.#begin(params) : this.#within(params),
     );
-    const answer = made ?? plain(this.#plugin.historyOf(params.sessionId) ?? messages);
+    const answer = made ?? plain(this.#plugin.historyOf(params.sessionId) ?? asSent(messages, []));
     return this.#addition === "" ? answer : { ...answer, systemPromptAddition: this.#addition };
   }
 
@@ -111,9 +111,7 @@ export class Engine {
     const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
     this.#hold(current);
     this.#current = current;
-    if (current !== undefined) {
-      this.#plugin.remember(sessionId, messages, await current.sentOf(messages));
-    }
+    this.#plugin.remember(sessionId, messages, (await current?.sentOf(messages)) ?? []);
     this.#addition = await this.#additionFor(params);
     return asksAgain(params) ? plain(messages) : this.#within(params);
   }

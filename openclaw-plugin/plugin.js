@@ -88,7 +88,7 @@ export class Plugin {
    * @param {readonly HostMessage[]} history
    */
   begin(sessionId, sessionKey, history) {
-    this.remember(sessionId, history, []);
+    this.#histories.delete(sessionId);
     this.heard(sessionKey).begin(history);
     if (sessionKey !== undefined) {
       this.#sessionOf.delete(sessionKey);

@@ -151,7 +151,8 @@ export class Sessions {
     if (given === this.#given) {
       return;
     }
-    const { settings, problems } = addon.checkSettings(config);
+    // JSON5 has numbers that JSON has not.
+    const { settings, problems } = addon.checkSettings(JSON.parse(given));
     this.#given = given;
     this.#config = settings;
     this.wrongSettings = wrongText(problems);

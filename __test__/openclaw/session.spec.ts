@@ -145,7 +145,7 @@ function billLines([wire, ...both]: [Wire, Bill, Bill]): string {
       `${sent} tokens sent, ${(100 * cached).toFixed(1)} % cached, bill ${bill}, largest request ${largest}, ${rewrites} rewrites`,
   );
   const share = (both[1].bill / both[0].bill).toFixed(3);
-  return `${wire}: ${priceOf[wire].name}\n  plain: ${before}\n  with:  ${after}\n  bill:  ${share} of plain`;
+  return `${wire}, ${both[0].calls} calls: ${priceOf[wire].name}\n  plain: ${before}\n  with:  ${after}\n  bill:  ${share} of plain`;
 }
 
 /** Recorded messages as OpenAI's completions would have them. */
@@ -220,12 +220,28 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     expect(after.rewrites).toBeLessThan(6);
   });
 
+  test("cost at most 0.45 of plain after forty", () => {
+    const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, 40)));
+    bills.push([wire, before, after]);
+    expect(after.bill / before.bill).toBeLessThan(0.45);
+  });
+
+  test("show a file that is read again as a line", () => {
+    const results = resultsOf(requestsOf(ours, wire)[12]);
+    expect(results.at(-1)).toMatch(/^f\d+ unchanged; lines 1-121 stand in the read result above \(t2\)\.$/);
+    expect(results.filter((text) => text.includes("pub fn parser_1("))).toHaveLength(1);
+  });
+
   test("are in the ledger as they were sent", async () => {
     const ledger = palimpsest<Ledger>(ours.sandbox, "ledger", await sessionOf(wire));
     const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, calls)));
     expect(ledger).toMatchObject({ calls, failedCalls: 0 });
     expect(ledger.bill / ledger.plainBill / (after.bill / before.bill)).toBeGreaterThan(0.9);
     expect(ledger.bill / ledger.plainBill / (after.bill / before.bill)).toBeLessThan(1.1);
+    expect(after.rewrites).toBeLessThanOrEqual(ledger.epochs.length);
+    for (const { reason } of ledger.epochs) {
+      expect(reason).toMatch(/^keeping \d+ tokens had cost what a rewrite costs|^the cache is cold/);
+    }
   });
 
   test("are recorded byte for byte", async () => {

@@ -311,7 +311,7 @@ fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     may.then_some(Cause { reason, reserve, leaving, from, notes_from: from })
 }
 
-/// Builds the epoch. `kept`: positions of the messages that the host sends itself.
+/// Builds the epoch. `kept`: positions of messages that stay as they are.
 fn epoch(
     session: &Session,
     standing: &Standing<'_>,

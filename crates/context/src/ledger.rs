@@ -73,8 +73,8 @@ pub struct Sending {
     /// If an epoch began: the present tokens of the previous request's messages, and how many of
     /// these a cache held if not all.
     pub kept: Option<(u64, Option<u64>)>,
-    /// Its messages by what reports told of them.
-    pub weighed: Weighed,
+    /// Its messages by what reports told of them; `None` if none told of this model.
+    pub weighed: Option<Weighed>,
 }
 
 /// When a call with the session's messages is made, and how long its cache lives. The time is that
@@ -244,16 +244,14 @@ fn measured(
     sending: &Sending,
     plain: Front,
 ) -> Option<MeasuredSizes> {
+    let Sending { shape, weighed, .. } = sending;
+    let weighed = weighed.as_ref()?;
     let known = session.measured();
-    if !known.knows(coming.model.as_deref()) {
-        return None;
-    }
     let front = |fixed: u64| scaled(fixed, known.front(coming.factor));
     let whole = session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor);
     let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
     let plain_held = coming.terms().cached(plain, before);
     let (fixed, plain_fixed) = (front(coming.fixed), front(coming.plain_fixed()));
-    let Sending { shape, weighed, .. } = sending;
     // What stood is as large as it was.
     let last = session.bill().last().map(|last| &last.bill);
     let stood = last.filter(|bill| shape.grown && bill.fixed == coming.fixed);

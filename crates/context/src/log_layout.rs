@@ -165,18 +165,12 @@ fn render_result(
         Treatment::Reread { parts } => {
             let shown = message.output(fact);
             match &fact.shows {
-                Shows::File { object, range, .. } => {
-                    let read = Read { fact, object, range: *range };
-                    render_reread(session, &read, parts, &shown)?
-                }
                 Shows::Activated { object, version, ranges, .. } => {
                     let text = texts.text(object, version)?;
                     let asked = Asked { fact, object, ranges, text: &text };
                     render_activated_again(session, &asked, parts, &shown)?
                 }
-                Shows::Own | Shows::Change { .. } => {
-                    return Err(Error::internal("a reread that shows no lines of an object"));
-                }
+                _ => reread_text(session, fact, &shown, parts)?,
             }
         }
         Treatment::Current { object, version, ranges, after_host, counted } => {
@@ -253,20 +247,19 @@ fn standing_line(
     Some(forms::as_in_line(result?, numbering.place(there), None, quote))
 }
 
-/// A read of lines of a file.
-struct Read<'a> {
-    fact: &'a ResultFact,
-    object: &'a ObjectId,
-    range: LineRange,
-}
-
-fn render_reread(
+/// The text of a read of lines of a file that partly stand in the window already. `shown`: its own.
+///
+/// # Errors
+/// `INTERNAL` if the result shows no lines of a file, or the file has no handle.
+pub fn reread_text(
     session: &Session,
-    read: &Read<'_>,
-    parts: &[Part],
+    fact: &ResultFact,
     shown: &str,
+    parts: &[Part],
 ) -> Result<String> {
-    let Read { fact, object, range } = *read;
+    let Shows::File { object, range, .. } = &fact.shows else {
+        return Err(Error::internal("a reread that shows no lines of an object"));
+    };
     let mut blocks = Vec::new();
     for part in parts {
         if part.stands_at.is_none() {

@@ -437,6 +437,10 @@ pub struct ShownResult {
     /// Which part of the whole this is, if the tool cut the output and the store holds the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
+    /// The file, and the `content_hash` of its version, whose text the result is if the host shows a
+    /// line in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<(ObjectId, Hash)>,
     /// How it is shown.
     pub treatment: Treatment,
 }

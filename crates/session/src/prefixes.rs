@@ -139,9 +139,13 @@ impl SlotMark {
     fn number(&self, chat: &Chat) -> u64 {
         match self {
             Self::Given(at) => number_of(chat.get(*at).map(|message| &message.digest)),
-            Self::Changed(at, content) => {
-                number_of((chat.get(*at).map(|message| &message.digest), content))
-            }
+            Self::Changed(at, content) => match chat.get(*at) {
+                // What the host has there does not go out.
+                Some(ChatMessage { key, kind: MessageKind::Result(_), .. }) => {
+                    number_of((&key.role, &key.calls, content))
+                }
+                message => number_of((message.map(|message| &message.digest), content)),
+            },
             Self::Other(number) => *number,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::EpochTerms;
 use crate::held::{self, Places};
 use crate::window::Marks;
-use session::{MessageKind, ResultFact, Session, Why};
+use session::{MessageKind, ResultFact, Session, Treatment, Why};
 
 /// A file counts as being edited for this many steps after the model changed it.
 const EDITING_STEPS: u32 = 10;
@@ -66,17 +66,22 @@ pub(super) fn newest_room(marks: &Marks) -> u64 {
     marks.high * NEWEST_PERCENT / 100
 }
 
-/// Positions that cannot leave: results that the model has not answered, and messages that the host
-/// sends itself.
+/// Positions that cannot leave: results that the model has not answered, messages that the host
+/// sends itself, and what these refer to.
 pub(super) fn fixed(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
     let mut fixed = unanswered(session);
     fixed.extend(kept(session, terms));
     fixed
 }
 
-/// Positions of the messages that the host sends itself.
+/// Positions of the messages that the host sends itself, and of those that these refer to.
 pub(super) fn kept(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
-    session.chat().window().iter().skip(terms.kept_from).copied().collect()
+    let kept = session.chat().window().iter().skip(terms.kept_from).copied();
+    let referred = |at: u64| match session.treatment(at) {
+        Treatment::Reread { parts } => parts.iter().filter_map(|part| part.stands_at).collect(),
+        _ => Vec::new(),
+    };
+    kept.flat_map(|at| std::iter::once(at).chain(referred(at))).collect()
 }
 
 /// Positions of the results that the model has not answered yet.

@@ -10,8 +10,8 @@ use config::Layout;
 use context::content::{Images, with_text};
 use context::first_sight::{self, FirstOutput, Previews};
 use context::host::{HostCall, HostMessage};
-use context::log_layout::{Texts, excerpt_text};
-use session::{Event, ShownResult, Treatment};
+use context::log_layout::{Texts, excerpt_text, reread_text};
+use session::{Event, Part, ShownResult, Shows, Treatment};
 
 impl Ingest<'_> {
     /// Stages the full text of a result that is not in the list yet, and returns the content that
@@ -33,31 +33,57 @@ impl Ingest<'_> {
         let args = &ingested.call.call.args;
         let (fact, counter, said) = (&ingested.fact, self.options.counter, &*ingested.call.said);
         let output = FirstOutput { at, fact, text: &text, tokens, counter, args, said };
-        let treatment = self.preview(&output);
+        let treatment = self.in_part(&output)?;
+        let state = self.journal.state();
         let part = match &treatment {
-            Treatment::Excerpt { pieces } => {
-                Some(excerpt_text(self.journal.state(), fact, &text, pieces)?)
+            Treatment::Excerpt { pieces } => Some(excerpt_text(state, fact, &text, pieces)?),
+            Treatment::Reread { parts } => Some(reread_text(state, fact, &text, parts)?),
+            _ => None,
+        };
+        let file = match &fact.shows {
+            Shows::File { object, version, .. }
+                if matches!(treatment, Treatment::Reread { .. }) =>
+            {
+                Some((object.clone(), version.clone()))
             }
             _ => None,
         };
         let content = part.as_ref().map(|part| with_text(message.content(), part, Images::Stay));
         let (call, cut, whole) = (id.to_owned(), fact.cut.clone(), Hash::of(&*text));
         let shown = part.map_or_else(|| whole.clone(), Hash::of);
-        let known = ShownResult { call, at, object, version, whole, shown, cut, treatment };
+        let known = ShownResult { call, at, object, version, whole, shown, cut, file, treatment };
         self.journal.record(Event::Shown(known));
         Ok(content)
     }
 
-    /// Long outputs are previewed. Nothing refers to other messages, because the host keeps the
-    /// wording after those have left.
-    fn preview(&self, output: &FirstOutput<'_>) -> Treatment {
+    /// Long outputs are previewed, and a whole file that stands already is a line. Nothing else
+    /// refers to other messages, because the host keeps the wording after those have left.
+    fn in_part(&self, output: &FirstOutput<'_>) -> Result<Treatment> {
         if self.options.settings.layout != Layout::Log {
-            return Treatment::Given;
+            return Ok(Treatment::Given);
         }
         let previews = Previews { reads: false, ..self.previews(output) };
-        match first_sight::decide(self.journal.state(), output, &[], previews) {
-            excerpt @ Treatment::Excerpt { .. } => excerpt,
-            _ => Treatment::Given,
+        let treatment = first_sight::decide(self.journal.state(), output, &[], previews);
+        let may = match &treatment {
+            Treatment::Excerpt { .. } => true,
+            Treatment::Reread { parts } => self.stands_in_full(output, parts)?,
+            _ => false,
+        };
+        Ok(if may { treatment } else { Treatment::Given })
+    }
+
+    /// Whether a result is the whole text of a file, and stands where the host has it, too.
+    fn stands_in_full(&self, output: &FirstOutput<'_>, parts: &[Part]) -> Result<bool> {
+        let state = self.journal.state();
+        let is_given = |part: &Part| {
+            let result = part.stands_at.filter(|at| state.result(*at).is_some());
+            result.is_some_and(|at| *state.treatment(at) == Treatment::Given)
+        };
+        match &output.fact.shows {
+            Shows::File { object, version, .. } if parts.iter().all(is_given) => {
+                Ok(*self.journal.text(object, version)? == *output.text)
+            }
+            _ => Ok(false),
         }
     }
 
@@ -95,7 +121,11 @@ pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) ->
         let Some(shown) = shown.filter(|shown| shown.treatment != Treatment::Given) else {
             continue;
         };
-        match journal.text(&shown.object, &shown.version) {
+        let (object, version) = match &shown.file {
+            Some((file, version)) => (file, version),
+            None => (&shown.object, &shown.version),
+        };
+        match journal.text(object, version) {
             Ok(whole) => {
                 let content = with_text(message.content(), &whole, Images::Stay);
                 *message = HostMessage::parse(&message.with_content(&content), message.counter);

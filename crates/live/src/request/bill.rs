@@ -102,7 +102,8 @@ impl Request {
             0
         };
         let kept = growth.began.then(|| self.kept(state, coming, growth.cold_from));
-        let weighed = self.weighed(state, coming.factor);
+        let is_known = state.measured().knows(coming.model.as_deref());
+        let weighed = is_known.then(|| self.weighed(state, coming.factor));
         ledger::note(state, coming, &Sending { shape, cached, kept, weighed }, growth.changed)
     }
 

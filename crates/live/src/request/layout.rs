@@ -5,6 +5,7 @@
 //! those decisions need and records them.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ListTail, Request};
@@ -54,6 +55,13 @@ pub(crate) struct NextRequest {
     pub(crate) cold_from: usize,
 }
 
+/// A request that may go out, as caches see it.
+struct Next {
+    sent: SentSlots,
+    /// Of each slot the index in the window.
+    hosts: Vec<Option<usize>>,
+}
+
 impl LayOut<'_> {
     /// The edits of the layout `log`.
     pub(crate) fn log_edits(
@@ -78,13 +86,15 @@ impl LayOut<'_> {
         }
         let bill = self.journal.state().bill();
         let first_new = self.first_new();
-        let cold_from = self.cold_from(coming, &slots, first_new);
+        let next = LazyCell::new(|| self.as_it_is(&slots));
+        let rewrite = self.rewrite.filter(|rewrite| self.changes_what_was_sent(*rewrite, &next));
+        let cold_from = self.cold_from(coming, first_new, &next);
         let passing = self.passing_tokens(&mut shown);
         let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
             marks: pressing.map(|marks| marks.without(passing)),
-            rewrite: self.rewrite.filter(|rewrite| self.changes_what_was_sent(*rewrite, &slots)),
+            rewrite,
             first_new,
             cold_from,
             prices: &coming.prices.prices,
@@ -167,14 +177,13 @@ impl LayOut<'_> {
         usize::try_from(known).unwrap_or(usize::MAX)
     }
 
-    /// Index in the window of the first message that no cache holds, given the request as it would
-    /// be without an epoch. `slots`: those that changed; `first_new`: index of the first message
-    /// that the previous request did not have.
+    /// Index in the window of the first message that no cache holds. `first_new`: index of the first
+    /// message that the previous request did not have; `next`: see [`Self::as_it_is`].
     fn cold_from(
         &self,
         coming: &Coming,
-        slots: &BTreeMap<usize, Vec<Slot>>,
         first_new: usize,
+        next: &LazyCell<Next, impl FnOnce() -> Next>,
     ) -> usize {
         if !coming.warm {
             return 0;
@@ -183,43 +192,37 @@ impl LayOut<'_> {
             return first_new;
         }
         let state = self.journal.state();
-        let len = state.chat().window().len();
-        let edits = self.request.view.edits_to(slots.clone(), len);
-        let request = self.request_with(&edits);
-        let sent = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
-        let held = coming.held(state, sent.prefixes());
-        request.get(held).and_then(|slot| slot.host).unwrap_or(len)
+        let held = coming.held(state, next.sent.prefixes());
+        next.hosts.get(held).copied().flatten().unwrap_or(state.chat().window().len())
     }
 
-    /// The slots of the previous request after these edits.
-    fn request_with<'a>(&'a self, edits: &'a [Edit]) -> Vec<&'a Slot> {
-        let mut request: Vec<&Slot> = self.request.view.slots().iter().collect();
-        for edit in edits {
-            drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
-        }
-        request
-    }
-
-    /// Whether a list that the host rewrote may change what stays of the last request. A host that
-    /// runs its turns itself takes some out again; what was before them goes out as it was.
+    /// Whether a list that the host rewrote changes anything of the last request. A host that runs
+    /// its turns itself takes some out again; what was before them goes out as it was.
     fn changes_what_was_sent(
         &self,
         (how, index): (Rewrite, usize),
-        slots: &BTreeMap<usize, Vec<Slot>>,
+        next: &LazyCell<Next, impl FnOnce() -> Next>,
     ) -> bool {
-        let state = self.journal.state();
-        let last = state.requests().slots();
-        let stays = match how {
-            Rewrite::Passing => return false,
-            Rewrite::Branch if self.list.kept_from == usize::MAX => return true,
-            Rewrite::Branch if index == 0 => return false,
-            Rewrite::Branch => last.unchanged(),
-            _ => return true,
-        };
-        let edits = self.request.view.edits_to(slots.clone(), state.chat().window().len());
-        let request = self.request_with(&edits);
-        let next = SentSlots::of(request.iter().map(|slot| &slot.record), state.chat());
-        !next.prefixes().starts_with(stays)
+        let last = self.journal.state().requests().slots();
+        let is_taken_out = how == Rewrite::Branch && self.list.kept_from != usize::MAX;
+        match how {
+            Rewrite::Passing => false,
+            _ if is_taken_out && index == 0 => false,
+            _ if is_taken_out => !next.sent.prefixes().starts_with(last.unchanged()),
+            _ => !next.sent.prefixes().starts_with(last.prefixes()),
+        }
+    }
+
+    /// The next request if no epoch starts. `slots`: those that changed.
+    fn as_it_is(&self, slots: &BTreeMap<usize, Vec<Slot>>) -> Next {
+        let chat = self.journal.state().chat();
+        let mut request: Vec<&Slot> = self.request.view.slots().iter().collect();
+        let edits = self.request.view.edits_to(slots.clone(), chat.window().len());
+        for edit in &edits {
+            drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
+        }
+        let sent = SentSlots::of(request.iter().map(|slot| &slot.record), chat);
+        Next { sent, hosts: request.iter().map(|slot| slot.host).collect() }
     }
 
     /// Shortens results that the model has not answered yet if the messages would have more than

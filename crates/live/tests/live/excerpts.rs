@@ -370,3 +370,25 @@ fn a_preview_keeps_what_the_model_named() {
     let wanted = Wanted { name: "t1".into(), lines: Some("100-101".into()), pattern: None };
     assert!(host.activate(&wanted, false).contains("build line 100 of some words"));
 }
+
+#[test]
+fn a_change_of_a_line_that_is_not_shown_starts_no_epoch() {
+    let mut host = Host::new(Settings::default());
+    let log = |word: &str| {
+        let line = |n: u32| format!("step {n} of the job went {word} as it should\n");
+        let lines = (1..=900).map(|n| if n == 450 { line(n) } else { line(n).replace(word, "on") });
+        lines.collect::<String>()
+    };
+    host.user("run the job");
+    host.send();
+    host.tool("bash", &json!({ "command": "make job" }), &log("well"));
+    host.send();
+    let (epoch, before) = (host.live.state().epoch(), host.sent.clone());
+    assert!(before[2].to_string().contains(" lines between (t1:"), "{}", before[2]);
+    host.messages[2]["content"][0]["text"] = json!(log("ill"));
+    host.say("done");
+    host.user("thanks");
+    host.send();
+    assert_eq!(host.live.state().epoch(), epoch);
+    assert_eq!(host.sent[..before.len()], before[..]);
+}

@@ -121,6 +121,25 @@ fn going_back_beyond_folded_steps_leaves_them_folded() {
 }
 
 #[test]
+fn a_change_of_what_does_not_go_out_starts_no_epoch() {
+    let mut host = folded();
+    host.window = 200_000;
+    host.send();
+    let (epoch, before) = (host.live.state().epoch(), host.sent.clone());
+    assert!(host.live.state().folds().hide(4));
+    host.messages[4]["content"][0]["text"] = json!("withdrawn");
+    host.tool("bash", &json!({ "command": "echo on" }), "on");
+    host.send();
+    assert_eq!(host.live.state().epoch(), epoch);
+    assert_eq!(host.sent[..before.len()], before[..]);
+    // What goes out has changed here.
+    host.messages[0]["content"][0]["text"] = json!("please fix that");
+    host.rewrites = true;
+    host.send();
+    assert_eq!(host.live.state().epoch(), epoch + 1);
+}
+
+#[test]
 fn a_folded_volatile_message_comes_back_in_its_current_form() {
     let mut host = folded();
     host.window = 200_000;

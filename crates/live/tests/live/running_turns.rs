@@ -403,3 +403,71 @@ fn a_turn_that_the_host_takes_out_again_costs_nothing() {
     assert_eq!(says(&host, "[t1] exec · lines 1-3"), 1, "what a person asked for still comes");
     assert_eq!(says(&host, "Anything to do?"), 0);
 }
+
+/// A whole read of a file.
+fn read(host: &mut Host, path: &str) -> String {
+    let text = std::fs::read_to_string(host.path(path)).unwrap();
+    let args = json!({ "path": path });
+    let id = host.call("read", &args);
+    host.show_answer(&id, "read", &args, &text);
+    text_of(host.messages.last().unwrap())
+}
+
+#[test]
+fn a_file_that_stands_is_a_line_when_it_is_read_again() {
+    let mut host = host();
+    host.write_file("a.txt", &long(1)[..2_000]);
+    begin(&mut host, "go");
+    host.send();
+    let whole = read(&mut host, "a.txt");
+    host.send();
+    run(&mut host, "true", "ok");
+    host.send();
+    run(&mut host, "date", "now");
+    host.send();
+    let line = read(&mut host, "a.txt");
+    assert_eq!(line, "f1 unchanged; lines 1-63 stand in the read result above (t1).");
+    host.send();
+    // The model insists.
+    assert_eq!(read(&mut host, "a.txt"), whole);
+    host.send();
+    host.say("done");
+    let before = host.sent.clone();
+    host.restart();
+    begin(&mut host, "go on");
+    host.send();
+    assert_eq!(host.sent[..before.len()], before[..]);
+    host.write_file("a.txt", &long(2)[..2_000]);
+    run(&mut host, "true again", "ok");
+    host.send();
+    assert!(read(&mut host, "a.txt").starts_with("run 2"), "another text does not stand");
+    host.send();
+}
+
+#[test]
+fn what_a_running_turn_refers_to_stays_until_it_ends() {
+    let mut host = host();
+    host.window = 30_000;
+    host.write_file("a.txt", &long(1)[..3_000]);
+    begin(&mut host, "go");
+    host.send();
+    let whole = read(&mut host, "a.txt");
+    host.send();
+    host.say("done");
+    begin(&mut host, "go on");
+    host.send();
+    let line = read(&mut host, "a.txt");
+    assert!(line.starts_with("f1 unchanged; "), "{line}");
+    host.write_file("a.txt", &long(3)[..3_000]);
+    for number in 0..14 {
+        host.send();
+        run(&mut host, &format!("sed -n 1,99p {number}"), &long(number)[..6_000]);
+    }
+    host.send();
+    assert_eq!(text_of(&host.sent[2]), whole, "the line refers to it");
+    host.say("done");
+    begin(&mut host, "and now?");
+    host.send();
+    assert!(host.live.state().epoch() > 0);
+    assert_eq!(says(&host, "f1 unchanged"), 0, "nothing refers to what left");
+}
