@@ -32,10 +32,11 @@ pub struct RecallOptions {
 /// What a recall found.
 #[napi(object)]
 pub struct RecallAnswer {
-    /// `ok` where there is a hit. Else why there is none: `no_match` if all that was asked for was searched; `malformed`, `denied` (the
+    /// `ok` where a hit is likely to answer, `weak` where the hits share words with the question and hardly answer it. Else why there is
+    /// none: `no_match` if all that was asked for was searched; `malformed` (also a question of function words alone), `denied` (the
     /// project is not trusted), `unavailable` (a file that cannot be read, no store) or `backend_error` (the store failed) if not.
     #[napi(
-        ts_type = "'ok' | 'no_match' | 'malformed' | 'denied' | 'unavailable' | 'backend_error'"
+        ts_type = "'ok' | 'weak' | 'no_match' | 'malformed' | 'denied' | 'unavailable' | 'backend_error'"
     )]
     pub reason: String,
     /// What was asked for and not searched, or not to its end; also where there are hits.
@@ -79,6 +80,8 @@ pub struct RecallHit {
     pub item: Option<i64>,
     /// ID of the shortest chat segment that holds the message; null in memory, and where there is none.
     pub segment: Option<String>,
+    /// Other places in memory that say nearly the same, best first.
+    pub alike: Vec<AlikePlace>,
     /// Texts of the headings above, outermost first.
     pub headings: Vec<String>,
     /// Above 0; higher is better. Only comparable within memory, and within past sessions.
@@ -87,11 +90,23 @@ pub struct RecallHit {
     pub lines: Vec<SnippetLine>,
 }
 
+/// A place in memory that says nearly what a hit says.
+#[napi(object)]
+pub struct AlikePlace {
+    /// Whose memory it is.
+    #[napi(ts_type = "MemoryScope")]
+    pub scope: String,
+    /// Path in the scope's folder, with `/`.
+    pub file: String,
+    /// First line of the passage, from 1.
+    pub line: i64,
+}
+
 #[napi]
 impl Memory {
     /// Finds what memory says about something: entries, topic files, the archive, and where `sessions` is set the chats of past sessions
-    /// in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions; a word counts in its irregular forms, and a
-    /// little for words of its subject. Never rejects because something could not be searched: `reason` says so.
+    /// in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions. Never rejects because something could
+    /// not be searched: `reason` says so.
     #[napi(
         ts_args_type = "query: string, options?: RecallOptions | null, store?: Store | null",
         ts_return_type = "Promise<RecallAnswer>"
@@ -157,6 +172,7 @@ impl From<memory::RecallHit> for RecallHit {
             session: None,
             item: None,
             segment: None,
+            alike: hit.alike.into_iter().filter_map(alike).collect(),
             headings: hit.headings,
             score: hit.score,
             lines: hit.lines.into_iter().map(SnippetLine::from).collect(),
@@ -177,4 +193,9 @@ impl From<memory::RecallHit> for RecallHit {
         }
         found
     }
+}
+
+fn alike(place: RecallPlace) -> Option<AlikePlace> {
+    let RecallPlace::File { scope, file, line, .. } = place else { return None };
+    Some(AlikePlace { scope: scope.to_string(), file, line: count(line) })
 }
