@@ -39,12 +39,7 @@ fn confidence(corpus: &Corpus, question: &Question, weights: &[f64], passage: us
             words += if unit.is_asking { ASKING } else { unit.share * count(unit.terms.len()) };
         }
     }
-    let key = &corpus.passages[passage].key;
-    let is_asked = |term: &u32| {
-        let mut terms = question.units.iter().flat_map(|unit| &unit.terms);
-        terms.any(|asked| corpus.term(asked) == Some(*term))
-    };
-    let key = if !key.is_empty() && key.iter().all(is_asked) { KEY } else { 0.0 };
+    let key = if question.has_key_of(&corpus.passages[passage]) { KEY } else { 0.0 };
     found / weights.iter().sum::<f64>() + key + FURTHER * (words - 1.0).max(0.0)
 }
 

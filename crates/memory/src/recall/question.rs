@@ -1,6 +1,8 @@
 //! What a question asks for, as found in a corpus. Pure; must not say which passage is better.
 
-use super::corpus::{Corpus, Place};
+use std::collections::HashSet;
+
+use super::corpus::{Corpus, Indexed, Place, Term};
 use super::words;
 use store::{Expression, Phrase, SearchUnit};
 
@@ -14,6 +16,8 @@ pub(super) struct Question {
     pub(super) units: Vec<Asked>,
     /// The places of what is excluded.
     pub(super) excluded: Vec<Place>,
+    /// The words of what is wanted, as far as the corpus has them.
+    pub(super) words: HashSet<Term>,
 }
 
 /// A word, phrase or identifier of a question.
@@ -44,7 +48,15 @@ impl Question {
             }
         }
         let excluded = expression.excluded.iter().flat_map(|unit| &unit.phrases);
-        Self { units, excluded: excluded.flat_map(|phrase| corpus.find(phrase)).collect() }
+        let excluded = excluded.flat_map(|phrase| corpus.find(phrase)).collect();
+        let words = units.iter().flat_map(|unit: &Asked| &unit.terms);
+        let words = words.filter_map(|word| corpus.term(word)).collect();
+        Self { units, excluded, words }
+    }
+
+    /// Whether a passage has a key, all of whose words are asked for.
+    pub(super) fn has_key_of(&self, passage: &Indexed) -> bool {
+        !passage.key.is_empty() && passage.key.iter().all(|word| self.words.contains(word))
     }
 }
 

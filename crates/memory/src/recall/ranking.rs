@@ -14,6 +14,8 @@ use store::{Ranking, inverse_frequency, term_frequency};
 
 /// The share that passages one and two places away add.
 const BESIDE: [f64; 2] = [0.3, 0.15];
+/// The share that what somebody says gains where the question names them.
+const BY_WHOM: f64 = 0.5;
 /// The share that a document gains from its best passage.
 const FROM_PASSAGE: f64 = 0.5;
 /// The share that a passage gains from its document.
@@ -34,6 +36,11 @@ pub(super) struct Ranked {
 pub(super) fn rank(corpus: &Corpus, question: &Question) -> Ranked {
     let own = scores(&question.units, &corpus.lengths, |place| place.passage);
     let mut passages = beside(corpus, &own);
+    for (score, passage) in passages.iter_mut().zip(&corpus.passages) {
+        if passage.is_talk && question.has_key_of(passage) {
+            *score *= 1.0 + BY_WHOM;
+        }
+    }
     let mut documents = scores(&question.units, &corpus.document_lengths, |place| place.document);
     let mut best_passages = vec![0.0_f64; documents.len()];
     for (score, passage) in passages.iter().zip(&corpus.passages) {

@@ -1,7 +1,7 @@
 //! Ranks documents by words that the question lacks and the best passages have: what answers it in
 //! other words has them too (Rocchio's relevance feedback, without a person). Pure.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::{Corpus, Term, count};
 use super::question::Question;
@@ -34,14 +34,12 @@ pub(super) fn related(corpus: &Corpus, question: &Question, passages: &[(usize, 
 
 /// The words, those that say most first, each with its weight.
 fn lent(corpus: &Corpus, question: &Question, passages: &[(usize, f64)]) -> Vec<(Term, f64)> {
-    let asked = question.units.iter().flat_map(|unit| &unit.terms);
-    let asked: HashSet<Term> = asked.filter_map(|term| corpus.term(term)).collect();
     let best = passages.first().map_or(1.0, |(_, score)| *score);
     let all = corpus.passages.len();
     let mut weights: BTreeMap<Term, f64> = BTreeMap::new();
     for (passage, score) in passages.iter().take(PASSAGES) {
         let words: BTreeSet<Term> = corpus.passages[*passage].text.iter().copied().collect();
-        for word in words.into_iter().filter(|word| !asked.contains(word)) {
+        for word in words.into_iter().filter(|word| !question.words.contains(word)) {
             let holding = corpus.holders(word).len();
             if holding > 1 && count(holding) < COMMON * count(all) {
                 let weight = score / best * inverse_frequency(all as u64, holding as u64);
