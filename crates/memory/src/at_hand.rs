@@ -181,8 +181,12 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_limits_is_counted_at_hand() {
-        let many: String =
-            (0..8).map(|number| format!("- fact {number} of `src/a.rs`\n")).collect();
+        let many: Vec<String> =
+            (0..8).map(|number| format!("- fact {number} of `src/a.rs`")).collect();
+        let many = many.join(
+            "
+",
+        );
         let note = notes(&mut at_hand(&many), &["/p/src/a.rs"]).remove(0);
         assert!(
             note.starts_with("Memory at hand, src/a.rs (MEMORY.md:1, 2, 3, 4, 5):\n"),

@@ -321,7 +321,9 @@ fn memory_that_changes_at_every_call_is_told_of_within_limits() {
 
 /// A desk whose memory has more than stands in the system prompt.
 fn full() -> Desk {
-    let facts: String = (0..60).map(|number| format!("- fact {number} #important\n")).collect();
+    let facts: Vec<String> =
+        (0..60).map(|number| format!("- fact {number} #important\n")).collect();
+    let facts = facts.concat();
     let desk = Desk::new(
         Layout::Log,
         &format!(
