@@ -183,10 +183,7 @@ mod tests {
     fn what_is_beyond_the_limits_is_counted_at_hand() {
         let many: Vec<String> =
             (0..8).map(|number| format!("- fact {number} of `src/a.rs`")).collect();
-        let many = many.join(
-            "
-",
-        );
+        let many = many.join("\n");
         let note = notes(&mut at_hand(&many), &["/p/src/a.rs"]).remove(0);
         assert!(
             note.starts_with("Memory at hand, src/a.rs (MEMORY.md:1, 2, 3, 4, 5):\n"),
