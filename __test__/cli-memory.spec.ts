@@ -130,3 +130,15 @@ test("wrong usage and refusals exit with codes of their own", () => {
   expect(at.failure("memory", "trace", "00000000")).toMatchObject({ code: "NO_TRACE" });
   expect(existsSync(join(at.folder, ".pi"))).toBe(false);
 });
+
+test("recall says so before it shows what hardly answers", () => {
+  const at = desk();
+  at.write(index, "- Deploys: Tuesdays, by Anna\n- Node: 22\n- Deploys: Tuesdays, by Anna #team\n");
+  const weak = at.run("memory", "recall", "how", "do", "I", "deploy", "to", "kubernetes");
+  expect(weak).toMatchObject({ status: 0, stdout: expect.stringMatching(/^weak: .*\nproject MEMORY\.md:1 /) });
+  expect(weak.stdout).toMatch(/also project MEMORY\.md:3$/m);
+  expect(at.run("memory", "recall", "what", "is", "this")).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^malformed: /),
+  });
+});

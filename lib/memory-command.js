@@ -222,7 +222,7 @@ async function recall({ memory, store, session, isConfined = false }, given) {
   );
   // A problem names the place of what was not searched.
   const said = isConfined ? { ...value, problems: [] } : value;
-  return { value, text: recallText(said), failed: !["ok", "no_match"].includes(value.reason) };
+  return { value, text: recallText(said), failed: !["ok", "weak", "no_match"].includes(value.reason) };
 }
 
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */

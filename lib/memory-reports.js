@@ -30,27 +30,34 @@ function changeText({ path, place, change, movedTo }) {
   }
 }
 
+/** Hits shown of what hardly answers. */
+const WEAK_HITS = 3;
+
 /** @param {import("../index.js").RecallAnswer} found */
 export function recallText({ reason, hits, problems }) {
-  const shown = hits.map(({ scope, file, line, archived, stale, session, item, headings, lines }) => {
+  const worth = reason === "weak" ? hits.slice(0, WEAK_HITS) : hits;
+  const shown = worth.map(({ scope, file, line, archived, stale, session, item, alike, headings, lines }) => {
     const place = session === null ? `${scope} ${name(file ?? "")}:${line}` : `${session}, message ${item}`;
-    const said = [place, ...(archived ? ["archived"] : []), staleMark(stale), spelt(headings.join(" › "))].filter(
-      (text) => text !== "",
-    );
+    const said = [place, ...(archived ? ["archived"] : []), staleMark(stale), spelt(headings.join(" › "))];
+    const places = alike.map((other) => `${other.scope} ${name(other.file)}:${other.line}`);
+    said.push(places.length > 0 ? `also ${places.join(", ")}` : "");
     return [
-      said.join(" · "),
+      said.filter((text) => text !== "").join(" · "),
       ...lines.map(({ line, text }) => `${String(line).padStart(5)} ${spelt(text.trim())}`),
     ].join("\n");
   });
   const why = {
     ok: [],
+    weak: ["weak: this has words of the question, and hardly answers it."],
     no_match: ["no_match: all that was asked for was searched, and holds nothing of it."],
     malformed: ["malformed: the search makes no sense."],
     denied: ["denied: what was asked for may not be looked at."],
     unavailable: ["unavailable: not all that was asked for could be searched."],
     backend_error: ["backend_error: the store failed."],
   }[reason];
-  return [...shown, ...why, ...problems.map(({ message }) => `Not searched: ${message}`)].join("\n");
+  // What follows is not to be taken for an answer before it is said.
+  const said = reason === "weak" ? [...why, ...shown] : [...shown, ...why];
+  return [...said, ...problems.map(({ message }) => `Not searched: ${message}`)].join("\n");
 }
 
 /**

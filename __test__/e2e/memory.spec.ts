@@ -159,4 +159,29 @@ describe("memory that changes in a session", () => {
     expect(saidIn(cold)).not.toContain("Memory change");
     expect(readFileSync(join(project, "MEMORY.md"), "utf8")).toBe("- Tests: fast\n- Shell: wrote this\n");
   });
+
+  test("has entries on a file come once with its first read", async () => {
+    const call = (name: string, args: object): Step => ({ calls: [{ name, args }] });
+    const { model, sandbox } = await start([
+      call("read", { path: "limits.ts" }),
+      call("bash", { command: "cat limits.ts" }),
+      { text: "Ten." },
+      { text: "Still ten." },
+    ]);
+    const facts = Array.from({ length: 60 }, (_, at) => `- fact ${at} #important\n`).join("");
+    const entry = "- Limit: ten calls in `limits.ts`, by contract";
+    remember(sandbox, {
+      project: { "MEMORY.md": `${facts}${entry}\n`, "config.json": '{ "maxMemoryTokens": 300 }' },
+    });
+    writeFileSync(join(sandbox.projectDir, "limits.ts"), "export const limit = 10;\n");
+    const pi = startPiRpc(sandbox, ["-e", extension]);
+    await pi.prompt("How many calls?");
+    await pi.prompt("And now?");
+    expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+    const said = model.requests.map(saidIn);
+    expect(memoryOf(model.requests[0])).not.toContain("by contract");
+    expect(said[0]).not.toContain("Memory at hand");
+    const note = `Memory at hand, limits.ts (.pi/memory/MEMORY.md:61):\\n${entry}`;
+    expect(said.slice(1).map((text) => text.split(note).length - 1)).toEqual([1, 1, 1]);
+  });
 });

@@ -32,8 +32,8 @@ pub struct RecallOptions {
 #[napi]
 impl Memory {
     /// Finds what memory says about something: entries, topic files, the archive, and where `sessions` is set the chats of past sessions
-    /// in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions; a word counts in its irregular forms, and a
-    /// little for words of its subject. Never rejects because something could not be searched: `reason` says so.
+    /// in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions. Never rejects because something could
+    /// not be searched: `reason` says so.
     #[napi(
         ts_args_type = "query: string, options?: RecallOptions | null, store?: Store | null",
         ts_return_type = "Promise<RecallAnswer>"
@@ -106,8 +106,14 @@ fn hit(hit: &RecallHit) -> Value {
     };
     found["page"] = json!(hit.page.as_ref().map(PageId::as_str));
     found["stale"] = json!(hit.stale.as_ref().map(CitedChange::as_str));
+    found["alike"] = json!(hit.alike.iter().filter_map(alike).collect::<Vec<_>>());
     found["headings"] = json!(hit.headings);
     found["score"] = json!(hit.score);
     found["lines"] = json!(snippet(&hit.lines));
     found
+}
+
+fn alike(place: &RecallPlace) -> Option<Value> {
+    let RecallPlace::File { scope, file, line, .. } = place else { return None };
+    Some(json!({ "scope": scope.to_string(), "file": file, "line": line }))
 }

@@ -1443,13 +1443,24 @@ export interface PutResult {
   version: Version;
 }
 
+/** A place in memory that says nearly what a hit says. */
+export interface AlikePlace {
+  /** Whose memory it is. */
+  scope: MemoryScope;
+  /** Path in the scope's folder, with `/`. */
+  file: string;
+  /** First line of the passage, from 1. */
+  line: number;
+}
+
 /** What a recall found. */
 export interface RecallAnswer {
   /**
-   * `ok` where there is a hit. Else why there is none: `no_match` if all that was asked for was searched; `malformed`, `denied` (the
+   * `ok` where a hit is likely to answer, `weak` where the hits share words with the question and hardly answer it. Else why there is
+   * none: `no_match` if all that was asked for was searched; `malformed` (also a question of function words alone), `denied` (the
    * project is not trusted), `unavailable` (a file that cannot be read, no store) or `backend_error` (the store failed) if not.
    */
-  reason: "ok" | "no_match" | "malformed" | "denied" | "unavailable" | "backend_error";
+  reason: "ok" | "weak" | "no_match" | "malformed" | "denied" | "unavailable" | "backend_error";
   /** What was asked for and not searched, or not to its end; also where there are hits. */
   problems: Array<RecallProblem>;
   /** The hits: those in memory, best first, then those in past sessions, best first. */
@@ -1478,6 +1489,8 @@ export interface RecallHit {
   item: number | null;
   /** ID of the shortest chat segment that holds the message; null in memory, and where there is none. */
   segment: string | null;
+  /** Other places in memory that say nearly the same, best first. */
+  alike: Array<AlikePlace>;
   /** Texts of the headings above, outermost first. */
   headings: Array<string>;
   /** Above 0; higher is better. Only comparable within memory, and within past sessions. */

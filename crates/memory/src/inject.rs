@@ -135,6 +135,15 @@ impl Injector {
         (String::new(), Vec::new(), pinned.map(|(page, ..)| page.id.clone()).collect())
     }
 
+    /// A page in the fullest form of at most so many tokens.
+    pub(super) fn form(&mut self, page: &Page, tokens: u32) -> String {
+        self.derive(page);
+        let Some((_, forms)) = self.forms.get(&page.id) else { return String::new() };
+        let fits = |fidelity: &&Fidelity| forms.at(**fidelity).tokens <= tokens;
+        let fidelity = Fidelity::ALL.iter().rev().find(fits).unwrap_or(&Fidelity::Pointer);
+        forms.at(*fidelity).text.clone()
+    }
+
     /// Caches the forms of a page.
     fn derive(&mut self, page: &Page) {
         let hash = Hash::of(&page.text);

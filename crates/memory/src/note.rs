@@ -43,6 +43,14 @@ impl Told {
         told
     }
 
+    /// Whether the model knows a page as it is.
+    pub(super) fn holds(&self, page: &Page) -> bool {
+        let known = self.pages.get(&(page.place.scope, page.place.file.clone()));
+        let is_it =
+            |(id, text): &(PageId, String)| *id == page.id && *text == without_comments(&page.text);
+        known.is_some_and(|pages| pages.iter().any(is_it))
+    }
+
     /// The differences to `now`, file by file.
     pub(super) fn changes(&self, now: &Self) -> Vec<Change> {
         let files: std::collections::BTreeSet<&(Scope, String)> =

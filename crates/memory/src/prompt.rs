@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::block::FIRST_LINE;
+use super::at_hand::{AtHand, Entry, MOST_TOKENS};
+use super::block::{self, FIRST_LINE};
 use super::faults::Resident;
+use super::fidelity::Fidelity;
 use super::inject::Injection;
 use super::note::{Told, numbered, stale_note};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
 use super::worth::{Signals, is_related, worth};
-use super::{Look, Memory, Page, PageId, Scope};
+use super::{Look, Memory, Page, PageId, PageKind, Scope};
 use base::error::Result;
 use session::{MemoryChange, PromptedSession};
 
@@ -25,6 +27,8 @@ pub(super) struct InForce {
     told: Told,
     /// The pages that the model knows to be stale, with what became of the files that they cite.
     stale: BTreeMap<PageId, &'static str>,
+    /// Entries that come with the file that they cite.
+    at_hand: AtHand,
     /// Changes since it was rendered.
     changes: u32,
 }
@@ -93,7 +97,8 @@ impl Memory {
     }
 
     /// Call before each call of the session: if a file changed that a page in the system prompt
-    /// cites, the session tells the model. Cheap if none did. `prompt`: the system prompt, if known.
+    /// cites, or if the session met a file on which memory has more, the session tells the model.
+    /// Cheap if neither is so. `prompt`: the system prompt, if known.
     ///
     /// # Errors
     /// Those of the session's store.
@@ -103,10 +108,16 @@ impl Memory {
         prompt: Option<&str>,
     ) -> Result<()> {
         let is_shown = prompt.is_none_or(|prompt| prompt.contains(FIRST_LINE));
-        if self.in_force.injection.is_none() || !is_shown || !self.keeper.may_differ() {
+        if self.in_force.injection.is_none() || !is_shown {
             return Ok(());
         }
-        self.changed(session, None)
+        if self.keeper.may_differ() {
+            self.changed(session, None)?;
+        }
+        let notes = self.in_force.at_hand.notes(session.known_paths());
+        let once =
+            |text: String| MemoryChange { text, file: String::new(), call: None, once: true };
+        session.memory_changed(&notes.into_iter().map(once).collect::<Vec<_>>())
     }
 
     fn render(&mut self, look: &Look, paths: &[String]) {
@@ -138,7 +149,9 @@ impl Memory {
         self.in_force.injection = Some(injection);
         self.in_force.told = self.known_pages(look);
         self.in_force.stale = self.stale_pages(look);
+        self.in_force.at_hand = AtHand::new(paths);
         self.in_force.changes = 0;
+        self.lay_at_hand(look);
     }
 
     /// Makes the page tables again from the Markdown.
@@ -188,15 +201,19 @@ impl Memory {
             let Some(path) = self.path(change.scope, &change.file) else { continue };
             let text = change.note(&self.shown_path(&path), number);
             let file = path.to_string_lossy().into_owned();
-            told.push(MemoryChange { text, file, call: call.map(str::to_owned) });
+            let call = call.map(str::to_owned);
+            told.push(MemoryChange { text, file, call, once: false });
         }
         for note in self.stale_notes(look, &stale) {
             number += 1;
             let text = format!("{}{note}", numbered(number));
             // No file of memory shows it, and no call of the model tells it.
-            told.push(MemoryChange { text, file: String::new(), call: None });
+            told.push(MemoryChange { text, file: String::new(), call: None, once: false });
         }
         session.memory_changed(&told)?;
+        let news = look.pages().filter(|page| page.is_entry() && !self.in_force.told.holds(page));
+        self.in_force.at_hand.were_told(news.map(|page| page.id.clone()));
+        self.lay_at_hand(look);
         self.in_force.stale = stale;
         self.in_force.told = now;
         self.in_force.changes = number;
@@ -233,6 +250,57 @@ impl Memory {
             stale_note(page, &files)
         });
         notes.collect()
+    }
+
+    /// Takes note of the pages that cite files and do not stand in full in the system prompt.
+    fn lay_at_hand(&mut self, look: &Look) {
+        let Some(injection) = &self.in_force.injection else { return };
+        if !look.settings.page_table_injection {
+            return;
+        }
+        let stands = |page: &Page| {
+            injection.resident.iter().any(|shown| *shown == (page.id.clone(), Fidelity::Full))
+        };
+        let pages: Vec<&Page> = look
+            .pages()
+            .filter(|page| page.place.scope != Scope::Conversation && !stands(page))
+            .collect();
+        let mut entries = Vec::new();
+        for page in pages {
+            let cites = self.cited_paths(page);
+            let Some(path) = self.path(page.place.scope, &page.place.file) else { continue };
+            if cites.is_empty() {
+                continue;
+            }
+            let mark = look.stale_words(page).map(block::stale_mark).unwrap_or_default();
+            entries.push(Entry {
+                id: page.id.clone(),
+                text: self.injector.form(page, MOST_TOKENS) + &mark,
+                is_rule: page.is_important || page.kind == PageKind::Instruction,
+                file: self.shown_path(&path),
+                line: page.place.line,
+                cites,
+            });
+        }
+        self.in_force.at_hand.lay(entries);
+    }
+
+    /// The files that a page cites, each with its path as the model knows it.
+    fn cited_paths(&self, page: &Page) -> Vec<(PathBuf, String)> {
+        let cites = self.keeper.fact(&page.id).map(|fact| &*fact.cites).unwrap_or_default();
+        let home = self.home.as_deref();
+        let mut paths: Vec<(PathBuf, String)> = Vec::new();
+        for pin in cites {
+            let path = match (pin.path.strip_prefix("~/"), home) {
+                (Some(inside), Some(home)) => home.join(inside),
+                _ => self.folders.project_folder().map(|at| at.join(&pin.path)).unwrap_or_default(),
+            };
+            let shown = self.shown_path(&path);
+            if path.is_absolute() && !paths.iter().any(|(known, _)| *known == path) {
+                paths.push((path, shown));
+            }
+        }
+        paths
     }
 
     fn path(&self, scope: Scope, file: &str) -> Option<PathBuf> {

@@ -1,17 +1,24 @@
 //! Recall: searches memory and, on request, past sessions. A failed recall never reads like one
 //! that found nothing. Must not write, or say what a model sees.
 
+mod alike;
+mod confidence;
 mod corpus;
 mod dates;
 mod passages;
+mod question;
 mod ranking;
+mod related;
 mod sessions;
+mod words;
 
 use files::looks;
 use std::path::PathBuf;
 
+use self::alike::Gathered;
 use self::corpus::Corpus;
 use self::passages::Passage;
+use self::question::Question;
 use self::ranking::{Ranked, rank};
 use super::load::{Loaded, MemoryFile};
 use super::page::{Page, PageId};
@@ -43,6 +50,8 @@ const UNSEARCHED: [&str; 6] =
 pub enum RecallReason {
     /// Something was found.
     Ok,
+    /// What was found shares words with the question, but hardly answers it.
+    Weak,
     /// Everything requested was searched without a match.
     NoMatch,
     /// The query or an option is invalid.
@@ -60,6 +69,7 @@ impl RecallReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
+            Self::Weak => "weak",
             Self::NoMatch => "no_match",
             Self::Malformed => "malformed",
             Self::Denied => "denied",
@@ -99,7 +109,7 @@ impl Default for RecallOptions {
 /// The result of a recall.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallAnswer {
-    /// `Ok` if there is a hit; otherwise the worst reason why there is none.
+    /// `Ok` or `Weak` if there is a hit; otherwise the worst reason why there is none.
     pub reason: RecallReason,
     /// What was requested and not searched completely, each with the reason; also present if there
     /// are hits.
@@ -135,6 +145,8 @@ pub struct RecallHit {
     pub page: Option<PageId>,
     /// What became of a file that its page cites: the worst of all.
     pub stale: Option<CitedChange>,
+    /// Other places that say nearly the same, best first.
+    pub alike: Vec<RecallPlace>,
     /// Texts of the headings above it, outermost first; none for a file.
     pub headings: Vec<String>,
     /// Above 0; higher is better. Comparable within memory, and within past sessions.
@@ -186,17 +198,19 @@ impl Memory {
         let (warnings, look) = self.learn();
         let mut problems = denied(options, &self.folders);
         problems.extend(unsearched(&warnings));
-        let mut hits = self.recall.find(&expression, options);
+        let Found { mut hits, mut is_answered } = self.recall.find(&expression, options);
         self.mark_stale(&mut hits, look);
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
             let (found, problem) = sessions::recall(store.or(known), &expression, options);
-            hits.extend(found);
+            hits.extend(found.hits);
+            is_answered |= found.is_answered;
             problems.extend(problem);
         }
         let worst = problems.iter().map(|problem| problem.reason).max();
         let reason = match worst {
-            _ if !hits.is_empty() => RecallReason::Ok,
+            _ if is_answered => RecallReason::Ok,
+            _ if !hits.is_empty() => RecallReason::Weak,
             Some(worst) => worst,
             None => RecallReason::NoMatch,
         };
@@ -279,29 +293,50 @@ impl Recall {
     }
 
     /// The hits in the indexed files.
-    fn find(&self, expression: &Expression, options: &RecallOptions) -> Vec<RecallHit> {
-        let found = rank(&self.corpus, expression);
+    fn find(&self, expression: &Expression, options: &RecallOptions) -> Found {
+        let question = Question::new(&self.corpus, expression);
+        let ranked = rank(&self.corpus, &question);
         let is_asked = |document: usize| {
             let scope = self.files[document].scope;
             options.scopes.is_empty() || options.scopes.contains(&scope)
         };
-        if !options.by_file {
-            let of = |at: usize| self.passages[at].document;
-            let asked = self.current_first(&found.passages, of).filter(|(at, _)| is_asked(of(*at)));
-            let hits = asked.take(options.limit).map(|(at, score)| {
-                let passage = &self.passages[at];
-                let lines = lines(passage, expression);
-                let hit = self.hit(passage.document, passage.line, score, lines);
-                RecallHit { headings: passage.headings.clone(), ..hit }
-            });
-            return hits.collect();
-        }
-        let asked = self.current_first(&found.documents, |at| at).filter(|(at, _)| is_asked(*at));
-        let hits = asked.take(options.limit).map(|(at, score)| {
-            let lines = self.lines_of_file(at, &found, expression);
-            self.hit(at, lines.first().map_or(1, |line| line.line), score, lines)
+        let of = |at: usize| self.passages[at].document;
+        let passages = || {
+            self.current_first(&ranked.passages, of).into_iter().filter(|(at, _)| is_asked(of(*at)))
+        };
+        let best = passages().map(|(at, _)| at);
+        let is_answered = confidence::is_answered(&self.corpus, &question, best);
+        let hits = if options.by_file {
+            let found = self.current_first(&ranked.documents, |at| at).into_iter();
+            let asked = found.filter(|(at, _)| is_asked(*at)).take(options.limit);
+            asked.map(|found| self.hit_of_file(found, &ranked, expression)).collect()
+        } else {
+            let found = alike::gathered(&self.corpus, passages(), options.limit).into_iter();
+            found.map(|found| self.hit_of_passage(&found, expression)).collect()
+        };
+        Found { hits, is_answered }
+    }
+
+    fn hit_of_passage(&self, found: &Gathered, expression: &Expression) -> RecallHit {
+        let (at, score) = found.best;
+        let passage = &self.passages[at];
+        let lines = lines(passage, expression);
+        let hit = self.hit(passage.document, passage.line, score, lines);
+        let alike = found.alike.iter().map(|at| {
+            let Passage { document, line, .. } = self.passages[*at];
+            self.place(document, line)
         });
-        hits.collect()
+        RecallHit { headings: passage.headings.clone(), alike: alike.collect(), ..hit }
+    }
+
+    fn hit_of_file(
+        &self,
+        (at, score): (usize, f64),
+        ranked: &Ranked,
+        expression: &Expression,
+    ) -> RecallHit {
+        let lines = self.lines_of_file(at, ranked, expression);
+        self.hit(at, lines.first().map_or(1, |line| line.line), score, lines)
     }
 
     /// The results, best first, where the archive counts less. `document`: returns a result's
@@ -310,30 +345,42 @@ impl Recall {
         &self,
         found: &[(usize, f64)],
         document: impl Fn(usize) -> usize,
-    ) -> impl Iterator<Item = (usize, f64)> {
+    ) -> Vec<(usize, f64)> {
         let weigh = |(at, score): &(usize, f64)| {
             let is_archived = self.files[document(*at)].is_archived();
             (*at, if is_archived { score * ARCHIVED } else { *score })
         };
         let mut found: Vec<(usize, f64)> = found.iter().map(weigh).collect();
         found.sort_by(|one, other| other.1.total_cmp(&one.1));
-        found.into_iter()
+        found
     }
 
     fn hit(&self, document: usize, line: u64, score: f64, lines: Vec<SnippetLine>) -> RecallHit {
-        let file = &self.files[document];
         let holds = |page: &&Page| {
             (u64::from(page.place.line)..=u64::from(page.place.last_line)).contains(&line)
         };
-        let place = RecallPlace::File {
+        let page = self.files[document].pages.iter().find(holds).map(|page| page.id.clone());
+        let place = self.place(document, line);
+        RecallHit {
+            place,
+            page,
+            stale: None,
+            alike: Vec::new(),
+            headings: Vec::new(),
+            score,
+            lines,
+        }
+    }
+
+    fn place(&self, document: usize, line: u64) -> RecallPlace {
+        let file = &self.files[document];
+        RecallPlace::File {
             scope: file.scope,
             file: file.file.clone(),
             path: file.path.clone(),
             line,
             is_archived: file.is_archived(),
-        };
-        let page = file.pages.iter().find(holds).map(|page| page.id.clone());
-        RecallHit { place, page, stale: None, headings: Vec::new(), score, lines }
+        }
     }
 
     /// The best line of each of a file's best passages, in their order.
@@ -355,6 +402,13 @@ impl Recall {
     }
 }
 
+/// Hits, and whether they answer the question.
+#[derive(Debug, Default)]
+struct Found {
+    hits: Vec<RecallHit>,
+    is_answered: bool,
+}
+
 fn parsed(query: &str, options: &RecallOptions) -> Result<Expression, Error> {
     if options.limit == 0 {
         return Err(Error::argument("limit", "must be at least 1"));
@@ -363,7 +417,7 @@ fn parsed(query: &str, options: &RecallOptions) -> Result<Expression, Error> {
         let problem = format!("is longer than {MAX_QUERY_CHARS} characters");
         return Err(Error::argument("query", problem));
     }
-    Expression::parse(query)
+    words::without_function_words(query, Expression::parse(query)?)
 }
 
 /// The requested scopes that may not be read.

@@ -159,7 +159,7 @@ impl Folders {
     }
 
     /// The folder that has the project's memory.
-    fn project_folder(&self) -> Option<&Path> {
+    pub(super) fn project_folder(&self) -> Option<&Path> {
         self.project()?.parent()?.parent()
     }
 

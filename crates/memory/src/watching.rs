@@ -151,8 +151,10 @@ impl Memory {
     pub fn recalled(&mut self, recalled: Recalled<'_>) {
         let Recalled { query, code, pages, unsearched } = recalled;
         let silent = self.watcher.watch.recalled(code == "no_match", &unsearched);
-        self.keeper.used(&pages, self.now());
-        let refetched = self.watcher.watch.fetched(&pages, "recalled");
+        // What hardly answers is of no use because it was shown.
+        let of_use: &[PageId] = if code == "weak" { &[] } else { &pages };
+        self.keeper.used(of_use, self.now());
+        let refetched = self.watcher.watch.fetched(of_use, "recalled");
         let (quoted, code) = (quoted(query), code.to_owned());
         self.trace(Traced::Recall { query: quoted, code, pages: first(pages), unsearched });
         self.trace_faults(silent);

@@ -336,6 +336,9 @@ pub enum Event {
         /// The model's own tool call that made the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<String>,
+        /// Whether it is told once, and not again after its note left.
+        #[serde(default, skip_serializing_if = "is_false")]
+        once: bool,
     },
     /// The next system prompt shows all memory changes so far, so their notes leave.
     MemoryRendered,

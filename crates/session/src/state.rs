@@ -216,9 +216,7 @@ impl Session {
                 self.hold((object, version, ranges), *whole, *tokens, why);
             }
             Event::LeftOut { objects } => self.left_out.clone_from(objects),
-            Event::MemoryChanged { text, file, call } => {
-                self.remember_change(text, file, call.as_ref());
-            }
+            Event::MemoryChanged { .. } => self.remember_change(event),
             Event::MemoryRendered => self.memory.rendered(&mut self.notes.by_place),
             Event::Epoch { .. } => self.begin_epoch(event),
             Event::Called(record) => self.called(record),
@@ -265,7 +263,9 @@ impl Session {
             self.files.told(file);
         }
         let (text, about, shows) = (text.clone(), about.clone(), shows.clone());
-        self.notes.add(*at, Note { text, about, tokens: *tokens, shows });
+        let note = Note { text, about, tokens: *tokens, shows };
+        self.memory.noted(&note);
+        self.notes.add(*at, note);
         self.asked.retain(|_| !asked);
     }
 
@@ -306,9 +306,10 @@ impl Session {
         self.sent = Some(Sent::of(record));
     }
 
-    fn remember_change(&mut self, text: &str, file: &str, call: Option<&String>) {
-        let (text, file, call) = (text.to_owned(), file.to_owned(), call.cloned());
-        self.memory.changed(MemoryChange { text, file, call });
+    fn remember_change(&mut self, event: &Event) {
+        let Event::MemoryChanged { text, file, call, once } = event else { return };
+        let (text, file, call) = (text.clone(), file.clone(), call.clone());
+        self.memory.changed(MemoryChange { text, file, call, once: *once });
     }
 
     fn edit_message(

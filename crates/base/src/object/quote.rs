@@ -25,7 +25,7 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
         r"… [\d,]+ (?:more )?(?:changed )?(?:line|character|entr)",
         r#"" · "#,
         r"(?i:(?:global|project|yours in this project)\s*\(\s*memory(?:\.local)?\.md\s*\))",
-        r"Memory that outlives sessions|Memory change \d+:",
+        r"Memory that outlives sessions|Memory change \d+:|Memory at hand, ",
         &format!(r"<\s*/?\s*(?i:{tags})(?-u:\b)"),
     ])
 });

@@ -70,9 +70,9 @@ impl PromptedSession for AtCall<'_> {
             return Ok(());
         }
         self.live.durably(|live| {
-            for MemoryChange { text, file, call } in changes {
+            for MemoryChange { text, file, call, once } in changes {
                 let (text, file, call) = (text.clone(), file.clone(), call.clone());
-                live.journal.record(Event::MemoryChanged { text, file, call });
+                live.journal.record(Event::MemoryChanged { text, file, call, once: *once });
             }
             live.commit_staged()
         })
@@ -83,7 +83,8 @@ impl PromptedSession for AtCall<'_> {
         let edited = state.edited_files().filter_map(|(id, _)| state.index().get(id));
         let edited = edited.map(|entry| entry.subject.agent_path().to_owned());
         let known = state.files_with_known_text().map(|(_, path, _)| path.to_owned());
-        let mut paths: Vec<String> = edited.chain(known).collect();
+        let touched = state.touched_paths().map(str::to_owned);
+        let mut paths: Vec<String> = edited.chain(known).chain(touched).collect();
         paths.sort_unstable();
         paths.dedup();
         paths

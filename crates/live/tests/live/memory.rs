@@ -318,3 +318,62 @@ fn memory_that_changes_at_every_call_is_told_of_within_limits() {
     let newest = desk.host.shown();
     assert!(newest.contains("Memory change 1: .pi/memory/MEMORY.md"), "{newest}");
 }
+
+/// A desk whose memory has more than stands in the system prompt.
+fn full() -> Desk {
+    let facts: Vec<String> =
+        (0..60).map(|number| format!("- fact {number} #important\n")).collect();
+    let facts = facts.concat();
+    let desk = Desk::new(
+        Layout::Log,
+        &format!(
+            "{facts}- the limit of calls in `src/a.rs` is part of a contract\n- b: see `src/b.rs`\n"
+        ),
+    );
+    desk.host.write_file(".pi/memory/config.json", r#"{ "maxMemoryTokens": 300 }"#);
+    desk.host.write_file("src/a.rs", "const LIMIT: u32 = 10;\n");
+    desk.host.write_file("src/b.rs", "const B: u32 = 1;\n");
+    desk
+}
+
+#[test]
+fn an_entry_comes_once_with_the_file_that_it_cites() {
+    let mut desk = full();
+    desk.host.prompt.0 = desk.section(0);
+    assert!(!desk.host.prompt.0.contains("part of a contract"), "{}", desk.host.prompt.0);
+    let (mut desk, _memory) = watching(desk);
+    desk.turn("one");
+    desk.host.user("look at it");
+    desk.host.read("src/a.rs", None, None);
+    let sent = desk.host.send();
+    let note = "Memory at hand, src/a.rs (.pi/memory/MEMORY.md:61):\\n- the limit of calls in `src/a.rs` is part of a contract";
+    assert_eq!(holding(&sent, note), [sent.len() - 1], "{}", desk.host.shown());
+    assert_eq!(desk.host.told, ["Memory at hand, src/a.rs (.pi/memory/MEMORY.md:61)"]);
+    desk.host.edit("src/a.rs", "u32", "u64");
+    assert_eq!(holding(&desk.host.send(), "Memory at hand"), [sent.len() - 1]);
+    desk.host.edit("src/b.rs", "u32", "u64");
+    assert_eq!(holding(&desk.host.send(), "Memory at hand, src/b.rs").len(), 1);
+}
+
+#[test]
+fn what_was_at_hand_leaves_with_an_epoch_for_good() {
+    let mut desk = full();
+    desk.host.prompt.0 = desk.section(0);
+    let (mut desk, _memory) = watching(desk);
+    desk.host.window = 12_000;
+    desk.host.user("look at it");
+    desk.host.read("src/a.rs", None, None);
+    assert_eq!(holding(&desk.host.send(), "Memory at hand"), [2]);
+    let epoch = desk.host.live.state().epoch();
+    for round in 0..40 {
+        let lines: Vec<String> = (0..90).map(|line| format!("{round} has line {line}")).collect();
+        desk.host.tool("bash", &json!({ "command": format!("show {round}") }), &lines.join("\n"));
+        let sent = desk.host.send();
+        if desk.host.live.state().epoch() > epoch {
+            assert_eq!(holding(&sent, "Memory at hand"), [0_usize; 0]);
+            return;
+        }
+        assert_eq!(holding(&sent, "Memory at hand"), [2]);
+    }
+    panic!("no epoch");
+}

@@ -20,6 +20,11 @@ pub(super) struct Passage {
     pub(super) context: String,
     /// Its text as written.
     pub(super) text: String,
+    /// The words before its first colon, if they are few.
+    pub(super) key: Option<String>,
+    /// Whether it is said in a talk, where those beside it go on with it; anything else mostly stands
+    /// for itself.
+    pub(super) is_talk: bool,
     /// Texts of the headings above it, outermost first.
     pub(super) headings: Vec<String>,
     /// Its first line, from 1; for a message, its position in the chat.
@@ -40,6 +45,8 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
             section,
             context: format!("{above}\n{}", dates::other_spellings(&above)),
             text: text.to_owned(),
+            key: label(text),
+            is_talk: false,
             headings,
             line: line as u64,
         });
@@ -58,7 +65,24 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
             add(section, headings.clone(), line, part);
         }
     }
+    for section in found.chunk_by_mut(|one, other| one.section == other.section) {
+        if is_talk(section) {
+            for passage in section {
+                passage.is_talk = true;
+            }
+        }
+    }
     found
+}
+
+/// Whether the passages of a section are a talk: most begin with a name, and names come again.
+fn is_talk(section: &[Passage]) -> bool {
+    let mut names: Vec<&str> =
+        section.iter().filter_map(|passage| passage.key.as_deref()).collect();
+    let spoken = names.len();
+    names.sort_unstable();
+    names.dedup();
+    spoken * 2 > section.len() && names.len() * 2 <= spoken
 }
 
 /// The section of a unit: its number, and the headings above.
@@ -140,6 +164,17 @@ mod tests {
         let expected = [row(0, 1, "said:"), row(0, 2, "Ann: hi\nand more"), row(0, 4, "Bob: yes")];
         assert_eq!(seen("said:\nAnn: hi\nand more\nBob: yes\n"), expected);
         assert_eq!(seen("one line\nNote: not a talk\n").len(), 1);
+    }
+
+    #[test]
+    fn items_are_a_talk_where_names_come_again() {
+        let is_talk = |text: &str| {
+            let passages = passages(0, "a.md", text).into_iter();
+            passages.map(|passage| passage.is_talk).collect::<Vec<_>>()
+        };
+        assert_eq!(is_talk("- Ann: hi\n- Bob: hello\n- Ann: well\n- Bob: so\n"), [true; 4]);
+        assert_eq!(is_talk("- Node: 22\n- Build: make\n- Tests: vitest\n"), [false; 3]);
+        assert_eq!(is_talk("One.\n\nTwo.\n"), [false; 2]);
     }
 
     #[test]

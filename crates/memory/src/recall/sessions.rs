@@ -6,8 +6,11 @@ use std::ops::Range;
 
 use super::corpus::Corpus;
 use super::passages::Passage;
+use super::question::Question;
 use super::ranking::rank;
-use super::{RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason, dates};
+use super::{
+    Found, RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason, confidence, dates,
+};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
 use store::{Expression, FoundIn, FoundText, SearchFilter, SnippetLine, Store, snippet};
@@ -22,17 +25,17 @@ pub(super) fn recall(
     store: Option<&Store>,
     expression: &Expression,
     options: &RecallOptions,
-) -> (Vec<RecallHit>, Option<RecallProblem>) {
+) -> (Found, Option<RecallProblem>) {
     let Some(store) = store else {
         let message = "past sessions are not searched: there is no store".to_owned();
         let reason = RecallReason::Unavailable;
-        return (Vec::new(), Some(RecallProblem { reason, message }));
+        return (Found::default(), Some(RecallProblem { reason, message }));
     };
     match find(store, expression, options) {
-        Ok((hits, lacking)) => {
-            (hits, lacking.map(|error| problem("past sessions are searched in part", &error)))
+        Ok((found, lacking)) => {
+            (found, lacking.map(|error| problem("past sessions are searched in part", &error)))
         }
-        Err(error) => (Vec::new(), Some(problem("past sessions are not searched", &error))),
+        Err(error) => (Found::default(), Some(problem("past sessions are not searched", &error))),
     }
 }
 
@@ -69,10 +72,13 @@ fn find(
     store: &Store,
     expression: &Expression,
     options: &RecallOptions,
-) -> Result<(Vec<RecallHit>, Option<Error>)> {
+) -> Result<(Found, Option<Error>)> {
     let Candidates { messages, passages, lacking } = candidates(store, expression, options)?;
     let corpus = Corpus::new(&passages);
-    let found = rank(&corpus, expression);
+    let question = Question::new(&corpus, expression);
+    let found = rank(&corpus, &question);
+    let best = found.passages.iter().map(|(at, _)| *at);
+    let is_answered = confidence::is_answered(&corpus, &question, best);
     let chosen: Vec<(usize, f64)> = if options.by_file {
         let best = |document: usize| {
             found.passages.iter().find(|(at, _)| passages[*at].document == document)
@@ -95,6 +101,7 @@ fn find(
         }
         hits.push(RecallHit {
             stale: None,
+            alike: Vec::new(),
             place: RecallPlace::Message {
                 session: ObjectId::session(key),
                 position: *position,
@@ -106,7 +113,7 @@ fn find(
             lines,
         });
     }
-    Ok((hits, lacking))
+    Ok((Found { hits, is_answered }, lacking))
 }
 
 /// The messages from the index, with their neighbours.
@@ -154,6 +161,8 @@ impl Candidates {
                     section,
                     context: context.clone(),
                     text,
+                    key: None,
+                    is_talk: true,
                     headings: Vec::new(),
                     line: position,
                 });

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use memory::{Folders, Memory, RecallOptions, RecallPlace, RecallReason};
+use memory::{Folders, Memory, RecallOptions, RecallPlace};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use testing::conversations::{Conversation, Question, RANKS, Recalls, conversations, count};
 
-/// Least gain over plain BM25 at 5 and 10, in points; measured: 0.6 and 0.0, 7.9 and 9.8.
-const GAINS: [(&str, [f64; 2]); 2] = [("sessions", [0.3, -0.1]), ("turns", [7.0, 9.0])];
+/// Least gain over plain BM25 at 5 and 10, in points; measured: 1.1 and 0.8, 10.4 and 11.6 for one of
+/// three questions.
+const GAINS: [(&str, [f64; 2]); 2] = [("sessions", [0.5, 0.3]), ("turns", [7.0, 9.0])];
 
 #[test]
 fn recall_finds_more_of_the_evidence_than_plain_bm25() {
@@ -44,7 +45,6 @@ fn recalled(conversation: &Conversation, of_sessions: bool, recalls: &mut Recall
     let options = RecallOptions { by_file: of_sessions, ..RecallOptions::default() };
     for question in asked(conversation) {
         let found = memory.recall(&question.text, &options, None);
-        assert_eq!(found.reason, RecallReason::Ok, "{}", question.text);
         let hits = found.hits.into_iter().map(|hit| {
             let RecallPlace::File { file, line, .. } = hit.place else { panic!("{hit:?}") };
             let session = file.trim_end_matches(".md").to_owned();

@@ -17,3 +17,4 @@ mod repository;
 mod section;
 mod teams;
 mod trusted;
+mod unanswered;

@@ -110,6 +110,62 @@ fn what_is_current_comes_before_what_was_archived() {
 }
 
 #[test]
+fn names_are_found_in_other_spellings_and_parts() {
+    let other = "- nothing of the kind\n".repeat(3);
+    let text =
+        format!("{other}- We chose SQLite\n- limits are in `src/http/limits.rs`\n- Config: TOML\n");
+    let folder = written(&[(GLOBAL, &text)]);
+    for (query, line) in [
+        ("sqlite", 4),
+        ("why sqlite", 4),
+        ("lib/limits.rs", 5),
+        ("configuration", 6),
+        ("Konfiguration limits", 5),
+    ] {
+        let found = recall(&folder, query);
+        assert_eq!(places(&found)[0], format!("global MEMORY.md:{line}"), "{query}");
+    }
+}
+
+#[test]
+fn entries_that_say_the_same_share_a_place() {
+    let text = "- The linker is mold, which saves a minute of each build\n\
+                - the linker is mold, it saves a minute of each build\n\
+                - linker flags: none\n\n# Talk\n- Ann: the linker broke\n- Bob: the linker broke\n\
+                - Ann: well\n- Bob: yes\n";
+    let folder = written(&[(GLOBAL, text)]);
+    let found = recall(&folder, "linker mold minute");
+    let RecallPlace::File { line, .. } = found.hits[0].alike[0] else { panic!("{found:?}") };
+    assert_eq!(
+        (found.hits[0].alike.len(), places(&found)[0].clone(), line),
+        (1, "global MEMORY.md:1".to_owned(), 2)
+    );
+    let talk = ["global MEMORY.md:6", "global MEMORY.md:7"];
+    assert!(
+        talk.iter().all(|place| places(&found).iter().any(|found| found == place)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_only_shares_a_word_is_weak() {
+    let text = "- Deploys happen on Tuesdays, by Anna\n- Node: 22.19 or later\n- Build: `npm run build`\n- Tests: `npm test`\n";
+    let folder = written(&[(GLOBAL, text)]);
+    for (query, reason) in [
+        ("how do I deploy to kubernetes", RecallReason::Weak),
+        ("kubernetes", RecallReason::NoMatch),
+        ("who deploys on Tuesdays", RecallReason::Ok),
+        ("which node version do we need", RecallReason::Ok),
+        ("Wie lange dauert der Build?", RecallReason::Ok),
+        ("Wie heißt der Server von Anna im Keller?", RecallReason::Weak),
+    ] {
+        let found = recall(&folder, query);
+        assert_eq!((found.reason, query), (reason, query), "{found:?}");
+        assert_eq!(found.hits.is_empty(), reason == RecallReason::NoMatch);
+    }
+}
+
+#[test]
 fn whole_files_are_ranked_where_asked() {
     let folder = written(&[
         (
@@ -155,6 +211,8 @@ fn a_search_that_makes_no_sense_is_malformed() {
     for (query, options) in [
         ("", RecallOptions::default()),
         (" \"-\" ", RecallOptions::default()),
+        ("what is this about", RecallOptions::default()),
+        ("Was ist das?", RecallOptions::default()),
         ("needle", none),
         (&*"x ".repeat(6_000), RecallOptions::default()),
     ] {
@@ -269,7 +327,7 @@ fn sessions_that_cannot_be_searched_are_no_empty_answer() {
 #[test]
 fn a_damaged_chat_is_a_backend_error_and_hides_no_other() {
     let folder = written(&[]);
-    let sessions: [(&str, &[&str]); 2] = [("one", &["hello there"]), ("two", &["hello world"])];
+    let sessions: [(&str, &[&str]); 2] = [("one", &["hello friend"]), ("two", &["hello world"])];
     let store = store(folder.path(), &sessions);
     let options = RecallOptions { sessions: true, ..RecallOptions::default() };
     let recall = |query: &str| memory(folder.path(), true).recall(query, &options, Some(&store));
@@ -278,7 +336,7 @@ fn a_damaged_chat_is_a_backend_error_and_hides_no_other() {
     let sql = "UPDATE item SET text = 'other' WHERE object =
                (SELECT object FROM object WHERE id = 'chat:one')";
     file.execute_batch(sql).unwrap();
-    let found = recall("there");
+    let found = recall("friend");
     assert_eq!((found.reason, found.hits.len()), (RecallReason::BackendError, 0), "{found:?}");
     let found = recall("hello");
     assert_eq!(

@@ -16,6 +16,8 @@ pub struct MemoryChange {
     pub file: String,
     /// The model's own tool call that made the change. While it stands, the model knows.
     pub call: Option<String>,
+    /// Whether it is told once, and not again after its note left.
+    pub once: bool,
 }
 
 impl MemoryChange {
@@ -41,6 +43,11 @@ pub(super) struct MemoryChanges {
 impl MemoryChanges {
     pub(super) fn changed(&mut self, change: MemoryChange) {
         self.changes.push(change);
+    }
+
+    /// A note was made. What is told once is no longer due.
+    pub(super) fn noted(&mut self, note: &Note) {
+        self.changes.retain(|change| !change.once || !change.is_told_by(note));
     }
 
     /// The system prompt now shows all changes, so their notes leave.

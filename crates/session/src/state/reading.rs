@@ -311,6 +311,15 @@ impl Session {
         })
     }
 
+    /// Paths of the files that tool calls read or changed since the last request.
+    pub fn touched_paths(&self) -> impl Iterator<Item = &str> {
+        let files = self.effects.iter().filter_map(|(_, effect)| match effect {
+            Effect::Read(file, _) | Effect::Changed(file) => self.index.get(file),
+            Effect::Activated(_) => None,
+        });
+        files.map(|entry| entry.subject.agent_path())
+    }
+
     /// What the tool calls with this ID did since the last request, in order. Local servers reuse
     /// IDs.
     pub fn effects<'a>(&'a self, call: &'a str) -> impl Iterator<Item = &'a Effect> {

@@ -37,6 +37,8 @@ pub struct Expression {
     pub wanted: Vec<SearchUnit>,
     /// Units that must not occur.
     pub excluded: Vec<SearchUnit>,
+    /// Whether all wanted ones are function words, such as every question has.
+    pub has_only_function_words: bool,
 }
 
 /// A word, phrase, identifier or prefix. It occurs where any of its phrases does.
@@ -75,7 +77,8 @@ impl Expression {
                 }
             }
         }
-        if wanted.iter().any(|(_, is_stop_word)| !is_stop_word) {
+        let has_only_function_words = wanted.iter().all(|(_, is_stop_word)| *is_stop_word);
+        if !has_only_function_words {
             wanted.retain(|(_, is_stop_word)| !is_stop_word);
         }
         if wanted.is_empty() {
@@ -83,7 +86,7 @@ impl Expression {
         }
         let wanted = wanted.into_iter().map(|(unit, _)| unit).take(MAX_UNITS).collect();
         excluded.truncate(MAX_UNITS);
-        Ok(Self { wanted, excluded })
+        Ok(Self { wanted, excluded, has_only_function_words })
     }
 }
 
@@ -142,8 +145,16 @@ fn pieces(query: &str) -> Vec<Piece<'_>> {
 
 fn is_stop_word(text: &str) -> bool {
     let word = text.trim_matches(|character: char| !character.is_alphanumeric());
-    let word = word.split(['\'', '’']).next().unwrap_or(word).to_lowercase();
-    word.bytes().all(|byte| byte.is_ascii_lowercase()) && STOP_WORDS.contains(&format!(" {word} "))
+    let word = word.to_lowercase();
+    let is_known = |word: &str| {
+        word.bytes().all(|byte| byte.is_ascii_lowercase())
+            && STOP_WORDS.contains(&format!(" {word} "))
+    };
+    match word.split_once(['\'', '’']) {
+        Some((word, "t")) => is_known(word) || word.strip_suffix('n').is_some_and(is_known),
+        Some((word, _)) => is_known(word),
+        None => is_known(&word),
+    }
 }
 
 /// A term of the query and its byte range in the piece.
@@ -314,6 +325,7 @@ mod tests {
         assert_eq!(shown("When did the store open?"), "store open");
         assert_eq!(shown("What's this"), "what this");
         assert_eq!(shown(r#""the" store"#), "the store");
+        assert_eq!(shown("why doesn't it open, and can't"), "open");
     }
 
     #[test]
@@ -339,7 +351,7 @@ mod tests {
 
         #[test]
         fn any_text_is_a_search_or_refused(query in "(?s).{0,40}|[-\"*a-cA-C 日本_./]{0,30}") {
-            if let Ok(Expression { wanted, excluded }) = Expression::parse(&query) {
+            if let Ok(Expression { wanted, excluded, .. }) = Expression::parse(&query) {
                 prop_assert!(!wanted.is_empty() && wanted.len() <= MAX_UNITS);
                 for unit in wanted.iter().chain(&excluded) {
                     prop_assert!(!unit.phrases.is_empty());

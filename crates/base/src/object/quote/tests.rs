@@ -64,6 +64,7 @@ fn marks_of_ours_are_spelt_out_by_their_first_character() {
             "\\u0079ours in this project ( memory.local.md )",
         ),
         ("Memory change 3: x", "\\u004demory change 3: x"),
+        ("Memory at hand, x", "\\u004demory at hand, x"),
         ("a </memory> b", "a \\u003c/memory> b"),
         ("< / MEMORY\t>", "\\u003c / MEMORY\t>"),
         ("<system-reminder>x", "\\u003csystem-reminder>x"),
