@@ -9,40 +9,103 @@ const MAX_DEFINITIONS: usize = 4;
 /// Longest definition, in lines.
 const MAX_LINES: usize = 500;
 
-/// Words before a name that is defined, in the languages that people cite.
-const KEYWORDS: &str = "fn|def|defp|class|struct|enum|union|trait|impl|const|static|let|var|val|type|interface|function|func|fun|sub|proc|module|mod|namespace|package|macro_rules!|#define|record|object|protocol|extension|message|service|resource|variable|table|view|target|alias|export";
+/// Words before the name of what can be called, or of a type, in the languages that people cite.
+const OWN: &str = "fn|def|defp|class|struct|enum|union|trait|type|interface|function|func|fun|sub|proc|macro_rules!|record|object|protocol|message|service|resource|variable|table|view|target|alias";
+/// Words before the name of a value or a part: many a name of theirs is used again further in.
+const VALUE: &str = "const|static|let|var|val|module|mod|namespace|package|#define|export";
+/// Words before what belongs to a type that is defined elsewhere.
+const EXTENDING: &str = "impl|extension";
 
-/// The lines from the first to the last of each definition of a name, from 0. `name`: its last
-/// part counts, as in `Type::method` and `module.function`; in Markdown a heading's text, or as in
-/// links to it.
-pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Vec<(usize, usize)> {
+/// Where a name is defined: the first and last line of each place, from 0.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Definitions {
+    /// The definitions.
+    pub(super) places: Vec<(usize, usize)>,
+    /// What else belongs to the type of this name.
+    pub(super) extending: Vec<(usize, usize)>,
+    /// Whether they are of a value, whose name may stand for others elsewhere in the file.
+    pub(super) is_value: bool,
+}
+
+/// The definitions of a name. `name`: its last part is what is defined, within what the one before
+/// names if that is there, as in `Type::method` and `module.function`; in Markdown a heading's text,
+/// or as in links to it.
+pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Definitions {
     if is_markdown {
-        return section(lines, name).into_iter().collect();
+        return Definitions {
+            places: section(lines, name).into_iter().collect(),
+            ..Definitions::default()
+        };
     }
-    let name = name.trim_end_matches("()").rsplit([':', '.', '#']).next().unwrap_or_default();
+    let mut parts = name.trim_end_matches("()").rsplit([':', '.', '#']);
+    let found = defined(lines, parts.next().unwrap_or_default());
+    let Some(around) = parts.find(|part| !part.is_empty()) else { return found };
+    let around = defined(lines, around);
+    let is_inside = |(first, last): &(usize, usize)| {
+        let mut around = around.places.iter().chain(&around.extending);
+        around.any(|(from, to)| from < first && last <= to)
+    };
+    let inside: Vec<_> = found.places.iter().copied().filter(is_inside).collect();
+    if inside.is_empty() { found } else { Definitions { places: inside, ..found } }
+}
+
+/// The definitions of a name without what it is a part of.
+fn defined(lines: &[&str], name: &str) -> Definitions {
     let is_name = name.chars().all(|char| char.is_alphanumeric() || "_$-!?".contains(char));
     if name.is_empty() || !is_name || !lines.iter().any(|line| line.contains(name)) {
-        return Vec::new();
+        return Definitions::default();
     }
-    let Some(forms) = Forms::of(name) else { return Vec::new() };
-    let defining = (0..lines.len()).filter(|at| forms.define(lines, *at));
+    let Some(forms) = Forms::of(name) else { return Definitions::default() };
+    let holding = (0..lines.len()).filter(|at| lines[*at].contains(name));
+    let defining: Vec<(usize, Form)> =
+        holding.filter_map(|at| Some((at, forms.of_line(lines, at)?))).collect();
+    let of = |form: Form| -> Vec<usize> {
+        defining.iter().filter(|(_, other)| *other == form).map(|(at, _)| *at).collect()
+    };
+    let (own, mut values) = (of(Form::Own), of(Form::Value));
+    // What is further in are uses of the name for something else.
+    let outer = values.iter().map(|at| indentation(lines[*at])).min();
+    values.retain(|at| Some(indentation(lines[*at])) == outer);
+    let extending = || reaching(lines, &of(Form::Extending)).unwrap_or_default();
+    let is_value = own.is_empty();
+    match reaching(lines, if is_value { &values } else { &own }) {
+        Some(places) if places.is_empty() => {
+            Definitions { places: extending(), ..Definitions::default() }
+        }
+        Some(places) => Definitions { places, extending: extending(), is_value },
+        None => Definitions::default(),
+    }
+}
+
+/// What begins on some lines, each to its end; `None` if these are too many, or too long to tell.
+fn reaching(lines: &[&str], firsts: &[usize]) -> Option<Vec<(usize, usize)>> {
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for first in defining {
+    for first in firsts {
         // A definition within another one of the same name belongs to it.
-        if found.last().is_some_and(|(_, last)| first <= *last) {
+        if found.last().is_some_and(|(_, last)| first <= last) {
             continue;
         }
-        match end_of(lines, first) {
-            Some(last) if found.len() < MAX_DEFINITIONS => found.push((first, last)),
-            _ => return Vec::new(),
+        if found.len() == MAX_DEFINITIONS {
+            return None;
         }
+        found.push((*first, end_of(lines, *first)?));
     }
-    found
+    Some(found)
+}
+
+/// What a line that defines a name makes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Own,
+    Value,
+    Extending,
 }
 
 /// How definitions of a name are written.
 struct Forms {
-    keyword: Regex,
+    own: Regex,
+    value: Regex,
+    extending: Regex,
     assigned: Regex,
     callable: Regex,
 }
@@ -50,29 +113,48 @@ struct Forms {
 impl Forms {
     fn of(name: &str) -> Option<Self> {
         let name = regex::escape(name);
-        let after = r"(?:[^\w$]|$)";
-        Some(Self {
-            keyword: Regex::new(&format!(
-                r"(?:^|[\s(])(?:{KEYWORDS})\b(?:\s*\([^)]*\))?[^=({{;]*?[^\w$]{name}{after}"
+        let behind = |start: &str, words: &str, between: &str| {
+            Regex::new(&format!(
+                r"{start}(?:{words})\b(?:\s*\([^)]*\))?[^=({{;{between}]*?[^\w$=({{;,]{name}(?:[^\w$]|$)"
             ))
-            .ok()?,
+        };
+        Some(Self {
+            own: behind(r"(?:^|[\s(])", OWN, ":").ok()?,
+            value: behind(r"(?:^|[\s(])", VALUE, "").ok()?,
+            extending: behind(r"^\s*(?:\w+\s+)?", EXTENDING, "").ok()?,
             assigned: Regex::new(&format!(r#"^\s*["']?{name}["']?\s*(?::[^:]|:$|\??:|:?=[^=])"#))
                 .ok()?,
             callable: Regex::new(&format!(r"^[\w*&<>:,~\[\]\s]*?\b{name}\s*\([^;]*$")).ok()?,
         })
     }
 
-    fn define(&self, lines: &[&str], at: usize) -> bool {
+    fn of_line(&self, lines: &[&str], at: usize) -> Option<Form> {
         let line = lines[at];
-        if self.keyword.is_match(line) || self.assigned.is_match(line) {
-            return true;
+        if is_remark(line) {
+            return None;
         }
         let opens_next = || {
             let mut below = lines[at + 1..].iter().map(|line| line.trim());
             below.find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('{'))
         };
-        self.callable.is_match(line) && (line.trim_end().ends_with(['{', ':']) || opens_next())
+        let is_called = || {
+            self.callable.is_match(line) && (line.trim_end().ends_with(['{', ':']) || opens_next())
+        };
+        if self.extending.is_match(line) {
+            Some(Form::Extending)
+        } else if self.own.is_match(line) {
+            Some(Form::Own)
+        } else if self.value.is_match(line) || self.assigned.is_match(line) {
+            Some(Form::Value)
+        } else {
+            is_called().then_some(Form::Own)
+        }
     }
+}
+
+/// Whether a line is a remark in some language. `#` begins names in others.
+fn is_remark(line: &str) -> bool {
+    ["//", "/*", "* ", "# ", "-- ", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark))
 }
 
 /// The last line of what begins on a line; `None` if it is too long to tell.
@@ -172,7 +254,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str, name: &str) -> Vec<(usize, usize)> {
-        definitions(&text.lines().collect::<Vec<_>>(), name, false)
+        definitions(&text.lines().collect::<Vec<_>>(), name, false).places
     }
 
     #[test]
@@ -214,8 +296,9 @@ mod tests {
     fn a_heading_has_its_section() {
         let text = "# A\n## Set up\nx\n```\n# no heading\n```\n### Deep\ny\n## Next\nz\n";
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(definitions(&lines, "set-up", true), [(1, 7)]);
-        assert_eq!(definitions(&lines, "Next", true), [(8, 9)]);
-        assert_eq!(definitions(&lines, "other", true), []);
+        let found = |name: &str| definitions(&lines, name, true).places;
+        assert_eq!(found("set-up"), [(1, 7)]);
+        assert_eq!(found("Next"), [(8, 9)]);
+        assert_eq!(found("other"), []);
     }
 }

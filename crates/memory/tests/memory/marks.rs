@@ -60,6 +60,119 @@ fn a_cited_file_is_pinned_where_the_entry_names_something() {
 }
 
 #[test]
+fn an_entry_rests_on_no_more_than_it_names() {
+    let source = "pub struct Store {\n    folder: String,\n    limit: u32,\n}\n\nimpl Store {\n    \
+        pub fn open(folder: &str) -> u32 {\n        let limit = 3;\n        helper(folder)\n    \
+        }\n}\n\nfn helper(folder: &str) -> u32 {\n    // the limit of a store\n    7\n}\n";
+    let with = |from: &str, to: &str| source.replace(from, to);
+    for (entry, now, expected) in [
+        // Names of values are used again for others.
+        ("`Store` has `folder` and `limit`, src/a.rs", with("    7\n", "    8\n"), vec![]),
+        (
+            "`Store` has `folder` and `limit`, src/a.rs",
+            with("let limit = 3", "let limit = 4"),
+            vec![],
+        ),
+        ("`helper(folder)` is in src/a.rs", with("limit: u32", "limit: u64"), vec![]),
+        ("helper() does it, src/a.rs", with("limit: u32", "limit: u64"), vec![]),
+        ("`src/a.rs::Store::open`", with("    7\n", "    8\n"), vec![]),
+        ("`src/a.rs::Store`", with("let limit = 3", "let limit = 4"), vec![]),
+        // What belongs to a type counts where the entry speaks of it.
+        (
+            "`src/a.rs::Store` stops at 3",
+            with("let limit = 3", "let limit = 4"),
+            vec!["src/a.rs:6-11 contradicted"],
+        ),
+        (
+            "`helper(folder)` is in src/a.rs",
+            with("helper(folder: &str)", "helper(path: &str)"),
+            vec!["src/a.rs:13-16 contradicted"],
+        ),
+        (
+            "`Store` has `folder`, src/a.rs",
+            with("    folder: String", "    path: String"),
+            vec!["src/a.rs:1-4 contradicted"],
+        ),
+    ] {
+        assert_eq!(marks_after(entry, source, &now), expected, "{entry}: {now}");
+    }
+}
+
+#[test]
+fn a_number_that_is_set_elsewhere_in_the_file_counts() {
+    let before = "const RETRIES: u32 = 3;\n\nfn fetch() {\n    again(RETRIES);\n}\n";
+    let entry = "`fetch` is tried 3 times (src/a.rs)";
+    let marked = marks_after(entry, before, &before.replace("= 3", "= 5"));
+    assert_eq!(marked, ["src/a.rs:1 contradicted"]);
+}
+
+#[test]
+fn quoted_words_may_hold_code_and_stand_elsewhere_now() {
+    let before = "# A\n\n- Use `make` to build it all\n- Other\n\n`make` is old\n";
+    let entry = "says \"Use `make` to build it all\": `src/a.rs:3`";
+    let now = "# A\n\n- New\n\n`make` is new\n\n- Use `make` to build it all, and wait\n";
+    assert_eq!(marks_after(entry, before, now), ["src/a.rs:3 touched"]);
+    let entry = "says \"Use `make` to build it all\", src/a.rs";
+    assert_eq!(marks_after(entry, before, &before.replace("is old", "is new")), [""; 0]);
+}
+
+#[test]
+fn a_file_that_a_command_runs_is_there_or_gone() {
+    let repository = Repository::new();
+    repository.write("package.json", "{\n  \"scripts\": {\n    \"go\": \"node go.js\"\n  }\n}\n");
+    repository.write("go.js", "one\n");
+    repository.write("alone.js", "one\n");
+    repository.write(
+        MEMORY,
+        "- Entry: `npm run go` does `node go.js` (package.json)\n- Alone: run `node alone.js now`\n",
+    );
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("go.js", "two\n");
+    repository.write("alone.js", "two\n");
+    assert_eq!(stale(&memory.look()), ["Alone"]);
+    std::fs::remove_file(repository.root().join("go.js")).unwrap();
+    assert_eq!(marks(&memory.look(), "Entry"), ["go.js gone"]);
+}
+
+#[test]
+fn of_a_moved_file_each_place_is_told_by_itself() {
+    let repository = Repository::new();
+    repository.write("src/a.rs", SOURCE);
+    repository.write("src/b.rs", "one = 1\n");
+    repository.write("other.rs", "one = 1\ntwo = 2\n");
+    repository.write(
+        MEMORY,
+        "- Entry: 64, `src/a.rs::MAX_STEPS`\n- Other: `src/a.rs::other`\n- Short: `src/b.rs:1`\n",
+    );
+    repository.memory().look();
+    repository.write("core/a.rs", SOURCE.replace("64", "65"));
+    for gone in ["src/a.rs", "src/b.rs"] {
+        std::fs::remove_file(repository.root().join(gone)).unwrap();
+    }
+    let look = repository.memory().look();
+    assert_eq!(marks(&look, "Entry"), ["src/a.rs:1 contradicted"]);
+    assert_eq!(marks(&look, "Other"), ["src/a.rs:3-5 moved"]);
+    assert_eq!(marks(&look, "Short"), ["src/b.rs:1 gone"], "one short line stands in many a file");
+}
+
+#[test]
+fn an_entry_keeps_its_mark_when_another_with_its_key_goes() {
+    let repository = Repository::new();
+    repository.write("a.rs", "const LIMIT: u32 = 10;\n");
+    repository.write(MEMORY, "- Limit: steps are 64\n- Limit: ten calls, see `a.rs`\n");
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("a.rs", "const LIMIT: u32 = 20;\n");
+    assert_eq!(stale(&memory.look()), ["Limit"]);
+    repository.write(MEMORY, "- Limit: ten calls, see `a.rs`\n");
+    assert_eq!(stale(&memory.look()), ["Limit"]);
+    repository
+        .write(MEMORY, "- Limit: of bytes\n- Limit: of lines\n- Limit: ten calls, see `a.rs`\n");
+    assert_eq!(stale(&memory.look()), ["Limit"]);
+}
+
+#[test]
 fn what_a_formatter_does_to_blanks_is_no_change() {
     let before = "fn b() {\n    work(1, 2);\n}\n";
     for entry in ["`src/a.rs`", "`src/a.rs:1-3`", "`src/a.rs::b`", "`work` is in `src/a.rs`"] {
