@@ -41,9 +41,7 @@ export function holds(claim, now, text) {
     return words(text).includes(words(claim.name));
   }
   return counterparts(claim, now).some(({ said }) =>
-    claim.kind === "fields"
-      ? claim.said.every((one) => said.includes(one))
-      : said.join("\n") === claim.said.join("\n"),
+    claim.kind === "fields" ? claim.said.every((one) => said.includes(one)) : said.join("\n") === claim.said.join("\n"),
   );
 }
 
@@ -143,7 +141,13 @@ function messages(lines) {
     const code = /^\s*(?:\/\/|\*)/.test(line) ? "" : line;
     const found = [...code.matchAll(/"([a-z][a-z ,`']{15,60}[a-z`])"/gi)].map((match) => match[1]);
     const said = found.filter((words) => words.split(" ").length > 2);
-    return said.map((name) => ({ kind: /** @type {const} */ ("message"), name, said: [], first: at + 1, last: at + 1 }));
+    return said.map((name) => ({
+      kind: /** @type {const} */ ("message"),
+      name,
+      said: [],
+      first: at + 1,
+      last: at + 1,
+    }));
   });
 }
 

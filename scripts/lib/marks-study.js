@@ -24,6 +24,7 @@ import { claimsOf, counterparts, holds, placeText } from "./marks-claims.js";
  * @property {Mark | undefined} mark
  * @property {boolean} isChanged whether the place says something else
  * @property {boolean} isWrong whether the entry needs an edit
+ * @property {string} path where its file is, as far as the mark says
  * @property {Entry} entry
  * @property {number} step
  */
@@ -40,7 +41,8 @@ const claimed = {
 };
 
 /**
- * Walks a history twice: once with the entries as they were written, once with all strong marks reviewed at each step.
+ * Walks a history twice: once with the entries as they were written, once with all strong marks reviewed at each step, and the paths of
+ * files that moved written anew.
  * @param {typeof import("../../index.js").openMemory} openMemory
  * @param {{ repository: string, steps?: number, from?: number }} options `from`: the share of the history that lies before the entries
  * @returns {Promise<{ kept: Seen[], reviewed: Seen[], reviews: number, needed: number } | undefined>} undefined if the history is too short
@@ -71,10 +73,11 @@ export async function walkHistory(openMemory, { repository, steps = 25, from = 0
         const found = await seenNow(memory, project, entries, step);
         seen.push(...found.map((one) => ({ ...one, isSecondHalf: step > steps / 2 })));
         const strong = found.filter(({ mark }) => isStrong(mark));
-        if (isReviewed && strong.length > 0) {
+        const moved = found.filter(({ mark }) => mark === "moved");
+        if (isReviewed && strong.length + moved.length > 0) {
           reviews += strong.length;
           needed += strong.filter(({ isWrong }) => isWrong).length;
-          await review(memory, project, entries, strong);
+          await review(memory, project, entries, [...strong, ...moved]);
         }
       }
       return { seen, reviews, needed };
@@ -97,12 +100,19 @@ export function figuresOf(seen) {
   const marked = seen.filter(({ mark }) => mark !== undefined);
   const strong = marked.filter(({ mark }) => isStrong(mark));
   const wrong = seen.filter(({ isWrong }) => isWrong);
-  const share = (/** @type {Seen[]} */ of, /** @type {Seen[]} */ all) => (all.length === 0 ? 1 : of.length / all.length);
+  const share = (/** @type {Seen[]} */ of, /** @type {Seen[]} */ all) =>
+    all.length === 0 ? 1 : of.length / all.length;
   return {
     marks: marked.length,
-    changed: share(marked.filter(({ isChanged }) => isChanged), marked),
+    changed: share(
+      marked.filter(({ isChanged }) => isChanged),
+      marked,
+    ),
     strong: strong.length,
-    needed: share(strong.filter(({ isWrong }) => isWrong), strong),
+    needed: share(
+      strong.filter(({ isWrong }) => isWrong),
+      strong,
+    ),
     wrong: wrong.length,
     moved: wrong.filter(({ mark }) => mark === "moved").length,
     touched: wrong.filter(({ mark }) => mark === "touched").length,
@@ -117,7 +127,9 @@ export function figuresOf(seen) {
  */
 function entriesOf(project) {
   const paths = git(project, "ls-files").trim().split("\n");
-  const wanted = paths.filter((path) => /\.(?:rs|js|ts|md)$|^package\.json$/.test(path) && !/fixtures|snapshots/.test(path));
+  const wanted = paths.filter(
+    (path) => /\.(?:rs|js|ts|md)$|^package\.json$/.test(path) && !/fixtures|snapshots/.test(path),
+  );
   const candidates = wanted.flatMap((path) => {
     const text = readFileSync(join(project, path), "utf8");
     const claims = claimsOf(path, text);
@@ -134,7 +146,9 @@ function entriesOf(project) {
       const isFree = (/** @type {(typeof candidates)[number]} */ { path, claim }) =>
         claim.kind === kind && !entries.some((entry) => entry.path === path && entry.claim.name === claim.name);
       for (let count = 0; count < most; count += 1) {
-        const found = candidates.find((candidate) => isFree(candidate) && (kind === "script" || taken(candidate.path) < perFile));
+        const found = candidates.find(
+          (candidate) => isFree(candidate) && (kind === "script" || taken(candidate.path) < perFile),
+        );
         if (found !== undefined) {
           entries.push({ ...found, citing, isDropped: false });
         }
@@ -157,7 +171,9 @@ function order({ path, claim }) {
 function writeEntries(project, entries) {
   const path = join(project, ".pi", "memory", "MEMORY.md");
   mkdirSync(dirname(path), { recursive: true });
-  const lines = entries.map((entry, at) => (entry.isDropped ? "- Nothing is known of it any more" : sentence(entry, at)));
+  const lines = entries.map((entry, at) =>
+    entry.isDropped ? "- Nothing is known of it any more" : sentence(entry, at),
+  );
   writeFileSync(path, `${lines.join("\n")}\n`);
 }
 
@@ -193,7 +209,8 @@ async function seenNow(memory, project, entries, step) {
   const ranks = /** @type {const} */ (["contradicted", "gone", "touched", "moved"]);
   const marks = new Map(
     (await memory.verify()).map(({ page, cited }) => {
-      return [page.line - 1, ranks.find((rank) => cited.some(({ change }) => change === rank))];
+      const mark = ranks.find((rank) => cited.some(({ change }) => change === rank));
+      return [page.line - 1, { mark, movedTo: cited.find(({ movedTo }) => movedTo !== null)?.movedTo }];
     }),
   );
   return entries.flatMap((entry, at) => {
@@ -204,7 +221,8 @@ async function seenNow(memory, project, entries, step) {
     const claims = now === undefined ? [] : claimsOf(entry.path, now);
     const isChanged = now === undefined || !stands(entry, now, claims);
     const isWrong = now === undefined || !holds(entry.claim, claims, now);
-    return [{ citing: entry.citing, mark: marks.get(at), isChanged, isWrong, entry: { ...entry }, step }];
+    const { mark, movedTo } = marks.get(at) ?? {};
+    return [{ citing: entry.citing, mark, isChanged, isWrong, path: movedTo ?? entry.path, entry: { ...entry }, step }];
   });
 }
 
@@ -220,25 +238,25 @@ function stands({ citing, claim, place }, now, claims) {
 }
 
 /**
- * Has a person look at entries: those that hold are confirmed, the others say what is so now.
+ * Has a person look at entries: those that hold are confirmed, the others say what is so now, and where.
  * @param {import("../../index.js").Memory} memory
  * @param {string} project
  * @param {Entry[]} entries
- * @param {Omit<Seen, "isSecondHalf">[]} strong
+ * @param {Omit<Seen, "isSecondHalf">[]} marked
  */
-async function review(memory, project, entries, strong) {
+async function review(memory, project, entries, marked) {
   const pages = await memory.pages();
-  for (const { entry, isWrong } of strong) {
+  for (const { entry, isWrong, path: there } of marked) {
     const at = entries.findIndex(({ path, claim }) => path === entry.path && claim === entry.claim);
-    const text = textOf(project, entry.path);
-    const claims = text === undefined ? [] : claimsOf(entry.path, text);
+    const text = textOf(project, there);
+    const claims = text === undefined ? [] : claimsOf(there, text);
     const now = text === undefined ? undefined : placeNow(entry.claim, claims, text);
     if (text === undefined || now === undefined) {
       entries[at].isDropped = true;
       continue;
     }
     const said = isWrong ? now.said : entry.claim.said;
-    entries[at] = { ...entry, claim: { ...now, said }, place: placeText(text, now.first, now.last) };
+    entries[at] = { ...entry, path: there, claim: { ...now, said }, place: placeText(text, now.first, now.last) };
     const page = pages.find(({ line, scope }) => scope === "project" && line === at + 1);
     if (!isWrong && page !== undefined) {
       await memory.confirm(page.id);
@@ -251,6 +269,9 @@ async function review(memory, project, entries, strong) {
 /** What a claim would be now, and where. @param {Claim} claim @param {Claim[]} now @param {string} text @returns {Claim | undefined} */
 function placeNow(claim, now, text) {
   const at = text.split("\n").findIndex((line) => line.includes(claim.name)) + 1;
+  if (claim.kind === "file") {
+    return now.find(({ kind }) => kind === "file");
+  }
   const isOfWords = claim.kind === "message" || claim.kind === "phrase";
   return isOfWords ? (at > 0 ? { ...claim, first: at, last: at } : undefined) : counterparts(claim, now)[0];
 }

@@ -82,7 +82,7 @@ pub struct CitedFile {
     pub before: String,
     /// The same of what it says now; null if it is gone.
     pub now: Option<String>,
-    /// Unified diff; null if no store holds what it said, or it may not be shown.
+    /// Unified diff of the place; null if neither the store nor git has what it said, or it may not be shown.
     pub diff: Option<String>,
 }
 

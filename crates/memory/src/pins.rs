@@ -89,15 +89,15 @@ impl CitationPin {
 pub enum CitedChange {
     /// It changed, and something that the entry names stands there no more; or it is not there.
     Contradicted,
-    /// It changed, and what the entry names still stands there.
-    Touched,
+    /// The file is gone.
+    Gone,
     /// It stands in another file of the project.
     Moved {
         /// Its path with `/`, relative to the project.
         to: String,
     },
-    /// The file is gone.
-    Gone,
+    /// It changed, and what the entry names still stands there.
+    Touched,
 }
 
 impl CitedChange {
@@ -105,9 +105,9 @@ impl CitedChange {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Contradicted => "contradicted",
-            Self::Touched => "touched",
-            Self::Moved { .. } => "moved",
             Self::Gone => "gone",
+            Self::Moved { .. } => "moved",
+            Self::Touched => "touched",
         }
     }
 
@@ -181,6 +181,11 @@ impl Places {
             pin.is_private = is_private;
         }
         pins
+    }
+
+    /// The folder of the project.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
     }
 
     /// Whether others may not be told about a file.

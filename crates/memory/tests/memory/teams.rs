@@ -11,8 +11,8 @@ use crate::repository::{Repository, memory_in, run, some_day};
 
 fn remember(memory: &mut Memory, text: &str) {
     memory.prepare_remember(Scope::Project, text, None).unwrap().run(some_day()).unwrap();
-    let done = memory.prepare_flush().run();
-    memory.settled(&done);
+    let mut done = memory.prepare_flush().run();
+    memory.settled(&mut done);
     memory.ended();
 }
 
