@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use super::citations::Cite;
 use super::facts::{Book, Fact, Met, text_hash};
 use super::history::History;
 use super::identity::{self, KnownPage};
-use super::page::{Page, PageId};
+use super::page::{Page, PageId, PagePlace};
 use super::pins::{Checker, CitationPin, CitedChange, MAX_BYTES, Places, with_lf};
 use super::stale::{self, CitedFile, Doubt, Staleness};
 use super::warning::Warning;
@@ -331,7 +330,7 @@ impl Keeper {
         let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
         let mut reports: Vec<CitedReport> =
             cited.map(|cited| self.report((places, history), cited)).collect();
-        reports.sort_by(|one, other| (&one.change, &one.path).cmp(&(&other.change, &other.path)));
+        reports.sort_by(|one, other| one.change.cmp(&other.change));
         reports
     }
 
@@ -387,14 +386,17 @@ impl Look {
         &'a self,
         page: &'a Page,
     ) -> impl Iterator<Item = &'a CitedFile> {
-        let is_linked = |file: &&MemoryFile| {
-            let leads_there = |cite: &Cite| {
-                let path = cite.path.trim_start_matches("./");
-                cite.is_link && (path == file.file || file.file.strip_suffix(".md") == Some(path))
-            };
-            page.is_entry() && file.scope == page.place.scope && page.cites.iter().any(leads_there)
-        };
-        let linked = self.files.iter().filter(is_linked).flat_map(|file| &file.pages);
+        let PagePlace { scope, file, line, last_line, .. } = &page.place;
+        let lines = *line as usize..=*last_line as usize;
+        let index = self.files.iter().find(|one| one.scope == *scope && one.file == *file);
+        let leads = index.filter(|_| page.is_entry()).map_or(&[][..], |index| &index.leads);
+        let from = leads.partition_point(|(line, _)| line < lines.start());
+        let led = leads[from..].iter().take_while(move |(line, _)| lines.contains(line));
+        let led = led.filter_map(move |(_, path)| {
+            let is_meant = |one: &&MemoryFile| one.scope == *scope && one.file == *path;
+            self.files.iter().find(is_meant)
+        });
+        let linked = led.flat_map(|file| &file.pages);
         let own = std::iter::once(&page.id).chain(linked.map(|page| &page.id));
         let cited = own.filter_map(|id| self.staleness(id)).flat_map(|stale| &stale.cited);
         cited.filter(|cited| cited.change.is_strong())
