@@ -2,6 +2,8 @@
 //! indentation, in Markdown by headings. Knows no language's grammar; where it finds nothing the
 //! citation stands for the whole file. Must not look at files.
 
+use std::sync::LazyLock;
+
 use regex::Regex;
 
 /// Most definitions of one name: overloads, a type and its parts.
@@ -10,7 +12,7 @@ const MAX_DEFINITIONS: usize = 4;
 const MAX_LINES: usize = 500;
 
 /// Words before the name of what can be called, or of a type, in the languages that people cite.
-const OWN: &str = "fn|def|defp|class|struct|enum|union|trait|type|interface|function|func|fun|sub|proc|macro_rules!|record|object|protocol|message|service|resource|variable|table|view|target|alias";
+const OWN: &str = "fn|def|defp|class|struct|enum|union|trait|type|interface|function|func|fun|sub|proc|macro_rules|record|object|protocol|message|service|resource|variable|table|view|target|alias";
 /// Words before the name of a value or a part: many a name of theirs is used again further in.
 const VALUE: &str = "const|static|let|var|val|module|mod|namespace|package|#define|export";
 /// Words before what belongs to a type that is defined elsewhere.
@@ -52,13 +54,11 @@ pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Defi
 /// The definitions of a name without what it is a part of.
 fn defined(lines: &[&str], name: &str) -> Definitions {
     let is_name = name.chars().all(|char| char.is_alphanumeric() || "_$-!?".contains(char));
-    if name.is_empty() || !is_name || !lines.iter().any(|line| line.contains(name)) {
+    if name.is_empty() || !is_name {
         return Definitions::default();
     }
-    let Some(forms) = Forms::of(name) else { return Definitions::default() };
-    let holding = (0..lines.len()).filter(|at| lines[*at].contains(name));
     let defining: Vec<(usize, Form)> =
-        holding.filter_map(|at| Some((at, forms.of_line(lines, at)?))).collect();
+        (0..lines.len()).filter_map(|at| Some((at, form_of(name, lines, at)?))).collect();
     let of = |form: Form| -> Vec<usize> {
         defining.iter().filter(|(_, other)| *other == form).map(|(at, _)| *at).collect()
     };
@@ -101,55 +101,61 @@ enum Form {
     Extending,
 }
 
-/// How definitions of a name are written.
+/// How definitions are written: what stands before the name, and behind it.
 struct Forms {
     own: Regex,
     value: Regex,
     extending: Regex,
-    assigned: Regex,
-    callable: Regex,
+    assigned: [Regex; 2],
+    callable: [Regex; 2],
 }
 
-impl Forms {
-    fn of(name: &str) -> Option<Self> {
-        let name = regex::escape(name);
-        let behind = |start: &str, words: &str, between: &str| {
-            Regex::new(&format!(
-                r"{start}(?:{words})\b(?:\s*\([^)]*\))?[^=({{;{between}]*?[^\w$=({{;,]{name}(?:[^\w$]|$)"
-            ))
-        };
-        Some(Self {
-            own: behind(r"(?:^|[\s(])", OWN, ":").ok()?,
-            value: behind(r"(?:^|[\s(])", VALUE, "").ok()?,
-            extending: behind(r"^\s*(?:\w+\s+)?", EXTENDING, "").ok()?,
-            assigned: Regex::new(&format!(r#"^\s*["']?{name}["']?\s*(?::[^:]|:$|\??:|:?=[^=])"#))
-                .ok()?,
-            callable: Regex::new(&format!(r"^[\w*&<>:,~\[\]\s]*?\b{name}\s*\([^;]*$")).ok()?,
-        })
+static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+    let pattern = |pattern: &str| Regex::new(pattern).expect("a constant that tests compile");
+    let behind = |start: &str, words: &str, between: &str| {
+        pattern(&format!(r"{start}(?:{words})\b(?:\s*\([^)]*\))?[^=({{;{between}]*[^\w$=({{;,]$"))
+    };
+    Forms {
+        own: behind(r"(?:^|[\s(])", OWN, ":"),
+        value: behind(r"(?:^|[\s(])", VALUE, ""),
+        extending: behind(r"^\s*(?:\w+\s+)?", EXTENDING, ""),
+        assigned: [pattern(r#"^\s*["']?$"#), pattern(r#"^["']?\s*(?::[^:]|:$|\??:|:?=[^=])"#)],
+        callable: [pattern(r"^[\w*&<>:,~\[\]\s]*$"), pattern(r"^\s*\([^;]*$")],
     }
+});
 
-    fn of_line(&self, lines: &[&str], at: usize) -> Option<Form> {
-        let line = lines[at];
-        if is_remark(line) {
-            return None;
-        }
-        let opens_next = || {
-            let mut below = lines[at + 1..].iter().map(|line| line.trim());
-            below.find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('{'))
-        };
-        let is_called = || {
-            self.callable.is_match(line) && (line.trim_end().ends_with(['{', ':']) || opens_next())
-        };
-        if self.extending.is_match(line) {
+/// What a line makes of a name; `None` if it does not define it.
+fn form_of(name: &str, lines: &[&str], at: usize) -> Option<Form> {
+    let line = lines[at];
+    let is_part = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
+    let named =
+        line.match_indices(name).map(|(from, _)| (&line[..from], &line[from + name.len()..]));
+    let mut named = named
+        .filter(|(before, behind)| !before.ends_with(is_part) && !behind.starts_with(is_part))
+        .peekable();
+    named.peek()?;
+    if is_remark(line) {
+        return None;
+    }
+    let opens_next = || {
+        let mut below = lines[at + 1..].iter().map(|line| line.trim());
+        below.find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('{'))
+    };
+    let opens = || line.trim_end().ends_with(['{', ':']) || opens_next();
+    let is = |[one, other]: &[Regex; 2], before: &str, behind: &str| {
+        one.is_match(before) && other.is_match(behind)
+    };
+    named.find_map(|(before, behind)| {
+        if FORMS.extending.is_match(before) {
             Some(Form::Extending)
-        } else if self.own.is_match(line) {
+        } else if FORMS.own.is_match(before) {
             Some(Form::Own)
-        } else if self.value.is_match(line) || self.assigned.is_match(line) {
+        } else if FORMS.value.is_match(before) || is(&FORMS.assigned, before, behind) {
             Some(Form::Value)
         } else {
-            is_called().then_some(Form::Own)
+            (is(&FORMS.callable, before, behind) && opens()).then_some(Form::Own)
         }
-    }
+    })
 }
 
 /// Whether a line is a remark in some language. `#` begins names in others.
@@ -278,6 +284,8 @@ mod tests {
             ("{\n  \"scripts\": {\n    \"test\": \"x\"\n  },\n  \"b\": 1\n}\n", "scripts", (1, 3)),
             ("build: a b\n\tcc a\n\ntest:\n\t./a\n", "build", (0, 1)),
             ("deploy() {\n  ship\n}\ndeploy\n", "deploy", (0, 2)),
+            ("macro_rules! go {\n    () => {};\n}\n", "go", (0, 2)),
+            ("// the type of Store\nclass Store:\n    x = 1\n", "Store", (1, 2)),
             ("func (s *S) Run() error {\n\treturn nil\n}\n", "Run", (0, 2)),
         ] {
             assert_eq!(found(text, name), [expected], "{name} in {text:?}");
