@@ -29,8 +29,6 @@ import { claimsOf, counterparts, holds, placeText } from "./marks-claims.js";
  * @property {number} step
  */
 
-/** Entries of each kind of citation. */
-const perKind = 40;
 /** Most entries of one file. */
 const perFile = 3;
 /** @type {Record<Citing, Claim["kind"][]>} */
@@ -44,10 +42,11 @@ const claimed = {
  * Walks a history twice: once with the entries as they were written, once with all strong marks reviewed at each step, and the paths of
  * files that moved written anew.
  * @param {typeof import("../../index.js").openMemory} openMemory
- * @param {{ repository: string, steps?: number, from?: number }} options `from`: the share of the history that lies before the entries
+ * @param {{ repository: string, steps?: number, from?: number, perKind?: number }} options `from`: the share of the history that lies
+ *   before the entries; `perKind`: entries of each kind of citation
  * @returns {Promise<{ kept: Seen[], reviewed: Seen[], reviews: number, needed: number } | undefined>} undefined if the history is too short
  */
-export async function walkHistory(openMemory, { repository, steps = 25, from = 0.35 }) {
+export async function walkHistory(openMemory, { repository, steps = 25, from = 0.35, perKind = 40 }) {
   const commits = git(repository, "rev-list", "--first-parent", "--reverse", "HEAD").trim().split("\n");
   const first = Math.floor(commits.length * from);
   if (commits.length - first < 4 * steps) {
@@ -61,7 +60,7 @@ export async function walkHistory(openMemory, { repository, steps = 25, from = 0
       git(folder, "clone", "--quiet", "--shared", "--no-checkout", repository, project);
       git(project, "checkout", "--quiet", "--force", "--detach", at(0));
       writeFileSync(join(project, ".git", "info", "exclude"), ".pi\n");
-      const entries = entriesOf(project);
+      const entries = entriesOf(project, perKind);
       const memory = openMemory({ agentDir: join(folder, "agent"), project, trusted: true });
       writeEntries(project, entries);
       await memory.verify();
@@ -156,9 +155,10 @@ export function figuresOf(seen) {
 /**
  * The entries that can be made of a project as it stands, the same ones each time.
  * @param {string} project
+ * @param {number} perKind
  * @returns {Entry[]}
  */
-function entriesOf(project) {
+function entriesOf(project, perKind) {
   const paths = git(project, "ls-files").trim().split("\n");
   const wanted = paths.filter(
     (path) => /\.(?:rs|js|ts|md)$|^package\.json$/.test(path) && !/fixtures|snapshots/.test(path),

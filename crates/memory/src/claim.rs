@@ -85,13 +85,13 @@ impl Claim {
     }
 
     fn add_code(&mut self, code: &str) {
+        static CALL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\w.:]+)\(([\w\s,]+)\)$"));
         if let Some(cite) = path_in_code(code) {
             if let Some(symbol) = cite.symbol {
                 self.add(&symbol);
             }
             return;
         }
-        static CALL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\w.:]+)\(([\w\s,]+)\)$"));
         if let Some(call) = CALL.captures(code) {
             self.add_code(&call[1]);
             call[2].split(',').for_each(|given| self.add(given.trim()));
