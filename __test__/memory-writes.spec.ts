@@ -20,7 +20,7 @@ test("an entry is staged, listed and flushed, and not repeated", async () => {
   expect(await memory.waiting()).toEqual([]);
   expect(await memory.flush()).toEqual([]);
   expect(existsSync(agentDir)).toBe(false);
-  expect(await memory.remember("project", " CI: green ")).toEqual({ id: "w1", scope: "project", findings: [] });
+  expect(await memory.remember("project", " CI: green ")).toEqual({ id: "w1", scope: "project", findings: [], restsOn: [] });
   await memory.remember("local", "Port: 4711", "Machine");
   const file = join(project, ".pi", "memory", "MEMORY.md");
   const local = join(project, ".pi", "memory", "MEMORY.local.md");
@@ -183,7 +183,7 @@ test("only a model that the user names proposes entries", async () => {
   expect(await memory.capturePrompt([said])).toContain("Person: No. We use pnpm here");
   expect(await memory.capturePrompt([])).toBeNull();
   const [proposed] = await memory.propose('[{"scope": "project", "text": "Package manager: pnpm"}]');
-  expect(proposed).toEqual({ id: "w1", scope: "project", findings: [] });
+  expect(proposed).toEqual({ id: "w1", scope: "project", findings: [], restsOn: [] });
   const [flushed] = await memory.flush();
   expect(flushed).toMatchObject({ committed: [], proposed: [{ id: "w1", by: "capture", status: "proposed" }] });
   expect(await memory.propose('[{"scope": "project", "text": "package manager: PNPM"}]')).toEqual([]);

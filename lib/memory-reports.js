@@ -60,6 +60,23 @@ export function recallText({ reason, hits, problems }) {
   return [...said, ...problems.map(({ message }) => `Not searched: ${message}`)].join("\n");
 }
 
+/** Lines of a difference that are shown in a list of stale pages. */
+const listedLines = 12;
+
+/**
+ * What became of a cited file, with the old and new lines where they are known.
+ * @param {import("../index.js").CitedFile} cited
+ * @param {number} [most] lines of them
+ */
+function citedLines(cited, most = Number.POSITIVE_INFINITY) {
+  const lines = cited.diff === null ? [] : cited.diff.trimEnd().split("\n");
+  const more = lines.length > most ? [`… ${count(lines.length - most)} more lines: \`verify\` has them`] : [];
+  return [
+    `  ${changeText(cited)}${lines.length === 0 ? "" : ":"}`,
+    ...[...lines.slice(0, most), ...more].map((line) => `    ${spelt(line)}`),
+  ];
+}
+
 /**
  * @param {{
  *   pages: number,
@@ -71,15 +88,7 @@ export function recallText({ reason, hits, problems }) {
 export function verifyText({ pages, warnings, stale }, command) {
   const reports = stale.flatMap(({ page, cited }) => [
     `stale ${pageText(page)}`,
-    ...cited.flatMap((file) => [
-      `  ${changeText(file)}${file.diff === null ? "" : ":"}`,
-      ...(file.diff === null
-        ? []
-        : file.diff
-            .trimEnd()
-            .split("\n")
-            .map((line) => `    ${line}`)),
-    ]),
+    ...cited.flatMap((file) => citedLines(file)),
   ]);
   const invalid = warnings.map(({ path, problem }) => `warning ${path === "" ? "" : `\`${name(path)}\` `}${problem}`);
   return [
@@ -100,24 +109,19 @@ export function staleText(found, command) {
   if (found.length === 0) {
     return "No page looks stale.";
   }
-  const lines = found.map(({ page, facts, reasons }) => {
-    const why = reasons.map((doubt) => {
+  const lines = found.flatMap(({ page, facts, reasons, cited }) => {
+    const why = reasons.flatMap((doubt) => {
       switch (doubt.reason) {
-        case "cited_contradicted":
-          return `says something else now: ${doubt.paths.join(", ")}`;
-        case "cited_touched":
-          return `changed, and what the entry names still stands: ${doubt.paths.join(", ")}`;
-        case "cited_moved":
-          return `moved: ${doubt.paths.join(", ")}`;
-        case "cited_gone":
-          return `gone: ${doubt.paths.join(", ")}`;
         case "old":
-          return `neither confirmed nor used for ${plural(doubt.days, "day")}`;
+          return `  neither confirmed nor used for ${plural(doubt.days, "day")}`;
+        case "never_used":
+          return `  never used in ${plural(doubt.days, "day")}`;
         default:
-          return `never used in ${plural(doubt.days, "day")}`;
+          return [];
       }
     });
-    return `${pageText(page)}\n  ${why.join("; ")} (confirmed ${facts.confirmed})`;
+    const files = cited.flatMap((file) => citedLines(file, listedLines));
+    return [`${pageText(page)} (confirmed ${facts.confirmed})`, ...files, ...why];
   });
   return [...lines, `Nothing was changed. \`${command} confirm ID\` keeps a page; edit or archive the others.`].join(
     "\n",

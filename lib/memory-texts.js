@@ -18,6 +18,9 @@ import { name } from "./terminal.js";
 /** Columns of headings. */
 const head = 10;
 
+/** Places that are shown of what an entry rests on. */
+const shownPlaces = 4;
+
 /** Characters of a page's first line in a list. */
 const titleLength = 60;
 
@@ -131,9 +134,15 @@ export function pagesText(pages, settings) {
 }
 
 /** @param {import("../index.js").RememberedEntry} entry @param {string} command */
-export function rememberedText({ id, scope, findings }, command) {
+export function rememberedText({ id, scope, findings, restsOn }, command) {
   const said = `Staged as ${id} for ${scope} memory: \`${command} flush\` writes it, and so does the end of the session.`;
-  return [said, ...findings.map(findingText)].join("\n");
+  return [said, ...restsText(restsOn), ...findings.map(findingText)].join("\n");
+}
+
+/** The places that an entry rests on. @param {string[]} places */
+function restsText(places) {
+  const more = places.length > shownPlaces ? ` and ${count(places.length - shownPlaces)} more` : "";
+  return places.length === 0 ? [] : [`  rests on ${places.slice(0, shownPlaces).map(name).join(", ")}${more}`];
 }
 
 /** @param {Waiting[]} waiting @param {string} command */
@@ -166,9 +175,10 @@ export function decidedText(id, scope, accepts, command) {
 export function flushText(done, command) {
   const lines = done.flatMap(({ scope, committed, refused, held, proposed, resumed, findings, failed }) => [
     ...(resumed ? [`${scope}: ended a flush that was interrupted`] : []),
-    ...committed.map(({ id, file, line, text, findings: own }) =>
+    ...committed.map(({ id, file, line, text, findings: own, restsOn = [] }) =>
       [
         `${scope}: ${id} is in ${name(file)}${line === null ? "" : `:${line}`} · ${shortened(text)}`,
+        ...restsText(restsOn),
         ...own.map(findingText),
       ].join("\n"),
     ),

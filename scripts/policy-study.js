@@ -1,5 +1,6 @@
 // The policy study: replays all recorded transcripts under several prices, with and without a window, and with one setting changed
-// at a time. Writes Markdown tables to stdout; docs/policy.md explains them. Takes some minutes.
+// at a time; then how well memory's marks follow the history of this repository. Writes Markdown tables to stdout; docs/policy.md explains
+// them. Takes some minutes.
 //
 // Reads the folders `transcripts` and `transcripts-2` of PALIMPSEST_DATA, or else of ../shared/data. Must not decide anything; it
 // only replays.
@@ -7,10 +8,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { historyTables, walkHistory } from "./lib/marks-study.js";
 import { root, setUp } from "./setup.js";
 
 setUp(import.meta.filename, { addon: "release" });
-const { learnHazards, loadSettings, replayFile, replayReport } = await import("../index.js");
+const { learnHazards, loadSettings, openMemory, replayFile, replayReport } = await import("../index.js");
 
 /**
  * @typedef {import("../index.js").Hazards} Hazards
@@ -104,6 +106,9 @@ async function study() {
     }
   }
   print(table);
+  heading("Marks of memory, on the history of this repository");
+  const history = await walkHistory(openMemory, { repository: root });
+  print(history === undefined ? "The history here is too short." : historyTables(history));
 }
 
 /**

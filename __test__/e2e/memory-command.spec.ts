@@ -51,7 +51,9 @@ test("/memory shows, searches, stages, flushes, verifies, toggles", async () => 
   expect(await said(pi, "/memory verify")).toMatch(
     /stale [0-9a-f]{12} · project MEMORY\.md:4 · - see `notes\.txt`\n {2}`notes\.txt` changed/,
   );
-  expect(await said(pi, "/memory stale")).toContain("says something else now: notes.txt");
+  expect(await said(pi, "/memory stale")).toMatch(
+    /\n {2}`notes\.txt` changed, and what the entry says of it stands there no more:\n {4}@@ -1 \+1 @@\n {4}-one\n {4}\+two\n/,
+  );
   expect(await said(pi, "/memory traces")).toMatch(/flush +project: w1 committed/);
   expect(await said(pi, "/memory faults")).toMatch(/^flush miss +0 in this session/m);
   expect(await said(pi, "/memory off")).toMatch(/^Memory is off in this session/);

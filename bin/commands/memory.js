@@ -65,7 +65,7 @@ export const memory = {
         typed,
       );
     // What a cited file said before stands in the store, too.
-    const answer = await (name === "verify" || options.includes("--sessions")
+    const answer = await (["stale", "verify"].includes(name) || options.includes("--sessions")
       ? withStoreIfAny(given, run)
       : run(undefined));
     if (given.json) {

@@ -57,6 +57,7 @@ export const leftToCi = [
   "inspector/sessions",
   "inspector/views",
   "inspector/what-if",
+  "marks-study",
   "xtdb-server",
   "xtdb/migrate",
 ];

@@ -97,8 +97,8 @@ impl Memory {
             // memory.
             let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
             let deadline = Deadline::new(FOLDER, PATIENCE);
-            let done = deadline.wait_for(Late::Written, move || Ok(flush.run()))?;
-            core.lock().unwrap_or_else(PoisonError::into_inner).settled(&done);
+            let mut done = deadline.wait_for(Late::Written, move || Ok(flush.run()))?;
+            core.lock().unwrap_or_else(PoisonError::into_inner).settled(&mut done);
             Ok(done)
         })
     }

@@ -543,6 +543,8 @@ export interface MemoryOperation {
 export interface MemoryOutcome extends MemoryOperation {
   line: number | null;
   findings: MemoryFinding[];
+  /** The places of cited files that it rests on, such as `src/a.rs:3-9`, once it is in its file; absent if there are none. */
+  restsOn?: string[];
 }
 
 /** What a flush did in one folder; see `Memory.flush`. */
@@ -575,6 +577,8 @@ export interface RememberedEntry {
   id: string;
   scope: MemoryScope;
   findings: MemoryFinding[];
+  /** The places of cited files that it rests on, such as `src/a.rs:3-9`. */
+  restsOn: string[];
 }
 
 /** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
@@ -815,7 +819,7 @@ export interface CitedFile {
   before: string;
   /** The same of what it says now; null if it is gone. */
   now: string | null;
-  /** Unified diff; null if no store holds what it said, or it may not be shown. */
+  /** Unified diff of the place; null if neither the store nor git has what it said, or it may not be shown. */
   diff: string | null;
 }
 

@@ -208,6 +208,7 @@ mod tests {
             hash: Hash::of(&text),
             bytes: text.len() as u64,
             links: Vec::new(),
+            leads: Vec::new(),
             is_linked: true,
             pages: parse(Scope::Project, &file, &text),
             secret_lines: BTreeSet::new(),

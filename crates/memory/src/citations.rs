@@ -41,6 +41,9 @@ pub struct Cite {
     /// Whether it is the target of a link: another memory file, or a path relative to the linking
     /// file.
     pub is_link: bool,
+    /// Whether it is a part of a command, and the entry cites another file that is none: it says then
+    /// that the file is there, and nothing of what is in it.
+    pub is_run: bool,
 }
 
 impl Cite {
@@ -55,6 +58,8 @@ impl Cite {
 pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
     static CODE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"`([^`\s]+)`").expect("a valid pattern"));
+    static COMMAND: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("`[^`\n]+`").expect("a valid pattern"));
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
             r#"(?:^|[\s(\["'*_,;>=])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?|::[\w:]+)?)"#,
@@ -73,11 +78,16 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
         }
     }
     let prose = CODE.replace_all(text, " ");
-    for bare in BARE.captures_iter(&prose) {
-        let cite = parted(bare[1].trim_end_matches(['.', ',', ';', ':']));
+    let commands: Vec<_> = COMMAND.find_iter(&prose).map(|command| command.range()).collect();
+    for bare in BARE.captures_iter(&prose).filter_map(|found| found.get(1)) {
+        let is_run = commands.iter().any(|command| command.contains(&bare.start()));
+        let cite = parted(bare.as_str().trim_end_matches(['.', ',', ';', ':']));
         if names_file(&cite.path) {
-            found.add(cite);
+            found.add(Cite { is_run, ..cite });
         }
+    }
+    if found.0.iter().all(|cite| cite.is_run) {
+        found.0.iter_mut().for_each(|cite| cite.is_run = false);
     }
     found.0
 }
@@ -137,7 +147,7 @@ fn parted(text: &str) -> Cite {
         let is_name =
             lines.is_none() && name.starts_with(|char: char| char.is_alphabetic() || char == '_');
         let symbol = is_name.then(|| name.to_owned());
-        Cite { path: path.to_owned(), lines, symbol, is_link: false }
+        Cite { path: path.to_owned(), lines, symbol, is_link: false, is_run: false }
     };
     if let Some((path, anchor)) = text.split_once('#') {
         return cite(path, anchor.strip_prefix('L').and_then(lines_of), anchor);

@@ -49,18 +49,20 @@ impl Claim {
     /// What a text names.
     pub(super) fn of(entry: &str) -> Self {
         static CODE: LazyLock<Regex> = LazyLock::new(|| pattern("`+([^`]+)`+"));
-        static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""([^"\n]+)"|“([^”\n]+)”"#));
+        // What is quoted may hold code, and code quotes.
+        static QUOTED: LazyLock<Regex> =
+            LazyLock::new(|| pattern(r#"`+[^`]+`+|"([^"\n]+)"|“([^”\n]+)”"#));
         let mut claim = Self::default();
-        for span in CODE.captures_iter(entry) {
-            claim.add_code(span[1].trim());
-        }
-        let prose = CODE.replace_all(entry, " ");
-        for found in QUOTED.captures_iter(&prose) {
+        for found in QUOTED.captures_iter(entry) {
             let said = found.get(1).or(found.get(2)).map_or("", |said| said.as_str());
             if said.chars().count() >= MIN_QUOTED {
                 claim.add(said);
             }
         }
+        for span in CODE.captures_iter(entry) {
+            claim.add_code(span[1].trim());
+        }
+        let prose = CODE.replace_all(entry, " ");
         for word in prose.split_whitespace() {
             claim.add_word(word);
         }
@@ -74,14 +76,25 @@ impl Claim {
 
     /// The names that can tell a place: a number stands anywhere.
     pub(super) fn telling(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str).filter(|name| !is_number(name))
+        self.names.iter().map(String::as_str).filter(|name| is_telling(name))
+    }
+
+    /// The numbers that it names.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str).filter(|name| is_number(name))
     }
 
     fn add_code(&mut self, code: &str) {
+        static CALL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\w.:]+)\(([\w\s,]+)\)$"));
         if let Some(cite) = path_in_code(code) {
             if let Some(symbol) = cite.symbol {
                 self.add(&symbol);
             }
+            return;
+        }
+        if let Some(call) = CALL.captures(code) {
+            self.add_code(&call[1]);
+            call[2].split(',').for_each(|given| self.add(given.trim()));
             return;
         }
         let code = code.trim_end_matches("()");
@@ -93,10 +106,15 @@ impl Claim {
 
     fn add_word(&mut self, word: &str) {
         static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{4}-\d\d-\d\d$"));
+        let word = word.trim_end_matches(['.', ',', ';', ':']);
+        let called = word.strip_suffix("()").filter(|name| is_plain(name));
         let word = word.trim_matches(|char: char| !char.is_alphanumeric() && char != '_');
         let is_path = word.contains('/') || word.split(['#', ':']).next().is_some_and(names_file);
         if is_path || DAY.is_match(word) {
             return;
+        }
+        if let Some(name) = called {
+            return self.add(name);
         }
         let folded = word.to_lowercase();
         if let Some((_, number)) = NUMBER_WORDS.iter().find(|(name, _)| *name == folded) {
@@ -164,6 +182,18 @@ pub(super) fn squeezed(text: &str) -> String {
 fn numbers(text: &str) -> impl Iterator<Item = String> {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+(?:[_,]\d{3})*(?:\.\d+)*"));
     NUMBER.find_iter(text).map(|found| plain_number(found.as_str()))
+}
+
+/// Whether a name can tell a place: a number stands anywhere.
+pub(super) fn is_telling(name: &str) -> bool {
+    !is_number(name)
+}
+
+/// Whether a line sets something to a number: `MAX = 3`, `max: 3`.
+pub(super) fn sets(line: &str, number: &str) -> bool {
+    static SET: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"[\w\])][\s\w<>]*[=:]\s*(-?\d[\d_,.]*)"));
+    SET.captures_iter(line).any(|set| plain_number(set[1].trim_end_matches(['.', ','])) == number)
 }
 
 fn plain_number(text: &str) -> String {

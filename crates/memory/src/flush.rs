@@ -64,6 +64,9 @@ pub struct FlushOutcome {
     pub line: Option<usize>,
     /// Findings of the checks.
     pub findings: Vec<MemoryFinding>,
+    /// The places of cited files that it rests on, once it is in its file.
+    #[serde(rename = "restsOn", skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<String>,
 }
 
 /// A moment at which a flush may be interrupted; for tests that do so.

@@ -94,121 +94,115 @@ fn written_paths(cwd: &Path, call: Call<'_>) -> Vec<PathBuf> {
     written.filter_map(|touch| resolve_path(touch.path, cwd).ok()).collect()
 }
 
-/// The files of a project's memory that a call writes, by their paths in its folder.
-pub(super) fn written_in_project(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &Value,
-) -> Vec<String> {
-    let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
-    let is_in_project = |scope| matches!(scope, Scope::Project | Scope::Local);
-    targets.filter(|target| is_in_project(target.scope)).map(|target| target.file).collect()
+/// What a call is about to write.
+pub(super) struct Writing {
+    /// The files of a project's memory, by their paths in its folder.
+    pub(super) in_project: Vec<String>,
+    /// The texts of memory files before it, by their paths.
+    pub(super) texts: Vec<(PathBuf, String)>,
 }
 
-/// The texts of the memory files that a call is about to change, by their paths.
-pub(super) fn texts_before(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &Value,
-) -> Vec<(PathBuf, String)> {
-    let targets = targets(folders, cwd, Call::new(tool, args)).into_iter();
-    let texts = targets.filter(|target| target.file != MEMORY_CONFIG_FILE);
-    texts.filter_map(|target| Some((target.path.clone(), text_of(&target.path)?))).collect()
+/// What a call is about to write.
+pub(super) fn about_to_write(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> Writing {
+    let targets = targets(folders, cwd, Call::new(tool, args));
+    let texts = targets.iter().filter(|target| target.file != MEMORY_CONFIG_FILE);
+    let texts = texts.filter_map(|target| Some((target.path.clone(), text_of(&target.path)?)));
+    let texts = texts.collect();
+    let in_project = targets.into_iter().filter(|target| is_in_project(target.scope));
+    Writing { in_project: in_project.map(|target| target.file).collect(), texts }
 }
 
-/// The pages that a call wrote, by the path that the call gives.
-pub(super) fn pages_written<'a>(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &'a Value,
-) -> Vec<(&'a str, Vec<Page>)> {
-    let call = Call::new(tool, args);
-    let texts = call.new_texts();
-    let lines: HashSet<&str> = texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
-    let targets = targets(folders, cwd, call).into_iter();
-    let written = targets.filter(|target| target.file != MEMORY_CONFIG_FILE).map(|target| {
-        let text = text_of(&target.path).unwrap_or_default();
-        let mut pages = parse(target.scope, &target.file, &text);
-        let is_new = |line: &str| !line.trim().is_empty() && lines.contains(line.trim());
-        pages.retain(|page| page.text.lines().any(is_new));
-        (target.given, pages)
-    });
-    written.collect()
+fn is_in_project(scope: Scope) -> bool {
+    matches!(scope, Scope::Project | Scope::Local)
 }
 
-/// A memory file that lost entries by a call.
-pub(super) struct Dropping<'a> {
+/// A memory file as a call left it.
+pub(super) struct Written<'a> {
     pub(super) scope: Scope,
     /// Path in the scope's folder, with `/`.
     pub(super) file: String,
     /// The path as the call gives it.
     pub(super) given: &'a str,
-    /// The text before the call.
-    pub(super) before: String,
-    /// The pages that are gone.
-    pub(super) gone: Vec<Page>,
+    /// The text before the call, if it was there.
+    pub(super) before: Option<String>,
+    /// The pages with a line that the call wrote.
+    pub(super) pages: Vec<Page>,
+    path: PathBuf,
+    text: Option<String>,
+    /// The texts that the call wrote.
+    texts: Vec<&'a str>,
+    /// Whether the call gives the whole text.
+    is_whole: bool,
 }
 
-/// The memory files that lost entries by a call: whoever writes a whole file may have forgotten
-/// some, and an edit that takes out several may have taken out too many.
-///
-/// `before`: the texts before it, which are taken out.
-pub(super) fn dropped_by<'a>(
+/// The memory files that a call wrote. `before`: the texts before it, which are taken out.
+pub(super) fn written<'a>(
     folders: &Folders,
     cwd: &Path,
     tool: &str,
     args: &'a Value,
     before: &mut HashMap<PathBuf, String>,
-) -> Vec<Dropping<'a>> {
+) -> Vec<Written<'a>> {
     let call = Call::new(tool, args);
-    let least = if call.content().is_some() { 1 } else { MANY_DROPPED };
-    let targets = targets(folders, cwd, call).into_iter().filter_map(|target| {
-        let before = before.remove(&target.path)?;
-        let (scope, file) = (target.scope, target.file);
-        let known: Vec<Page> = parse(scope, &file, &before);
-        let mut pages = parse(scope, &file, &text_of(&target.path).unwrap_or_default());
+    let texts = call.new_texts();
+    let lines: HashSet<&str> = texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+    let is_new = |line: &str| !line.trim().is_empty() && lines.contains(line.trim());
+    let written = targets(folders, cwd, call).into_iter().map(|target| {
+        let Target { scope, file, path, given } = target;
+        let text = text_of(&path);
+        let pages = text.as_deref().filter(|_| file != MEMORY_CONFIG_FILE);
+        let mut pages = pages.map(|text| parse(scope, &file, text)).unwrap_or_default();
+        pages.retain(|page| page.text.lines().any(is_new));
+        let (before, texts) = (before.remove(&path), texts.clone());
+        let is_whole = call.content().is_some();
+        Written { scope, file, given, before, pages, path, text, texts, is_whole }
+    });
+    written.collect()
+}
+
+impl Written<'_> {
+    /// Whether it is in a project's memory.
+    pub(super) fn is_in_project(&self) -> bool {
+        is_in_project(self.scope)
+    }
+
+    /// The pages that did not stand there before.
+    pub(super) fn new_pages(&self) -> impl Iterator<Item = &Page> {
+        let before = self.before.as_deref().unwrap_or_default();
+        self.pages.iter().filter(move |page| !before.contains(page.text.trim()))
+    }
+
+    /// Findings about its current state.
+    pub(super) fn findings(&self, limits: CheckLimits) -> Vec<MemoryFinding> {
+        let Some(text) = &self.text else { return Vec::new() };
+        let findings = if self.file == MEMORY_CONFIG_FILE {
+            let is_project = self.scope != Scope::Global;
+            let wrong = MemorySettings::check(&self.path, text, is_project).err().into_iter();
+            wrong
+                .map(|error| MemoryFinding::new(FindingCode::BadConfig, error.to_string()))
+                .collect()
+        } else {
+            check_new_lines(self.scope, &self.file, text, &self.texts, limits)
+        };
+        let findings = findings.into_iter().map(|one| {
+            let line = one.line;
+            one.at(self.given, line)
+        });
+        findings.collect()
+    }
+
+    /// The pages that are gone by the call, if these are told: whoever writes a whole file may have
+    /// forgotten some, and an edit that takes out several may have taken out too many.
+    pub(super) fn dropped(&self) -> Option<Vec<Page>> {
+        let known = parse(self.scope, &self.file, self.before.as_deref()?);
+        let mut pages = parse(self.scope, &self.file, self.text.as_deref().unwrap_or_default());
         let was: Vec<KnownPage> = known.iter().map(KnownPage::of).collect();
         carry_over(&mut pages.iter_mut().collect::<Vec<_>>(), &was);
         let is_gone = |page: &Page| pages.iter().all(|other| other.id != page.id);
         let gone: Vec<Page> = known.into_iter().filter(is_gone).collect();
-        let is_told = gone.len() >= least;
-        is_told.then_some(Dropping { scope, file, given: target.given, before, gone })
-    });
-    targets.collect()
-}
-
-/// Findings about the current state of the memory files that a call wrote.
-pub(super) fn findings_of_write(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &Value,
-    limits: CheckLimits,
-) -> Vec<MemoryFinding> {
-    let call = Call::new(tool, args);
-    let written = call.new_texts();
-    let mut found = Vec::new();
-    for target in targets(folders, cwd, call) {
-        let Some(text) = text_of(&target.path) else { continue };
-        let findings = if target.file == MEMORY_CONFIG_FILE {
-            let is_project = target.scope != Scope::Global;
-            let wrong = MemorySettings::check(&target.path, &text, is_project).err();
-            wrong
-                .map(|error| MemoryFinding::new(FindingCode::BadConfig, error.to_string()))
-                .into_iter()
-                .collect()
-        } else {
-            check_new_lines(target.scope, &target.file, &text, &written, limits)
-        };
-        found.extend(findings.into_iter().map(|one| {
-            let line = one.line;
-            one.at(target.given, line)
-        }));
+        let least = if self.is_whole { 1 } else { MANY_DROPPED };
+        (gone.len() >= least).then_some(gone)
     }
-    found
 }
 
 /// The memory files that a call changes: Markdown, and the settings.
@@ -384,7 +378,9 @@ mod tests {
         let found = |file: &str, text: &str| {
             desk.write(file, text);
             let args = json!({ "path": file, "content": text });
-            let found = findings_of_write(&desk.folders(), desk.0.path(), "write", &args, LIMITS);
+            let mut before = HashMap::new();
+            let written = written(&desk.folders(), desk.0.path(), "write", &args, &mut before);
+            let found = written.iter().flat_map(|file| file.findings(LIMITS)).collect::<Vec<_>>();
             found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Carries page IDs over edits: a new page takes the ID of a missing page that says nearly the
 //! same. Pure; must not know where the known pages are kept.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::page::{Page, PageId, words};
 use super::scope::Scope;
@@ -60,9 +60,11 @@ pub(super) fn says_the_same(one: &[String], other: &[String]) -> bool {
     !one.is_empty() && one.len() < MAX_WORDS && one == other
 }
 
-/// Gives each page with an unknown ID the ID of the most similar known page that is missing.
-/// `pages`: all pages of the scopes that `known` covers.
+/// Gives each page that says what a known one said its ID, and each other one with an unknown ID
+/// that of the most similar known page that is missing. `pages`: all pages of the scopes that
+/// `known` covers.
 pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
+    keep_by_words(pages, known);
     let present: HashSet<PageId> = pages.iter().map(|page| page.id.clone()).collect();
     let was: HashSet<&PageId> = known.iter().map(|page| &page.id).collect();
     let gone: Vec<&KnownPage> = known.iter().filter(|page| !present.contains(&page.id)).collect();
@@ -91,6 +93,47 @@ pub fn carry_over(pages: &mut [&mut Page], known: &[KnownPage]) {
             taken.insert(place);
             pages[at].id = gone[place].id.clone();
         }
+    }
+}
+
+/// Gives pages that say what a known one said its ID. Pages with the same first words are counted,
+/// so one that came or left moves the IDs of those below it.
+fn keep_by_words(pages: &mut [&mut Page], known: &[KnownPage]) {
+    let by_id: HashMap<&PageId, &KnownPage> = known.iter().map(|page| (&page.id, page)).collect();
+    let words_of_other = |page: &Page| {
+        let words = compared(&page.text);
+        by_id.get(&page.id).is_none_or(|was| was.words != words).then_some(words)
+    };
+    let others: BTreeMap<usize, Vec<String>> =
+        (0..pages.len()).filter_map(|at| Some((at, words_of_other(pages[at])?))).collect();
+    if others.is_empty() {
+        return;
+    }
+    let called: HashMap<PageId, usize> =
+        pages.iter().enumerate().map(|(at, page)| (page.id.clone(), at)).collect();
+    // Those by which nobody is called who still says it; the last one is taken first.
+    let mut free: HashMap<(Scope, &[String]), Vec<&PageId>> = HashMap::new();
+    for page in known.iter().rev().filter(|page| !page.words.is_empty()) {
+        if called.get(&page.id).is_none_or(|at| others.contains_key(at)) {
+            free.entry((page.scope, &page.words)).or_default().push(&page.id);
+        }
+    }
+    let mut renamed: BTreeMap<usize, PageId> = BTreeMap::new();
+    for (at, words) in &others {
+        let same = free.get_mut(&(pages[*at].place.scope, &**words));
+        if let Some(id) = same.and_then(Vec::pop) {
+            renamed.insert(*at, id.clone());
+        }
+    }
+    // Whoever was called so takes an ID that nobody has now.
+    let given: HashSet<&PageId> = renamed.values().collect();
+    let mut left = renamed.keys().map(|at| pages[*at].id.clone()).filter(|id| !given.contains(id));
+    let displaced: BTreeSet<usize> =
+        given.iter().filter_map(|id| called.get(*id).copied()).collect();
+    let displaced = displaced.into_iter().filter(|at| !renamed.contains_key(at));
+    let displaced: Vec<(usize, PageId)> = displaced.zip(left.by_ref()).collect();
+    for (at, id) in renamed.into_iter().chain(displaced) {
+        pages[at].id = id;
     }
 }
 
@@ -151,6 +194,21 @@ mod tests {
     fn a_moved_entry_keeps_its_id() {
         let before = "## A\n- one two three four\n## B\n- x\n";
         assert_eq!(carried(before, "## A\n## C\n- one two three four\n- x\n"), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn entries_with_one_key_keep_their_ids_beside_each_other() {
+        let before = "- limit: ten calls in a.rs\n- limit: 64 steps\n- limit: three retries\n";
+        for (after, expected) in [
+            ("- limit: 64 steps\n- limit: three retries\n", vec![Some(1), Some(2)]),
+            (
+                "- limit: four MB\n- limit: ten calls in a.rs\n- limit: 64 steps\n- limit: three retries\n",
+                vec![None, Some(0), Some(1), Some(2)],
+            ),
+            ("- limit: three retries\n- limit: ten calls in a.rs\n", vec![Some(2), Some(0)]),
+        ] {
+            assert_eq!(carried(before, after), expected, "{after}");
+        }
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use super::citations::Cite;
 use super::facts::{Book, Fact, Met, text_hash};
+use super::history::History;
 use super::identity::{self, KnownPage};
-use super::page::{Page, PageId};
+use super::page::{Page, PageId, PagePlace};
 use super::pins::{Checker, CitationPin, CitedChange, MAX_BYTES, Places, with_lf};
 use super::stale::{self, CitedFile, Doubt, Staleness};
 use super::warning::Warning;
@@ -119,7 +119,7 @@ pub struct CitedReport {
     pub before: Hash,
     /// SHA-256 of its present text; `None` if it is gone.
     pub now: Option<Hash>,
-    /// Unified diff, if the store has the pinned text.
+    /// Unified diff, if the store or git has the pinned text: of the place, if it is one.
     pub diff: Option<String>,
 }
 
@@ -226,7 +226,7 @@ impl Keeper {
     }
 
     /// Where cited files are searched. Folders and store do not change while memory is open.
-    fn places(&mut self, folders: &Folders) -> Places {
+    pub(super) fn places(&mut self, folders: &Folders) -> Places {
         if let Some(places) = &self.places {
             return places.anew();
         }
@@ -321,13 +321,20 @@ impl Keeper {
         source::index_files(store, &paths, options).map(drop)
     }
 
-    /// The changes of a page's cited files.
-    fn reports(&self, places: &Places, staleness: Option<&Staleness>) -> Vec<CitedReport> {
+    /// The changes of a page's cited files, the most doubtful first.
+    fn reports(
+        &self,
+        (places, history): (&Places, &mut History),
+        staleness: Option<&Staleness>,
+    ) -> Vec<CitedReport> {
         let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
-        cited.map(|cited| self.report(places, cited)).collect()
+        let mut reports: Vec<CitedReport> =
+            cited.map(|cited| self.report((places, history), cited)).collect();
+        reports.sort_by(|one, other| one.change.cmp(&other.change));
+        reports
     }
 
-    fn report(&self, places: &Places, cited: &CitedFile) -> CitedReport {
+    fn report(&self, (places, history): (&Places, &mut History), cited: &CitedFile) -> CitedReport {
         let CitedFile { pin, path, change } = cited;
         let now = match read_file(path, MAX_BYTES).state {
             FileState::Text { text, .. } if *change != CitedChange::Gone => Some(with_lf(&text)),
@@ -336,10 +343,11 @@ impl Keeper {
         let hash = now.as_ref().map(Hash::of);
         let is_shown = !places.is_excluded(path);
         let is_shown = is_shown && !matches!(change, CitedChange::Moved { .. });
-        let before = if is_shown { self.text_of(pin, path).ok().flatten() } else { None };
+        let stored = || self.text_of(pin, path).ok().flatten();
+        let before = is_shown.then(|| stored().or_else(|| history.text_of(pin))).flatten();
         let diff = before.map(|before| {
             let diff = unified_diff(&before, now.as_deref().unwrap_or_default(), DIFF_CONTEXT);
-            shortened(&diff)
+            shortened(&of_place(&diff, pin))
         });
         let (path, place, before) = (pin.path.clone(), pin.place(), pin.hash.clone());
         CitedReport { path, place, change: change.clone(), before, now: hash, diff }
@@ -378,14 +386,17 @@ impl Look {
         &'a self,
         page: &'a Page,
     ) -> impl Iterator<Item = &'a CitedFile> {
-        let is_linked = |file: &&MemoryFile| {
-            let leads_there = |cite: &Cite| {
-                let path = cite.path.trim_start_matches("./");
-                cite.is_link && (path == file.file || file.file.strip_suffix(".md") == Some(path))
-            };
-            page.is_entry() && file.scope == page.place.scope && page.cites.iter().any(leads_there)
-        };
-        let linked = self.files.iter().filter(is_linked).flat_map(|file| &file.pages);
+        let PagePlace { scope, file, line, last_line, .. } = &page.place;
+        let lines = *line as usize..=*last_line as usize;
+        let index = self.files.iter().find(|one| one.scope == *scope && one.file == *file);
+        let leads = index.filter(|_| page.is_entry()).map_or(&[][..], |index| &index.leads);
+        let from = leads.partition_point(|(line, _)| line < lines.start());
+        let led = leads[from..].iter().take_while(move |(line, _)| lines.contains(line));
+        let led = led.filter_map(move |(_, path)| {
+            let is_meant = |one: &&MemoryFile| one.scope == *scope && one.file == *path;
+            self.files.iter().find(is_meant)
+        });
+        let linked = led.flat_map(|file| &file.pages);
         let own = std::iter::once(&page.id).chain(linked.map(|page| &page.id));
         let cited = own.filter_map(|id| self.staleness(id)).flat_map(|stale| &stale.cited);
         cited.filter(|cited| cited.change.is_strong())
@@ -424,6 +435,7 @@ impl Memory {
     pub fn stale(&mut self) -> Vec<StalePage> {
         let (look, now) = (self.look(), self.now());
         let places = self.keeper.places(&self.folders);
+        let mut history = History::of(places.project());
         let files = look.files.iter().filter(|file| !file.is_archived());
         let pages = files.flat_map(|file| &file.pages);
         let mut found: Vec<StalePage> = pages
@@ -431,7 +443,8 @@ impl Memory {
                 let fact = self.keeper.fact(&page.id)?.clone();
                 let is_seen = page.is_entry();
                 let doubts = stale::doubts(page, &fact, look.staleness(&page.id), is_seen, now);
-                let cited = self.keeper.reports(&places, look.staleness(&page.id));
+                let asked = (&places, &mut history);
+                let cited = self.keeper.reports(asked, look.staleness(&page.id));
                 (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts, cited })
             })
             .collect();
@@ -450,9 +463,10 @@ impl Memory {
         self.rebuild();
         let look = self.look();
         let places = self.keeper.places(&self.folders);
+        let mut history = History::of(places.project());
         let reports = look.all_pages().filter_map(|page| {
             let staleness = look.staleness(&page.id)?;
-            let cited = self.keeper.reports(&places, Some(staleness));
+            let cited = self.keeper.reports((&places, &mut history), Some(staleness));
             Some(StaleReport { page: page.clone(), cited })
         });
         reports.collect()
@@ -501,6 +515,24 @@ impl Memory {
         self.keeper.shares();
         self.keeper.write(&self.folders, self.now());
     }
+}
+
+/// The parts of a diff that touch the place of a pin; all of it if none does.
+fn of_place(diff: &str, pin: &CitationPin) -> String {
+    let Some(lines) = &pin.lines else { return diff.to_owned() };
+    let touches = |part: &&str| {
+        // `@@ -3,7 +3,7 @@`
+        let old = part.split([' ', ',']).nth(1)?.strip_prefix('-')?.parse::<u32>().ok()?;
+        let kept = part.lines().skip(1).filter(|line| !line.starts_with('+')).count();
+        let last = old.saturating_add(u32::try_from(kept).unwrap_or(u32::MAX));
+        Some(old <= lines.last().saturating_add(1) && lines.first <= last)
+    };
+    let starts = diff.match_indices("@@ -").map(|(at, _)| at);
+    let starts: Vec<usize> = starts.filter(|at| *at == 0 || diff[..*at].ends_with('\n')).collect();
+    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
+    let parts = starts.iter().zip(ends).map(|(from, end)| &diff[*from..end]);
+    let touching: String = parts.filter(|part| touches(part) != Some(false)).collect();
+    if touching.is_empty() { diff.to_owned() } else { touching }
 }
 
 /// The first lines of a diff, and the number of further ones.

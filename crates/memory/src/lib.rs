@@ -34,7 +34,9 @@ pub mod trace;
 pub mod warning;
 pub mod worth;
 
+mod explaining;
 mod guard;
+mod history;
 mod keeping;
 mod kind;
 mod missing;

@@ -49,6 +49,9 @@ pub struct MemoryFile {
     pub bytes: u64,
     /// Its links.
     pub links: Vec<Link>,
+    /// The files of its scope that it links to, each with the line of the link, in their order. Only
+    /// of files that are linked.
+    pub leads: Vec<(usize, String)>,
     /// Whether it is the index, or the index links to it, directly or through other files.
     pub is_linked: bool,
     /// Its pages, with their initial IDs.
@@ -181,6 +184,7 @@ impl Loader {
             text,
             bytes,
             links,
+            leads: Vec::new(),
             is_linked,
             pages,
             secret_lines,
@@ -319,10 +323,15 @@ fn follow_links(files: &mut [MemoryFile]) {
             continue;
         }
         let from = files[at].file.clone();
-        for link in &files[at].links {
-            let Resolution::Resolved { path, .. } = index.resolve(link, &from) else { continue };
-            open.extend(files.iter().position(|file| file.file == path && !file.is_linked));
+        let lead = |link: &Link| match index.resolve(link, &from) {
+            Resolution::Resolved { path, .. } => Some((link.place.line, path)),
+            _ => None,
+        };
+        let leads: Vec<(usize, String)> = files[at].links.iter().filter_map(lead).collect();
+        for (_, path) in &leads {
+            open.extend(files.iter().position(|file| file.file == *path && !file.is_linked));
         }
+        files[at].leads = leads;
     }
 }
 

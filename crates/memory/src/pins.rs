@@ -5,6 +5,7 @@
 mod blocks;
 mod check;
 mod lines;
+mod moved;
 
 use files::looks;
 use source::ExcludedFiles;
@@ -13,11 +14,12 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use self::blocks::Definitions;
 pub(super) use self::check::{Checker, Pinned};
-use self::lines::Lines;
 pub use self::lines::PinnedLines;
+use self::lines::{Lines, numbered};
 use super::citations::{Cite, names_file};
-use super::claim::{Claim, Said};
+use super::claim::{Claim, Said, sets};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use base::object::Hash;
 use base::path::absolute_path;
@@ -26,9 +28,6 @@ use source::{FileState, read_file};
 
 /// Largest file whose content is compared.
 pub(super) const MAX_BYTES: u64 = 16 << 20;
-/// Most files that are read to find where one that is gone went: with its name, with its extension.
-const MAX_NAMESAKES: usize = 20;
-const MAX_LIKE: usize = 200;
 /// Most files of a project searched for a name.
 pub(super) const MAX_LISTED: usize = 20_000;
 /// Most places of one file that an entry rests on.
@@ -59,6 +58,9 @@ pub struct CitationPin {
     /// stands.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub marks: String,
+    /// Whether only that it is there counts: the entry runs it.
+    #[serde(default, rename = "run", skip_serializing_if = "std::ops::Not::not")]
+    pub is_run: bool,
     /// Whether it may not be shared with others, or is meaningless to them: the file is excluded,
     /// or git ignores it and everybody has a different one.
     #[serde(default, rename = "private", skip_serializing_if = "std::ops::Not::not")]
@@ -69,7 +71,7 @@ impl CitationPin {
     /// The pin of a whole file.
     fn whole(path: String, hash: Hash) -> Self {
         let (names, marks) = (Vec::new(), String::new());
-        Self { path, hash, said: None, lines: None, names, marks, is_private: false }
+        Self { path, hash, said: None, lines: None, names, marks, is_run: false, is_private: false }
     }
 
     /// The place that it covers, as people write it: `src/a.rs`, `src/a.rs:3`, `src/a.rs:3-9`.
@@ -87,15 +89,15 @@ impl CitationPin {
 pub enum CitedChange {
     /// It changed, and something that the entry names stands there no more; or it is not there.
     Contradicted,
-    /// It changed, and what the entry names still stands there.
-    Touched,
+    /// The file is gone.
+    Gone,
     /// It stands in another file of the project.
     Moved {
         /// Its path with `/`, relative to the project.
         to: String,
     },
-    /// The file is gone.
-    Gone,
+    /// It changed, and what the entry names still stands there.
+    Touched,
 }
 
 impl CitedChange {
@@ -103,9 +105,9 @@ impl CitedChange {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Contradicted => "contradicted",
-            Self::Touched => "touched",
-            Self::Moved { .. } => "moved",
             Self::Gone => "gone",
+            Self::Moved { .. } => "moved",
+            Self::Touched => "touched",
         }
     }
 
@@ -179,6 +181,11 @@ impl Places {
             pin.is_private = is_private;
         }
         pins
+    }
+
+    /// The folder of the project.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
     }
 
     /// Whether others may not be told about a file.
@@ -261,22 +268,6 @@ impl Places {
         self.listing.get_or_init(|| listed().unwrap_or_default())
     }
 
-    /// Files of the project that a file which is gone may have become, with their names: those of
-    /// the same name first, then those with the same extension.
-    fn successors(&self, path: &Path) -> Vec<(String, PathBuf)> {
-        let Some(project) = self.project.as_deref().filter(|root| path.starts_with(root)) else {
-            return Vec::new();
-        };
-        let (name, end) = (path.file_name(), path.extension());
-        let of = |wanted: &dyn Fn(&Path) -> bool, most: usize| -> Vec<String> {
-            let files = self.listed(project).iter();
-            files.filter(|file| wanted(Path::new(file))).take(most).cloned().collect()
-        };
-        let named = of(&|file| file.file_name() == name, MAX_NAMESAKES);
-        let like = of(&|file| file.file_name() != name && file.extension() == end, MAX_LIKE);
-        named.into_iter().chain(like).map(|file| (file.clone(), project.join(file))).collect()
-    }
-
     /// Whether a scope's pages may see only the project, because they may have come with a clone.
     pub(super) fn is_bound(&self, scope: Scope) -> bool {
         match scope {
@@ -343,6 +334,9 @@ fn pins_in(text: &str, path: String, cite: &Cite, claim: &Claim) -> Vec<Citation
         names.truncate(MAX_NAMES);
         names
     };
+    if cite.is_run {
+        return vec![CitationPin { is_run: true, ..whole }];
+    }
     let said = Said::of(text);
     let places = places_of((&lines, &said), cite, claim);
     if places.is_empty() {
@@ -364,38 +358,112 @@ fn places_of(
     if let Some(lines) = cite.lines {
         return PinnedLines::of(text, lines, None).into_iter().collect();
     }
-    let defining = |name: &str| -> Vec<PinnedLines> {
-        let found = text.definitions(name).into_iter();
-        found.filter_map(|place| PinnedLines::of(text, place, Some(name))).collect()
-    };
+    let mut resting = Resting { text, places: Vec::new(), extending: Vec::new() };
     if let Some(symbol) = &cite.symbol {
-        let found = defining(symbol);
-        if !found.is_empty() {
-            return found;
-        }
+        resting.add_defined(symbol, text.definitions(symbol));
     }
-    let mut places: Vec<PinnedLines> = Vec::new();
-    for name in claim.telling() {
-        let mut found = defining(name);
-        if found.is_empty() && said.says(name) {
-            let holding = text.holding(|line| Said::of(line).says(name));
+    if !resting.places.is_empty() {
+        resting.add_extending(claim);
+        return resting.widest();
+    }
+    let stem = Path::new(&cite.path).file_stem().unwrap_or_default();
+    let is_meant = |name: &&str| stem != *name && said.says(name);
+    let meant = claim.telling().filter(is_meant).map(|name| (name, text.definitions(name)));
+    let (used, own): (Vec<_>, Vec<_>) =
+        meant.partition(|(_, found)| found.is_value || found.places.is_empty());
+    for (name, found) in own {
+        resting.add_defined(name, found);
+    }
+    for (name, found) in used {
+        resting.add_used(name, found);
+    }
+    resting.add_extending(claim);
+    resting.add_numbers(claim);
+    resting.widest()
+}
+
+/// The places of a text that an entry rests on, as they are found.
+struct Resting<'t> {
+    text: &'t Lines<'t>,
+    places: Vec<PinnedLines>,
+    /// What belongs to a type that is among the places, with its name.
+    extending: Vec<PinnedLines>,
+}
+
+impl Resting<'_> {
+    fn pinned(&self, places: Vec<(usize, usize)>, name: &str) -> Vec<PinnedLines> {
+        let places = places.into_iter().map(numbered);
+        places.filter_map(|place| PinnedLines::of(self.text, place, Some(name))).collect()
+    }
+
+    /// Adds the definitions of a name.
+    fn add_defined(&mut self, name: &str, found: Definitions) {
+        let (places, extending) =
+            (self.pinned(found.places, name), self.pinned(found.extending, name));
+        self.places.extend(places);
+        self.extending.extend(extending);
+    }
+
+    /// Adds where a value is defined, or where any other words stand, if these are few places; not if
+    /// one is within a place that is there already.
+    fn add_used(&mut self, name: &str, found: Definitions) {
+        let mut found = self.pinned(found.places, name);
+        if found.is_empty() {
+            let holding = self.text.holding(|line| Said::of(line).says(name));
             let few = Some(holding).filter(|lines| lines.len() <= MAX_HOLDING);
-            let pinned = few.into_iter().flatten().filter_map(|at| PinnedLines::of(text, at, None));
-            found = pinned.collect();
+            let pin = |at| PinnedLines::of(self.text, at, None);
+            found = few.into_iter().flatten().filter_map(pin).collect();
         }
-        places.extend(found);
-    }
-    // The widest first: what stands within another place belongs to it.
-    places.sort_by_key(|place| (std::cmp::Reverse(place.count), place.first));
-    let mut kept: Vec<PinnedLines> = Vec::new();
-    for place in places {
-        let is_within =
-            |other: &PinnedLines| other.first <= place.first && place.last() <= other.last();
-        if kept.len() < MAX_PLACES && !kept.iter().any(is_within) {
-            kept.push(place);
+        if !found.iter().any(|place| self.has((place.first, place.last()))) {
+            self.places.extend(found);
         }
     }
-    kept
+
+    /// Adds what belongs to a type where the entry names what stands there and not in its definition.
+    fn add_extending(&mut self, claim: &Claim) {
+        for place in std::mem::take(&mut self.extending) {
+            let named = claim.standing_in(&Said::of(&self.text.text((place.first, place.last()))));
+            if named.iter().any(|name| !self.say(name)) {
+                self.places.push(place);
+            }
+        }
+    }
+
+    /// Adds the only lines that set something to a number which the entry names and no place has.
+    fn add_numbers(&mut self, claim: &Claim) {
+        if self.places.is_empty() {
+            return;
+        }
+        for number in claim.numbers() {
+            let setting = self.text.holding(|line| sets(line, number));
+            if let ([only], false) = (&*setting, self.say(number)) {
+                self.places.extend(PinnedLines::of(self.text, *only, None));
+            }
+        }
+    }
+
+    fn has(&self, (first, last): (u32, u32)) -> bool {
+        self.places.iter().any(|place| place.first <= first && last <= place.last())
+    }
+
+    fn say(&self, name: &str) -> bool {
+        let text = |place: &PinnedLines| self.text.text((place.first, place.last()));
+        self.places.iter().any(|place| Said::of(&text(place)).says(name))
+    }
+
+    /// The places without those within others, the widest first.
+    fn widest(mut self) -> Vec<PinnedLines> {
+        self.places.sort_by_key(|place| (std::cmp::Reverse(place.count), place.first));
+        let mut kept: Vec<PinnedLines> = Vec::new();
+        for place in self.places {
+            let is_within =
+                |other: &PinnedLines| other.first <= place.first && place.last() <= other.last();
+            if kept.len() < MAX_PLACES && !kept.iter().any(is_within) {
+                kept.push(place);
+            }
+        }
+        kept
+    }
 }
 
 /// Whether a file's path ends with a cited one.

@@ -53,6 +53,15 @@ const MERGED: [&str; 2] = [super::scope::INDEX_FILE, super::facts::FACTS_FILE];
 /// Ending of a file that a person should look at.
 const SET_ASIDE: &str = ".set-aside";
 
+/// Ending of a text of before a call.
+const BEFORE: &str = ".before.set-aside";
+
+/// Most texts of before a call that are kept in a folder, and most bytes of lines that are set aside.
+const MAX_KEPT: usize = 20;
+const MAX_ASIDE_BYTES: usize = 1 << 20;
+/// Most files of a folder that are listed to find those.
+const MAX_LISTED: usize = 4_096;
+
 /// Ending of files that exist only during a write.
 const TEMPORARY: &str = ".tmp";
 
@@ -273,18 +282,27 @@ impl MemoryFolder {
     /// As [`Self::write`].
     pub(crate) fn set_aside(&self, name: &str, lines: &[String]) -> Result<PathBuf> {
         let aside = format!("{name}{SET_ASIDE}");
+        let there = self.bytes(&aside)?;
+        if there.len() > MAX_ASIDE_BYTES {
+            // The newer half.
+            let from = memchr::memchr(b'\n', &there[there.len() / 2..]);
+            self.write(&aside, &there[from.map_or(0, |at| there.len() / 2 + at + 1)..])?;
+        }
         self.append(&aside, lines)?;
         Ok(self.path_of(&aside))
     }
 
-    /// Keeps a text that a file of the folder had, for a person to look at. Returns where.
+    /// Keeps a text that a file of the folder had, for a person to look at, beside the newest others.
+    /// Returns where.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub(crate) fn keep_text(&self, file: &str, text: &str) -> Result<PathBuf> {
         let hash = Hash::of(text);
-        let kept = format!("{}.{}{SET_ASIDE}", file.replace('/', "-"), &hash.as_str()[..8]);
+        let kept = format!("{}.{}{BEFORE}", file.replace('/', "-"), &hash.as_str()[..8]);
         self.write(&kept, text.as_bytes())?;
+        let place = self.made(&kept)?;
+        drop_older(&place.folder).map_err(|source| place.failed("tidy", source))?;
         Ok(self.path_of(&kept))
     }
 
@@ -374,6 +392,17 @@ fn opened_in(project: &Path, makes: bool) -> io::Result<HeldFolder> {
         folder = if makes { folder.made_within(name)? } else { folder.within(name)? };
     }
     Ok(folder)
+}
+
+/// Removes all but the newest of the texts that are kept in a folder.
+fn drop_older(folder: &HeldFolder) -> io::Result<()> {
+    let names = folder.entries(MAX_LISTED)?.into_iter().map(|(name, _)| name);
+    let mut kept: Vec<(_, String)> = names
+        .filter(|name| name.ends_with(BEFORE))
+        .filter_map(|name| Some((folder.metadata_of(&name).ok()??.modified().ok()?, name)))
+        .collect();
+    kept.sort_by(|one, other| other.cmp(one));
+    kept.into_iter().skip(MAX_KEPT).try_for_each(|(_, name)| folder.remove(&name))
 }
 
 /// Whether a file is one that only the program reads and writes, or was set aside from one.

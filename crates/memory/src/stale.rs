@@ -163,9 +163,9 @@ pub(super) fn doubts(
         }
     };
     doubt(paths("contradicted"), |paths| Doubt::CitedContradicted { paths });
-    doubt(paths("touched"), |paths| Doubt::CitedTouched { paths });
-    doubt(paths("moved"), |paths| Doubt::CitedMoved { paths });
     doubt(paths("gone"), |paths| Doubt::CitedGone { paths });
+    doubt(paths("moved"), |paths| Doubt::CitedMoved { paths });
+    doubt(paths("touched"), |paths| Doubt::CitedTouched { paths });
     let today = day(now);
     let since = |day: &str| days_between(day, &today);
     let quiet = fact.quiet_days(now).map(i64::from);

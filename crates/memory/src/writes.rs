@@ -9,24 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::checks::{CheckLimits, check_entry, check_file, page_of, shown};
-use super::finding::{FindingCode, MemoryFinding};
+use super::checks::{CheckLimits, check_entry, check_file, page_of};
+use super::finding::MemoryFinding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, Journal, Operation, OperationId};
 use super::keeping::ImportedMemory;
-use super::missing::{Search, missing};
+use super::missing::Search;
 use super::page::Page;
-use super::pins::ends_so;
-use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
+use super::scope::{Folders, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use super::{LOOK, Look, Memory, capture, guard};
 use base::error::{Error, Result};
-use base::object::{Hash, Timestamp, quote};
-
-/// Most entries named that a call left out.
-const MOST_DROPPED: usize = 40;
+use base::object::{Hash, Timestamp};
 
 /// Findings about a file, with the hash of the checked text.
 pub(super) type Checked = HashMap<PathBuf, (Hash, Vec<MemoryFinding>)>;
@@ -49,6 +45,9 @@ pub struct Remembered {
     pub scope: Scope,
     /// What a flush would find about it now.
     pub findings: Vec<MemoryFinding>,
+    /// The places of cited files that it rests on.
+    #[serde(rename = "restsOn")]
+    pub rests_on: Vec<String>,
 }
 
 /// The result of a flush in one folder.
@@ -70,6 +69,7 @@ pub struct Staging {
     folder: MemoryFolder,
     draft: Draft,
     findings: Vec<MemoryFinding>,
+    rests_on: Vec<String>,
     staged: Staged,
 }
 
@@ -84,10 +84,10 @@ impl Staging {
     /// `SECRET`, and nothing is written; `INVALID_ARGUMENT` if the text is empty or too long;
     /// `MEMORY_BUSY`, `OUTSIDE_PROJECT`, `FILE`.
     pub fn run(self, now: Timestamp) -> Result<Remembered> {
-        let Self { scope, folder, draft, findings, staged } = self;
+        let Self { scope, folder, draft, findings, rests_on, staged } = self;
         let id = journal::stage(&folder, vec![draft], false, now)?[0];
         note_staged(&staged, &folder, &[id]);
-        Ok(Remembered { id, scope, findings })
+        Ok(Remembered { id, scope, findings, rests_on })
     }
 }
 
@@ -163,7 +163,8 @@ impl Memory {
         // It has no line yet.
         findings.extend(missing.map(|finding| MemoryFinding { line: None, ..finding }));
         let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
-        Ok(Staging { scope, folder, draft, findings, staged: Arc::clone(&self.staged) })
+        let rests_on = page.map(|page| self.resting(&page)).unwrap_or_default();
+        Ok(Staging { scope, folder, draft, findings, rests_on, staged: Arc::clone(&self.staged) })
     }
 
     /// Prepares a flush of all folders.
@@ -245,7 +246,7 @@ impl Memory {
         let found = capture::proposals(answer, &scopes, &self.here().entries);
         let staged = found.into_iter().map(|(scope, draft)| {
             let id = journal::stage(&self.memory_folder(scope)?, vec![draft], true, self.now())?[0];
-            Ok(Remembered { id, scope, findings: Vec::new() })
+            Ok(Remembered { id, scope, findings: Vec::new(), rests_on: Vec::new() })
         });
         staged.collect()
     }
@@ -274,10 +275,16 @@ impl Memory {
     }
 
     /// Processes the result of a flush: its traces and memory faults, the entries' origins, the
-    /// page table.
-    pub fn settled(&mut self, done: &[FolderFlush]) {
+    /// page table. Says what each entry rests on.
+    pub fn settled(&mut self, done: &mut [FolderFlush]) {
         self.flushed(done);
-        for FolderFlush { scope, report, .. } in done {
+        for FolderFlush { scope, report, .. } in done.iter_mut() {
+            for outcome in &mut report.committed {
+                let page = page_of(&outcome.operation.draft.text, *scope);
+                outcome.rests_on = page.map(|page| self.resting(&page)).unwrap_or_default();
+            }
+        }
+        for FolderFlush { scope, report, .. } in done.iter() {
             let imported = report.committed.iter().filter_map(|outcome| {
                 let draft = &outcome.operation.draft;
                 let is_local = draft.file == Scope::Local.index_file();
@@ -360,116 +367,15 @@ impl Memory {
         self.admit();
         let refused = guard::refuse_write(&self.folders, cwd, tool, args);
         if refused.is_none() {
-            self.writing.extend(guard::written_in_project(&self.folders, cwd, tool, args));
-            self.before.extend(guard::texts_before(&self.folders, cwd, tool, args));
+            let written = guard::about_to_write(&self.folders, cwd, tool, args);
+            self.writing.extend(written.in_project);
+            self.before.extend(written.texts);
             if self.is_written_by(tool, args, cwd) {
                 // If it cannot be created, the host's tool reports that.
                 drop(self.make_conversation());
             }
         }
         refused
-    }
-
-    /// What the model should know about the memory files that a call wrote, one line per finding;
-    /// `None` if there is nothing.
-    pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
-        let _bounded = looks::bounded(LOOK);
-        // This runs after every tool call of a host.
-        if !guard::writes_memory(&self.folders, cwd, tool, args) {
-            return None;
-        }
-        let (global, project) =
-            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
-        let limits = CheckLimits::of(&settings::load_memory(global, project).0);
-        let mut found = guard::findings_of_write(&self.folders, cwd, tool, args, limits);
-        found.extend(self.dropped_by(tool, args, cwd));
-        for (given, pages) in guard::pages_written(&self.folders, cwd, tool, args) {
-            let missing = self.missing(pages.iter(), Search::Project).into_iter();
-            found.extend(missing.map(|finding| {
-                let line = finding.line;
-                finding.at(given, line)
-            }));
-        }
-        let written = guard::written_in_project(&self.folders, cwd, tool, args);
-        self.folders.note_written(written.iter().map(String::as_str));
-        self.writing.retain(|file| !written.contains(file));
-        if !written.is_empty() {
-            // What cannot be made here is told by whatever writes next.
-            drop(self.memory_folder(Scope::Project).and_then(|folder| folder.keep_mergeable()));
-        }
-        if written.iter().any(|file| *file == LOCAL_INDEX_FILE) {
-            // The model may be the first to write in this folder, and nothing yet keeps its file
-            // out of git.
-            let kept = self.memory_folder(Scope::Local).and_then(|folder| folder.keep_private());
-            found.extend(kept.err().map(|error| finding_of(&error)));
-        }
-        let lines: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
-        (!lines.is_empty())
-            .then(|| format!("Written. The check of memory found:\n{}", lines.join("\n")))
-    }
-
-    /// The files that pages cite and that do not exist. A file that was pinned was there once; that it
-    /// is gone is told by the page's mark.
-    fn missing<'a>(
-        &self,
-        pages: impl Iterator<Item = &'a Page>,
-        search: Search,
-    ) -> Vec<MemoryFinding> {
-        let folder = self.folders.folder(Scope::Project);
-        let Some(project) = folder.and_then(|folder| folder.parent()?.parent()) else {
-            return Vec::new();
-        };
-        let is_pinned = |page: &Page, path: &str| {
-            let pins = self.keeper.fact(&page.id).into_iter().flat_map(|fact| &fact.cites);
-            pins.into_iter().any(|pin| ends_so(&pin.path, path))
-        };
-        missing(project, pages, search, &is_pinned)
-    }
-
-    /// The entries that a call left out and that stand in no other file of memory, and where the text
-    /// before it is kept.
-    fn dropped_by(&mut self, tool: &str, args: &Value, cwd: &Path) -> Vec<MemoryFinding> {
-        let dropped = guard::dropped_by(&self.folders, cwd, tool, args, &mut self.before);
-        if dropped.is_empty() {
-            return Vec::new();
-        }
-        let texts: Vec<String> = self.look().files.into_iter().map(|file| file.text).collect();
-        let stands = |page: &Page| texts.iter().any(|text| text.contains(page.text.trim()));
-        let told = dropped.into_iter().filter_map(|mut dropping| {
-            dropping.gone.retain(|page| !stands(page));
-            if dropping.gone.is_empty() {
-                return None;
-            }
-            let count = dropping.gone.len();
-            let shown: Vec<String> = dropping.gone.iter().take(MOST_DROPPED).map(shown).collect();
-            let more = match count.saturating_sub(MOST_DROPPED) {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
-            let (verb, entries) = if count == 1 { ("is", "entry") } else { ("are", "entries") };
-            let kept = self.keep_before(&dropping);
-            let words = format!(
-                "{count} {entries} {verb} gone by this call: {}{more}; {kept}. Where that was not meant, put them back",
-                shown.join(", ")
-            );
-            let words = redact::redact_note(&words).text.unwrap_or(words);
-            Some(MemoryFinding::new(FindingCode::Dropped, words).at(dropping.given, None))
-        });
-        told.collect()
-    }
-
-    /// Keeps the text of a file from before a call, without its secrets; says where.
-    fn keep_before(&self, dropping: &guard::Dropping<'_>) -> String {
-        let text = &dropping.before;
-        let text = redact::redact_note(text).text.unwrap_or_else(|| text.clone());
-        let kept = self.memory_folder(dropping.scope).and_then(|folder| {
-            folder.keep_private()?;
-            folder.keep_text(&dropping.file, &text)
-        });
-        match kept {
-            Ok(path) => format!("the text before is in {}", quote::path(&path)),
-            Err(error) => format!("the text before could not be kept: {error}"),
-        }
     }
 
     /// Everything a person should know about the files' current state: unreadable files, wrong

@@ -407,8 +407,8 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
     }
 }
 
-/// The pins of all of a page's citations.
-fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
+/// The pins of all of a page's citations. `is_new`: see [`Places::pin`].
+pub(crate) fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
     let (place, claim) = (&page.place, Claim::of(&page.text));
     let pin = |cite| places.pin(place.scope, &place.file, (cite, &claim), is_new);
     let mut pins: Vec<CitationPin> = page.cites.iter().flat_map(pin).collect();

@@ -170,7 +170,7 @@ fn outcome(
     findings: Vec<MemoryFinding>,
 ) -> FlushOutcome {
     let operation = Operation { status, ..operation.clone() };
-    FlushOutcome { operation, line: None, findings }
+    FlushOutcome { operation, line: None, findings, rests_on: Vec::new() }
 }
 
 fn reason_of(findings: &[MemoryFinding]) -> (String, String) {

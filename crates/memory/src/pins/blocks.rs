@@ -2,6 +2,8 @@
 //! indentation, in Markdown by headings. Knows no language's grammar; where it finds nothing the
 //! citation stands for the whole file. Must not look at files.
 
+use std::sync::LazyLock;
+
 use regex::Regex;
 
 /// Most definitions of one name: overloads, a type and its parts.
@@ -9,70 +11,156 @@ const MAX_DEFINITIONS: usize = 4;
 /// Longest definition, in lines.
 const MAX_LINES: usize = 500;
 
-/// Words before a name that is defined, in the languages that people cite.
-const KEYWORDS: &str = "fn|def|defp|class|struct|enum|union|trait|impl|const|static|let|var|val|type|interface|function|func|fun|sub|proc|module|mod|namespace|package|macro_rules!|#define|record|object|protocol|extension|message|service|resource|variable|table|view|target|alias|export";
+/// Words before the name of what can be called, or of a type, in the languages that people cite.
+const OWN: &str = "fn|def|defp|class|struct|enum|union|trait|type|interface|function|func|fun|sub|proc|macro_rules|record|object|protocol|message|service|resource|variable|table|view|target|alias";
+/// Words before the name of a value or a part: many a name of theirs is used again further in.
+const VALUE: &str = "const|static|let|var|val|module|mod|namespace|package|#define|export";
+/// Words before what belongs to a type that is defined elsewhere.
+const EXTENDING: &str = "impl|extension";
 
-/// The lines from the first to the last of each definition of a name, from 0. `name`: its last
-/// part counts, as in `Type::method` and `module.function`; in Markdown a heading's text, or as in
-/// links to it.
-pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Vec<(usize, usize)> {
+/// Where a name is defined: the first and last line of each place, from 0.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Definitions {
+    /// The definitions.
+    pub(super) places: Vec<(usize, usize)>,
+    /// What else belongs to the type of this name.
+    pub(super) extending: Vec<(usize, usize)>,
+    /// Whether they are of a value, whose name may stand for others elsewhere in the file.
+    pub(super) is_value: bool,
+}
+
+/// The definitions of a name. `name`: its last part is what is defined, within what the one before
+/// names if that is there, as in `Type::method` and `module.function`; in Markdown a heading's text,
+/// or as in links to it.
+pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Definitions {
     if is_markdown {
-        return section(lines, name).into_iter().collect();
+        return Definitions {
+            places: section(lines, name).into_iter().collect(),
+            ..Definitions::default()
+        };
     }
-    let name = name.trim_end_matches("()").rsplit([':', '.', '#']).next().unwrap_or_default();
+    let mut parts = name.trim_end_matches("()").rsplit([':', '.', '#']);
+    let found = defined(lines, parts.next().unwrap_or_default());
+    let Some(around) = parts.find(|part| !part.is_empty()) else { return found };
+    let around = defined(lines, around);
+    let is_inside = |(first, last): &(usize, usize)| {
+        let mut around = around.places.iter().chain(&around.extending);
+        around.any(|(from, to)| from < first && last <= to)
+    };
+    let inside: Vec<_> = found.places.iter().copied().filter(is_inside).collect();
+    if inside.is_empty() { found } else { Definitions { places: inside, ..found } }
+}
+
+/// The definitions of a name without what it is a part of.
+fn defined(lines: &[&str], name: &str) -> Definitions {
     let is_name = name.chars().all(|char| char.is_alphanumeric() || "_$-!?".contains(char));
-    if name.is_empty() || !is_name || !lines.iter().any(|line| line.contains(name)) {
-        return Vec::new();
+    if name.is_empty() || !is_name {
+        return Definitions::default();
     }
-    let Some(forms) = Forms::of(name) else { return Vec::new() };
-    let defining = (0..lines.len()).filter(|at| forms.define(lines, *at));
+    let defining: Vec<(usize, Form)> =
+        (0..lines.len()).filter_map(|at| Some((at, form_of(name, lines, at)?))).collect();
+    let of = |form: Form| -> Vec<usize> {
+        defining.iter().filter(|(_, other)| *other == form).map(|(at, _)| *at).collect()
+    };
+    let (own, mut values) = (of(Form::Own), of(Form::Value));
+    // What is further in are uses of the name for something else.
+    let outer = values.iter().map(|at| indentation(lines[*at])).min();
+    values.retain(|at| Some(indentation(lines[*at])) == outer);
+    let extending = || reaching(lines, &of(Form::Extending)).unwrap_or_default();
+    let is_value = own.is_empty();
+    match reaching(lines, if is_value { &values } else { &own }) {
+        Some(places) if places.is_empty() => {
+            Definitions { places: extending(), ..Definitions::default() }
+        }
+        Some(places) => Definitions { places, extending: extending(), is_value },
+        None => Definitions::default(),
+    }
+}
+
+/// What begins on some lines, each to its end; `None` if these are too many, or too long to tell.
+fn reaching(lines: &[&str], firsts: &[usize]) -> Option<Vec<(usize, usize)>> {
     let mut found: Vec<(usize, usize)> = Vec::new();
-    for first in defining {
+    for first in firsts {
         // A definition within another one of the same name belongs to it.
-        if found.last().is_some_and(|(_, last)| first <= *last) {
+        if found.last().is_some_and(|(_, last)| first <= last) {
             continue;
         }
-        match end_of(lines, first) {
-            Some(last) if found.len() < MAX_DEFINITIONS => found.push((first, last)),
-            _ => return Vec::new(),
+        if found.len() == MAX_DEFINITIONS {
+            return None;
         }
+        found.push((*first, end_of(lines, *first)?));
     }
-    found
+    Some(found)
 }
 
-/// How definitions of a name are written.
+/// What a line that defines a name makes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Own,
+    Value,
+    Extending,
+}
+
+/// How definitions are written: what stands before the name, and behind it.
 struct Forms {
-    keyword: Regex,
-    assigned: Regex,
-    callable: Regex,
+    own: Regex,
+    value: Regex,
+    extending: Regex,
+    assigned: [Regex; 2],
+    callable: [Regex; 2],
 }
 
-impl Forms {
-    fn of(name: &str) -> Option<Self> {
-        let name = regex::escape(name);
-        let after = r"(?:[^\w$]|$)";
-        Some(Self {
-            keyword: Regex::new(&format!(
-                r"(?:^|[\s(])(?:{KEYWORDS})\b(?:\s*\([^)]*\))?[^=({{;]*?[^\w$]{name}{after}"
-            ))
-            .ok()?,
-            assigned: Regex::new(&format!(r#"^\s*["']?{name}["']?\s*(?::[^:]|:$|\??:|:?=[^=])"#))
-                .ok()?,
-            callable: Regex::new(&format!(r"^[\w*&<>:,~\[\]\s]*?\b{name}\s*\([^;]*$")).ok()?,
-        })
+static FORMS: LazyLock<Forms> = LazyLock::new(|| {
+    let pattern = |pattern: &str| Regex::new(pattern).expect("a constant that tests compile");
+    let behind = |start: &str, words: &str, between: &str| {
+        pattern(&format!(r"{start}(?:{words})\b(?:\s*\([^)]*\))?[^=({{;{between}]*[^\w$=({{;,]$"))
+    };
+    Forms {
+        own: behind(r"(?:^|[\s(])", OWN, ":"),
+        value: behind(r"(?:^|[\s(])", VALUE, ""),
+        extending: behind(r"^\s*(?:\w+\s+)?", EXTENDING, ""),
+        assigned: [pattern(r#"^\s*["']?$"#), pattern(r#"^["']?\s*(?::[^:]|:$|\??:|:?=[^=])"#)],
+        callable: [pattern(r"^[\w*&<>:,~\[\]\s]*$"), pattern(r"^\s*\([^;]*$")],
     }
+});
 
-    fn define(&self, lines: &[&str], at: usize) -> bool {
-        let line = lines[at];
-        if self.keyword.is_match(line) || self.assigned.is_match(line) {
-            return true;
-        }
-        let opens_next = || {
-            let mut below = lines[at + 1..].iter().map(|line| line.trim());
-            below.find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('{'))
-        };
-        self.callable.is_match(line) && (line.trim_end().ends_with(['{', ':']) || opens_next())
+/// What a line makes of a name; `None` if it does not define it.
+fn form_of(name: &str, lines: &[&str], at: usize) -> Option<Form> {
+    let line = lines[at];
+    let is_part = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
+    let named =
+        line.match_indices(name).map(|(from, _)| (&line[..from], &line[from + name.len()..]));
+    let mut named = named
+        .filter(|(before, behind)| !before.ends_with(is_part) && !behind.starts_with(is_part))
+        .peekable();
+    named.peek()?;
+    if is_remark(line) {
+        return None;
     }
+    let opens_next = || {
+        let mut below = lines[at + 1..].iter().map(|line| line.trim());
+        below.find(|line| !line.is_empty()).is_some_and(|line| line.starts_with('{'))
+    };
+    let opens = || line.trim_end().ends_with(['{', ':']) || opens_next();
+    let is = |[one, other]: &[Regex; 2], before: &str, behind: &str| {
+        one.is_match(before) && other.is_match(behind)
+    };
+    named.find_map(|(before, behind)| {
+        if FORMS.extending.is_match(before) {
+            Some(Form::Extending)
+        } else if FORMS.own.is_match(before) {
+            Some(Form::Own)
+        } else if FORMS.value.is_match(before) || is(&FORMS.assigned, before, behind) {
+            Some(Form::Value)
+        } else {
+            (is(&FORMS.callable, before, behind) && opens()).then_some(Form::Own)
+        }
+    })
+}
+
+/// Whether a line is a remark in some language. `#` begins names in others.
+fn is_remark(line: &str) -> bool {
+    ["//", "/*", "* ", "# ", "-- ", "<!--"].iter().any(|mark| line.trim_start().starts_with(mark))
 }
 
 /// The last line of what begins on a line; `None` if it is too long to tell.
@@ -172,7 +260,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str, name: &str) -> Vec<(usize, usize)> {
-        definitions(&text.lines().collect::<Vec<_>>(), name, false)
+        definitions(&text.lines().collect::<Vec<_>>(), name, false).places
     }
 
     #[test]
@@ -196,6 +284,8 @@ mod tests {
             ("{\n  \"scripts\": {\n    \"test\": \"x\"\n  },\n  \"b\": 1\n}\n", "scripts", (1, 3)),
             ("build: a b\n\tcc a\n\ntest:\n\t./a\n", "build", (0, 1)),
             ("deploy() {\n  ship\n}\ndeploy\n", "deploy", (0, 2)),
+            ("macro_rules! go {\n    () => {};\n}\n", "go", (0, 2)),
+            ("// the type of Store\nclass Store:\n    x = 1\n", "Store", (1, 2)),
             ("func (s *S) Run() error {\n\treturn nil\n}\n", "Run", (0, 2)),
         ] {
             assert_eq!(found(text, name), [expected], "{name} in {text:?}");
@@ -214,8 +304,9 @@ mod tests {
     fn a_heading_has_its_section() {
         let text = "# A\n## Set up\nx\n```\n# no heading\n```\n### Deep\ny\n## Next\nz\n";
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(definitions(&lines, "set-up", true), [(1, 7)]);
-        assert_eq!(definitions(&lines, "Next", true), [(8, 9)]);
-        assert_eq!(definitions(&lines, "other", true), []);
+        let found = |name: &str| definitions(&lines, name, true).places;
+        assert_eq!(found("set-up"), [(1, 7)]);
+        assert_eq!(found("Next"), [(8, 9)]);
+        assert_eq!(found("other"), []);
     }
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
-use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, with_lf};
-use crate::claim::Said;
+use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, moved, with_lf};
+use crate::claim::{Said, is_telling};
 use crate::scope::Scope;
 use base::object::{FileStamp, Hash};
 use source::{FileState, read_file};
@@ -25,7 +25,7 @@ pub(crate) struct Pinned {
 }
 
 /// What became of each pin of a file; `None`: nothing.
-type Verdicts = BTreeMap<CitationPin, Option<CitedChange>>;
+pub(super) type Verdicts = BTreeMap<CitationPin, Option<CitedChange>>;
 
 /// Finds out which pinned files changed.
 #[derive(Debug, Default)]
@@ -83,11 +83,13 @@ impl Checker {
         let found = found.into_iter().map(|found| found.unwrap_or_else(unanswered));
         self.known = paths.into_iter().zip(found).collect();
         // The files of the project are listed with looks of their own.
-        for (path, known) in &mut self.known {
-            if let Some((to, moved)) = std::mem::take(&mut known.missed)
-                .and_then(|pinned| successor(path, &pinned, places))
-            {
-                known.follow(to, moved);
+        let missed = self
+            .known
+            .iter_mut()
+            .filter_map(|(path, known)| Some((path.clone(), std::mem::take(&mut known.missed)?)));
+        for moved in moved::find(missed.collect(), places) {
+            if let Some(known) = self.known.get_mut(&moved.from) {
+                known.follow(moved);
             }
         }
         self.is_unsure = self.known.values().any(|known| known.is_unsure);
@@ -100,11 +102,16 @@ impl Checker {
 }
 
 impl Known {
-    fn follow(&mut self, to: String, moved: PathBuf) {
-        let change = CitedChange::Moved { to };
-        self.verdicts.values_mut().for_each(|verdict| *verdict = Some(change.clone()));
-        let stamp = source::stamp(&moved);
-        self.moved = Some((moved, stamp));
+    fn follow(&mut self, moved: moved::Moved) {
+        // Where it is now says more than that it was touched, too.
+        let change = |now: Option<CitedChange>| match now {
+            Some(CitedChange::Contradicted) => CitedChange::Contradicted,
+            _ => CitedChange::Moved { to: moved.name.clone() },
+        };
+        let verdicts = moved.verdicts.into_iter();
+        self.verdicts = verdicts.map(|(pin, now)| (pin, Some(change(now)))).collect();
+        let stamp = source::stamp(&moved.to);
+        self.moved = Some((moved.to, stamp));
     }
 
     fn is_as_read(&self, path: &Path) -> bool {
@@ -129,12 +136,18 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
     let is_unsure = reading.stamp.is_none();
     let of = |verdicts| Known { stamp: reading.stamp, verdicts, is_unsure, ..Known::default() };
     match reading.state {
-        FileState::Text { text, .. } => of(judged(&with_lf(&text), path, pinned)),
-        FileState::Binary { source_hash, .. } => {
-            of(verdicts(&|pin| (pin.hash != source_hash).then_some(CitedChange::Contradicted)))
+        FileState::Text { text, .. } => {
+            let judged = judged(&with_lf(&text), path, pinned).into_iter();
+            of(judged.map(|(pin, now)| (pin.clone(), now.filter(|_| !pin.is_run))).collect())
         }
+        FileState::Binary { source_hash, .. } => of(verdicts(&|pin| {
+            let is_other = pin.hash != source_hash && !pin.is_run;
+            is_other.then_some(CitedChange::Contradicted)
+        })),
         // It was not that large when pinned.
-        FileState::TooLarge { .. } => of(verdicts(&|_| Some(CitedChange::Contradicted))),
+        FileState::TooLarge { .. } => {
+            of(verdicts(&|pin| (!pin.is_run).then_some(CitedChange::Contradicted)))
+        }
         // A folder in its place means that the file is gone.
         FileState::Missing | FileState::NotAFile => {
             let (missed, gone) = (Some(pinned.clone()), verdicts(&|_| Some(CitedChange::Gone)));
@@ -147,22 +160,8 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
     }
 }
 
-/// The file of the project in which everything stands that was pinned in one that is gone.
-fn successor(path: &Path, pinned: &Pinned, places: &Places) -> Option<(String, PathBuf)> {
-    places.successors(path).into_iter().find(|(_, file)| {
-        if !places.is_allowed(Scope::Project, file) {
-            return false;
-        }
-        let verdicts = match read_file(file, MAX_BYTES).state {
-            FileState::Text { text, .. } => judged(&with_lf(&text), file, pinned),
-            _ => return false,
-        };
-        verdicts.values().all(Option::is_none)
-    })
-}
-
 /// What became of the pins of a file that has a text now.
-fn judged(text: &str, path: &Path, pinned: &Pinned) -> Verdicts {
+pub(super) fn judged(text: &str, path: &Path, pinned: &Pinned) -> Verdicts {
     let hash = Hash::of(text);
     let lines = LazyCell::new(|| Lines::of(text, is_markdown(&path.to_string_lossy())));
     let said = LazyCell::new(|| lines.hash());
@@ -181,13 +180,23 @@ fn change(pin: &CitationPin, text: &str, now: &Lines<'_>) -> Option<CitedChange>
         Some(lines) if lines.stand_in(now) => return None,
         Some(lines) => {
             let tells = !pin.names.is_empty() || lines.symbol.is_some();
-            tells && lines.place_in(now).is_some_and(|place| stand(&now.text(place)))
+            match lines.place_in(now) {
+                Some(place) => tells && stand(&now.text(place)),
+                None => lines.symbol.is_none() && stand_elsewhere(pin, lines.count, now),
+            }
         }
         None if pin.said.is_none() => false,
         None if pin.names.is_empty() => now.percent_standing(&pin.marks) > STILL_SAME,
         None => stand(text),
     };
     Some(if is_touched { CitedChange::Touched } else { CitedChange::Contradicted })
+}
+
+/// Whether all that an entry names stands together somewhere, with words that can tell that it is what
+/// was meant.
+fn stand_elsewhere(pin: &CitationPin, count: u32, now: &Lines<'_>) -> bool {
+    let telling = pin.names.iter().filter(|name| is_telling(name)).max_by_key(|name| name.len());
+    telling.is_some_and(|telling| now.say_together(&pin.names, telling, count.max(1)))
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //! now. What formatters change does not count: blanks, empty lines, line endings. Must not look at
 //! files.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::blocks::definitions;
-use crate::claim::squeezed;
+use super::blocks::{Definitions, definitions};
+use crate::claim::{Said, squeezed};
 use base::object::Hash;
 
 /// Most lines that are tracked; a longer range counts as the whole file.
@@ -62,6 +63,8 @@ pub(super) struct Lines<'a> {
     all: Vec<&'a str>,
     /// Number in the text, from 1, and what it says.
     filled: Vec<(u32, String)>,
+    /// The marks of these.
+    marks: OnceCell<Vec<String>>,
     is_markdown: bool,
 }
 
@@ -70,19 +73,34 @@ impl<'a> Lines<'a> {
         let all: Vec<&str> = text.lines().collect();
         let numbered = (1..).zip(all.iter().map(|line| squeezed(line)));
         let filled = numbered.filter(|(_, line)| !line.is_empty()).collect();
-        Self { all, filled, is_markdown }
+        Self { all, filled, marks: OnceCell::new(), is_markdown }
     }
 
-    /// The definitions of a name, as first and last line from 1.
-    pub(super) fn definitions(&self, name: &str) -> Vec<(u32, u32)> {
-        let found = definitions(&self.all, name, self.is_markdown).into_iter();
-        found.map(|(first, last)| (number(first), number(last))).collect()
+    /// The definitions of a name.
+    pub(super) fn definitions(&self, name: &str) -> Definitions {
+        definitions(&self.all, name, self.is_markdown)
+    }
+
+    /// The lines of all definitions of a name, from 1, and of what else belongs to its type.
+    fn defining(&self, name: &str) -> Vec<(u32, u32)> {
+        let Definitions { places, extending, .. } = self.definitions(name);
+        places.into_iter().chain(extending).map(numbered).collect()
     }
 
     /// The lines, from 1, that hold a text.
     pub(super) fn holding(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
         let lines = (1..).zip(&self.all).filter(|(_, line)| is_meant(line));
         lines.map(|(line, _)| (line, line)).collect()
+    }
+
+    /// Whether some names stand together within as many lines as a place had. `telling`: one that
+    /// can tell where.
+    pub(super) fn say_together(&self, names: &[String], telling: &str, count: u32) -> bool {
+        self.holding(|line| Said::of(line).says(telling)).into_iter().any(|(line, _)| {
+            let around = self.text((line.saturating_sub(count - 1).max(1), line + count - 1));
+            let said = Said::of(&around);
+            names.iter().all(|name| said.says(name))
+        })
     }
 
     /// The text of lines, from 1.
@@ -104,11 +122,14 @@ impl<'a> Lines<'a> {
 
     /// The share of some marks, in hundredths, whose lines stand in it.
     pub(super) fn percent_standing(&self, marks: &str) -> usize {
-        let standing: std::collections::HashSet<String> =
-            self.filled.iter().map(|(_, line)| mark(line)).collect();
+        let standing: HashSet<&str> = self.all_marks().iter().map(String::as_str).collect();
         let marks: Vec<&str> = parted(marks).filter(|mark| *mark != NO_MARK).collect();
         let held = marks.iter().filter(|mark| standing.contains(**mark)).count();
         (held * 100).checked_div(marks.len()).unwrap_or(0)
+    }
+
+    fn all_marks(&self) -> &[String] {
+        self.marks.get_or_init(|| self.filled.iter().map(|(_, line)| mark(line)).collect())
     }
 
     fn within(&self, (first, last): (u32, u32)) -> std::ops::Range<usize> {
@@ -164,7 +185,7 @@ impl PinnedLines {
             return self.stand_as_written_before(text);
         }
         if let Some(symbol) = &self.symbol {
-            let now = text.definitions(symbol);
+            let now = text.defining(symbol);
             let is_same =
                 |place: &(u32, u32)| hash_of(&text.filled[text.within(*place)]) == self.hash;
             if now.iter().any(is_same) {
@@ -173,11 +194,11 @@ impl PinnedLines {
         }
         // The second mark is that of the first line: only where it stands are lines hashed.
         let first = parted(&self.marks).nth(1);
-        let stands = |lines: &&[(u32, String)]| {
-            first.is_none_or(|first| mark(&lines[0].1) == first) && hash_of(lines) == self.hash
-        };
-        let stood = text.filled.windows(self.filled as usize).filter(stands).count();
-        stood >= self.stood.max(1) as usize
+        let windows = text.filled.windows(self.filled as usize).zip(text.all_marks());
+        let stands = windows.filter(|(lines, mark)| {
+            first.is_none_or(|first| *mark == first) && hash_of(lines) == self.hash
+        });
+        stands.count() >= self.stood.max(1) as usize
     }
 
     /// As earlier releases compared: blanks count.
@@ -193,17 +214,17 @@ impl PinnedLines {
     /// more.
     pub(super) fn place_in(&self, text: &Lines<'_>) -> Option<(u32, u32)> {
         if let Some(symbol) = &self.symbol {
-            let now = text.definitions(symbol);
+            let now = text.defining(symbol);
             return now.into_iter().min_by_key(|(first, _)| first.abs_diff(self.first));
         }
         let marks: Vec<&str> = parted(&self.marks).collect();
         let [before, inner @ .., after] = &marks[..] else { return None };
         let filled = self.filled as usize;
         let step = filled.div_ceil(inner.len().max(1)).max(1);
-        let now: Vec<String> = text.filled.iter().map(|(_, line)| mark(line)).collect();
+        let now = text.all_marks();
         let wanted = inner.iter().enumerate().map(|(at, mark)| (at * step + 1, *mark));
         let wanted = wanted.chain([(0, *before), (filled + 1, *after)]);
-        let start = most_likely_start(&now, wanted, text.within((self.first, self.first)).start)?;
+        let start = most_likely_start(now, wanted, text.within((self.first, self.first)).start)?;
         // Lines may have come into the place or left it.
         let near = |from: usize, mark: &str| {
             let reach = &now[from.min(now.len())..(from + 2 * filled + 8).min(now.len())];
@@ -260,9 +281,9 @@ fn parted(marks: &str) -> impl Iterator<Item = &str> {
     (0..marks.len() / MARK_CHARS).filter_map(|at| marks.get(at * MARK_CHARS..(at + 1) * MARK_CHARS))
 }
 
-/// A place from 0 as a number from 1.
-fn number(at: usize) -> u32 {
-    whole(at).saturating_add(1)
+/// Lines from 0 as numbers from 1.
+pub(super) fn numbered((first, last): (usize, usize)) -> (u32, u32) {
+    (whole(first).saturating_add(1), whole(last).saturating_add(1))
 }
 
 fn whole(count: usize) -> u32 {

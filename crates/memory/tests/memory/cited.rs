@@ -58,6 +58,28 @@ fn an_entry_is_stale_while_what_it_cites_says_something_else() {
 }
 
 #[test]
+fn a_link_carries_the_doubt_of_the_file_it_leads_to() {
+    let repository = Repository::new();
+    repository.write("src/a.rs", "one\n");
+    for topic in ["guides/Build.md", "deploy.md", "other/deploy.md"] {
+        repository.write(&format!(".pi/memory/{topic}"), "# T\n\nsee `src/a.rs:1`\n");
+    }
+    repository.write(".pi/memory/other/deploy.md", "# T\n\nnothing\n");
+    let index = "- Wiki: [[build]]\n- Path: [it](guides/Build.md#t)\n- Own: [[other/deploy]]\n- Two\n  lines: [[deploy]]\n- Plain: nothing\n";
+    repository.write(MEMORY, index);
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("src/a.rs", "two\n");
+    let look = memory.look();
+    let pages = look.all_pages().filter(|page| page.is_entry());
+    let marked: Vec<&str> = pages
+        .filter(|page| look.stale_words(page).is_some())
+        .map(|page| page.text.split([':', '\n']).next().unwrap())
+        .collect();
+    assert_eq!(marked, ["- Wiki", "- Path", "- Two"]);
+}
+
+#[test]
 fn of_cited_lines_only_these_count_wherever_they_move() {
     let repository = Repository::new();
     let lines = |from: u32, to: u32| -> String {

@@ -99,7 +99,7 @@ fn verify_shows_the_diff_of_a_cited_file() {
     assert!(env.is_none(), "an excluded file is pinned by its hash alone");
     std::fs::remove_file(desk.repository.root().join("a.rs")).unwrap();
     let report = memory.verify().remove(0);
-    assert_eq!(report.cited[0].diff.as_deref(), Some("@@ -1,2 +0,0 @@\n-one\n-two\n"));
+    assert_eq!(report.cited[1].diff.as_deref(), Some("@@ -1,2 +0,0 @@\n-one\n-two\n"));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use crate::repository::{Repository, memory_in, run, some_day};
 
 fn remember(memory: &mut Memory, text: &str) {
     memory.prepare_remember(Scope::Project, text, None).unwrap().run(some_day()).unwrap();
-    let done = memory.prepare_flush().run();
-    memory.settled(&done);
+    let mut done = memory.prepare_flush().run();
+    memory.settled(&mut done);
     memory.ended();
 }
 
@@ -121,6 +121,31 @@ fn entries_that_a_write_leaves_out_are_told_and_kept() {
     repository.write(file, "- Key 0: x\n- Key 5: y\n- Key 6: z\n");
     let edit = json!({ "path": file, "oldText": "- Key 5: y\n- Key 6: z\n", "newText": "" });
     assert_eq!(written(&mut memory, &root, "edit", &edit), "");
+}
+
+#[test]
+fn the_newest_texts_of_before_calls_are_kept() {
+    let repository = Repository::new();
+    let file = ".pi/memory/MEMORY.md";
+    let mine = ".pi/memory/MEMORY.md.0a1b2c3d.set-aside";
+    repository.write(mine, "of a flush\n");
+    let (mut memory, root) = (repository.memory(), repository.root());
+    for round in 0..25 {
+        repository.write(file, format!("- Key {round}: x\n"));
+        let told =
+            written(&mut memory, &root, "write", &json!({ "path": file, "content": "- New: y\n" }));
+        assert!(told.contains("the text before is in"), "{told}");
+    }
+    let names = fs::read_dir(root.join(".pi/memory")).unwrap();
+    let kept: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".before.set-aside"))
+        .collect();
+    assert_eq!(kept.len(), 20, "{kept:?}");
+    assert!(kept.iter().any(|name| {
+        fs::read_to_string(root.join(".pi/memory").join(name)).unwrap() == "- Key 24: x\n"
+    }));
+    assert_eq!(repository.text(mine), "of a flush\n");
 }
 
 #[test]

@@ -93,8 +93,8 @@ fn what_a_flush_or_a_tool_of_a_session_wrote_needs_no_word() {
     let mut memory = asking(&repository);
     assert_eq!(codes(&memory.look()), [""; 0]);
     memory.prepare_remember(Scope::Project, "A: a", None).unwrap().run(some_day()).unwrap();
-    let done = memory.prepare_flush().run();
-    memory.settled(&done);
+    let mut done = memory.prepare_flush().run();
+    memory.settled(&mut done);
     assert_eq!(keys(&memory.look()), ["A"]);
     let root = repository.root();
     let args = json!({ "path": MEMORY, "content": "- A: a\n- B: b\n" });
