@@ -543,6 +543,8 @@ export interface MemoryOperation {
 export interface MemoryOutcome extends MemoryOperation {
   line: number | null;
   findings: MemoryFinding[];
+  /** The places of cited files that it rests on, such as `src/a.rs:3-9`, once it is in its file; absent if there are none. */
+  restsOn?: string[];
 }
 
 /** What a flush did in one folder; see `Memory.flush`. */
@@ -575,6 +577,8 @@ export interface RememberedEntry {
   id: string;
   scope: MemoryScope;
   findings: MemoryFinding[];
+  /** The places of cited files that it rests on, such as `src/a.rs:3-9`. */
+  restsOn: string[];
 }
 
 /** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
@@ -815,7 +819,7 @@ export interface CitedFile {
   before: string;
   /** The same of what it says now; null if it is gone. */
   now: string | null;
-  /** Unified diff; null if no store holds what it said, or it may not be shown. */
+  /** Unified diff of the place; null if neither the store nor git has what it said, or it may not be shown. */
   diff: string | null;
 }
 
@@ -1443,13 +1447,24 @@ export interface PutResult {
   version: Version;
 }
 
+/** A place in memory that says nearly what a hit says. */
+export interface AlikePlace {
+  /** Whose memory it is. */
+  scope: MemoryScope;
+  /** Path in the scope's folder, with `/`. */
+  file: string;
+  /** First line of the passage, from 1. */
+  line: number;
+}
+
 /** What a recall found. */
 export interface RecallAnswer {
   /**
-   * `ok` where there is a hit. Else why there is none: `no_match` if all that was asked for was searched; `malformed`, `denied` (the
+   * `ok` where a hit is likely to answer, `weak` where the hits share words with the question and hardly answer it. Else why there is
+   * none: `no_match` if all that was asked for was searched; `malformed` (also a question of function words alone), `denied` (the
    * project is not trusted), `unavailable` (a file that cannot be read, no store) or `backend_error` (the store failed) if not.
    */
-  reason: "ok" | "no_match" | "malformed" | "denied" | "unavailable" | "backend_error";
+  reason: "ok" | "weak" | "no_match" | "malformed" | "denied" | "unavailable" | "backend_error";
   /** What was asked for and not searched, or not to its end; also where there are hits. */
   problems: Array<RecallProblem>;
   /** The hits: those in memory, best first, then those in past sessions, best first. */
@@ -1478,6 +1493,8 @@ export interface RecallHit {
   item: number | null;
   /** ID of the shortest chat segment that holds the message; null in memory, and where there is none. */
   segment: string | null;
+  /** Other places in memory that say nearly the same, best first. */
+  alike: Array<AlikePlace>;
   /** Texts of the headings above, outermost first. */
   headings: Array<string>;
   /** Above 0; higher is better. Only comparable within memory, and within past sessions. */
@@ -2266,8 +2283,8 @@ export declare class Memory {
   explainWrite(tool: string, args: unknown, cwd: string): Promise<string | null>
   /**
    * Finds what memory says about something: entries, topic files, the archive, and where `sessions` is set the chats of past sessions
-   * in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions; a word counts in its irregular forms, and a
-   * little for words of its subject. Never rejects because something could not be searched: `reason` says so.
+   * in `store`. Words, `"phrases"`, `-excluded` words, `prefix*`, and plain questions. Never rejects because something could
+   * not be searched: `reason` says so.
    */
   recall(query: string, options?: RecallOptions | null, store?: Store | null): Promise<RecallAnswer>
 }

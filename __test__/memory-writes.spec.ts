@@ -20,7 +20,12 @@ test("an entry is staged, listed and flushed, and not repeated", async () => {
   expect(await memory.waiting()).toEqual([]);
   expect(await memory.flush()).toEqual([]);
   expect(existsSync(agentDir)).toBe(false);
-  expect(await memory.remember("project", " CI: green ")).toEqual({ id: "w1", scope: "project", findings: [], restsOn: [] });
+  expect(await memory.remember("project", " CI: green ")).toEqual({
+    id: "w1",
+    scope: "project",
+    findings: [],
+    restsOn: [],
+  });
   await memory.remember("local", "Port: 4711", "Machine");
   const file = join(project, ".pi", "memory", "MEMORY.md");
   const local = join(project, ".pi", "memory", "MEMORY.local.md");

@@ -237,8 +237,9 @@ fn who_writes_an_entry_is_told_what_it_rests_on() {
     let first = "- Other: `src/a.rs:3-5`\n";
     assert_eq!(told(&format!("- {entry}\n{first}")).unwrap(), "Rests: line 2 on src/a.rs:3-5.");
     assert_eq!(told(&format!("- {entry}\n{first}- Plain: nothing\n")), None);
-    let many: String =
+    let many: Vec<String> =
         (0..9).map(|at| format!("- Entry {at}: see `src/a.rs:{}`\n", 1 + at % 5)).collect();
+    let many = many.concat();
     let words = told(&format!("- {entry}\n{first}{many}")).unwrap();
     assert_eq!(words.matches("line ").count(), 5, "{words}");
 }
@@ -361,7 +362,7 @@ fn a_clock_that_was_ahead_does_not_win() {
 #[test]
 fn old_lines_come_from_git_where_no_store_has_them() {
     let repository = Repository::new();
-    let filler: String = (0..30).map(|at| format!("// {at}\n")).collect();
+    let filler: String = (0..30).map(|at| format!("// {at}\n")).collect::<Vec<_>>().concat();
     let said = |limit: u32| format!("const LIMIT: u32 = {limit};\n{filler}const OTHER: u32 = 1;\n");
     repository.write("sub dir/a.rs", said(10));
     repository.write("b.rs", "b\n");
