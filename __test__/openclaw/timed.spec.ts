@@ -45,7 +45,7 @@ async function until(since: () => RequestBody[], text: string): Promise<RequestB
   return since().filter(says);
 }
 
-test("a heartbeat goes on in its conversation, and starts no epoch", async () => {
+test("a heartbeat stays in its conversation, without an epoch", async () => {
   const since = fromNow(model);
   model.play({ text: "HEARTBEAT_OK" });
   await gateway.call("wake", { mode: "now", text: "Look at the calendar." });

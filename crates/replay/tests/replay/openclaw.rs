@@ -319,7 +319,7 @@ fn a_session_that_a_person_went_back_in_is_read_once() {
 }
 
 #[test]
-fn marks_injected_messages_and_omits_those_the_model_never_saw() {
+fn marks_injected_messages_and_omits_what_no_model_saw() {
     let agent = Agent::new();
     let provenance = |id: &str, parent: &str, kind: &str| {
         let mut entry = user(id, parent, kind);
@@ -355,7 +355,7 @@ fn marks_injected_messages_and_omits_those_the_model_never_saw() {
         "external_user",
         "injected: internal_system",
         "injected: inter_session",
-        "injected: context",
+        "context",
         "Answer.",
     ];
     assert_eq!(gist(&read), expected);
