@@ -5,7 +5,7 @@ import { invalidArgument, listSnapshot, reading, snapshot, toJson } from "../lib
 import { Listeners, watchFileCheck } from "../lib/events.js";
 import { copyOf, equalsCopy, shareStrings } from "../lib/json.js";
 import { patched, payloadJson } from "../lib/payload.js";
-import { withTyped } from "../lib/program.js";
+import { typed, withTyped } from "../lib/program.js";
 import { Queue } from "../lib/queue.js";
 import { type Answer, crossed, Request } from "../lib/request.js";
 import { user, wrong } from "./sessions.ts";
@@ -357,4 +357,6 @@ test("commands of ours are printed as a shell takes them", () => {
     new RegExp(`^run \`.*palimpsest\\S* ${words} --store '/my store\\.sqlite'\`$`),
   );
   expect(withTyped("run `palimpsest show t1 --store b`", "a")).toMatch(/ show t1 --store b`$/);
+  expect(typed(["show", "a --store b"], "c")).toMatch(/ show 'a --store b' --store c$/);
+  expect(typed(["show", "a", "--store", "b"], "c")).toMatch(/ show a --store b$/);
 });

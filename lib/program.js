@@ -16,14 +16,14 @@ export const programFile = fileURLToPath(new URL("../bin/palimpsest.js", import.
  * @param {string} [store] path of the store, where it is not the command line's own
  */
 export function typed(words, store) {
-  return typedText(words.map(shellWord).join(" "), store);
+  return typedText(words.map(shellWord).join(" "), words.includes("--store") ? undefined : store);
 }
 
 /** @param {string} words behind `palimpsest`, as they are typed @param {string} [store] */
 function typedText(words, store) {
-  const isNamed = store === undefined || storeless.has(words.split(" ")[0]) || /(^| )--store( |$)/.test(words);
+  const isReady = store === undefined || storeless.has(words.split(" ")[0]);
   const program = isOnPath() ? "palimpsest" : `node ${shellWord(programFile)}`;
-  return `${program} ${words}${isNamed ? "" : ` --store ${shellWord(store)}`}`;
+  return `${program} ${words}${isReady ? "" : ` --store ${shellWord(store)}`}`;
 }
 
 /**
@@ -32,7 +32,8 @@ function typedText(words, store) {
  * @param {string} [store]
  */
 export function withTyped(text, store) {
-  return text.replaceAll(/`palimpsest ([^`]+)`/g, (_, words) => `\`${typedText(words, store)}\``);
+  const made = (/** @type {string} */ words) => typedText(words, /(^| )--store( |$)/.test(words) ? undefined : store);
+  return text.replaceAll(/`palimpsest ([^`]+)`/g, (_, words) => `\`${made(words)}\``);
 }
 
 function isOnPath() {

@@ -26,7 +26,6 @@ import { claimsOf, counterparts, holds, placeText } from "./marks-claims.js";
  * @property {boolean} isWrong whether the entry needs an edit
  * @property {string} path where its file is, as far as the mark says
  * @property {Entry} entry
- * @property {number} step
  */
 
 /** Most entries of one file. */
@@ -44,9 +43,12 @@ const claimed = {
  * @param {typeof import("../../index.js").openMemory} openMemory
  * @param {{ repository: string, steps?: number, from?: number, perKind?: number }} options `from`: the share of the history that lies
  *   before the entries; `perKind`: entries of each kind of citation
- * @returns {Promise<{ kept: Seen[], reviewed: Seen[], reviews: number, needed: number } | undefined>} undefined if the history is too short
+ * @returns {Promise<{ kept: Seen[], reviewed: Seen[], reviews: number, needed: number } | undefined>} undefined if there is no history, or too short a one
  */
 export async function walkHistory(openMemory, { repository, steps = 25, from = 0.35, perKind = 40 }) {
+  if (!existsSync(join(repository, ".git"))) {
+    return undefined;
+  }
   const commits = git(repository, "rev-list", "--first-parent", "--reverse", "HEAD").trim().split("\n");
   const first = Math.floor(commits.length * from);
   if (commits.length - first < 4 * steps) {
@@ -69,8 +71,8 @@ export async function walkHistory(openMemory, { repository, steps = 25, from = 0
       let [reviews, needed] = [0, 0];
       for (let step = 1; step <= steps; step += 1) {
         git(project, "checkout", "--quiet", "--force", "--detach", at(step));
-        const found = await seenNow(memory, project, entries, step);
-        seen.push(...found.map((one) => ({ ...one, isSecondHalf: step > steps / 2 })));
+        const found = await seenNow(memory, project, entries, step > steps / 2);
+        seen.push(...found);
         const strong = found.filter(({ mark }) => isStrong(mark));
         const moved = found.filter(({ mark }) => mark === "moved");
         if (isReviewed && strong.length + moved.length > 0) {
@@ -236,9 +238,10 @@ function sentence({ citing, path, claim }, at) {
  * @param {import("../../index.js").Memory} memory
  * @param {string} project
  * @param {Entry[]} entries
- * @param {number} step
+ * @param {boolean} isSecondHalf
+ * @returns {Promise<Seen[]>}
  */
-async function seenNow(memory, project, entries, step) {
+async function seenNow(memory, project, entries, isSecondHalf) {
   const ranks = /** @type {const} */ (["contradicted", "gone", "touched", "moved"]);
   const marks = new Map(
     (await memory.verify()).map(({ page, cited }) => {
@@ -255,7 +258,17 @@ async function seenNow(memory, project, entries, step) {
     const isChanged = now === undefined || !stands(entry, now, claims);
     const isWrong = now === undefined || !holds(entry.claim, claims, now);
     const { mark, movedTo } = marks.get(at) ?? {};
-    return [{ citing: entry.citing, mark, isChanged, isWrong, path: movedTo ?? entry.path, entry: { ...entry }, step }];
+    return [
+      {
+        citing: entry.citing,
+        mark,
+        isChanged,
+        isWrong,
+        path: movedTo ?? entry.path,
+        entry: { ...entry },
+        isSecondHalf,
+      },
+    ];
   });
 }
 
@@ -275,7 +288,7 @@ function stands({ citing, claim, place }, now, claims) {
  * @param {import("../../index.js").Memory} memory
  * @param {string} project
  * @param {Entry[]} entries
- * @param {Omit<Seen, "isSecondHalf">[]} marked
+ * @param {Seen[]} marked
  */
 async function review(memory, project, entries, marked) {
   const pages = await memory.pages();

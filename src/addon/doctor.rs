@@ -56,7 +56,6 @@ impl Maintenance {
     }
 }
 
-/// A count as a JavaScript number.
 fn reported(report: &doctor::Report) -> Value {
     let mut answer = json!(report);
     answer["healthy"] = json!(report.is_healthy());

@@ -82,7 +82,6 @@ impl Maintenance {
     }
 }
 
-/// A count as a JavaScript number, exact up to 2^53.
 fn store_stats(stats: &store::Stats) -> Value {
     let time =
         |(tx_id, time): (TxId, Timestamp)| json!({ "txId": tx_id, "time": time.to_string() });

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Function};
-use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
 use super::blocking::{Answer, Blocking, answering};
-use super::progress::{Listener, listener};
+use super::progress::{Listener, listener, tell};
 use super::store::Store;
 use base::path::absolute_path;
 use memory::StoreAccess;
@@ -87,8 +86,8 @@ impl Store {
 /// Calls the listener, but not for every file.
 fn throttled(listener: Option<Listener>) -> impl Fn(usize) {
     move |files| {
-        if let Some(listener) = listener.as_ref().filter(|_| files % PROGRESS_EVERY == 0) {
-            listener.call(json!(files).into(), ThreadsafeFunctionCallMode::NonBlocking);
+        if files % PROGRESS_EVERY == 0 {
+            tell(listener.as_ref(), json!(files));
         }
     }
 }
@@ -101,18 +100,21 @@ fn converted(report: &IndexReport) -> Value {
             .map(|found| json!({ "path": path(found), "problem": found.problem }))
             .collect()
     };
-    let file = |file: &IndexedFile| {
-        json!({
-            "path": file.path.to_string_lossy(),
-            "id": file.id,
-            "outcome": file.outcome.as_str(),
-            "txId": file.tx_id,
-            "noContent": file.no_content,
-        })
-    };
+    let file = |file: &IndexedFile| indexed_file(("outcome", file.outcome.as_str()), file);
     json!({
         "files": report.files.iter().map(file).collect::<Vec<_>>(),
         "failed": problems(&report.failed),
         "skipped": problems(&report.skipped),
+    })
+}
+
+/// A file that was stored or not. `said`: the member that says so, and what it says.
+pub(super) fn indexed_file((name, said): (&str, &str), file: &IndexedFile) -> Value {
+    json!({
+        (name): said,
+        "path": file.path.to_string_lossy(),
+        "id": file.id,
+        "txId": file.tx_id,
+        "noContent": file.no_content,
     })
 }

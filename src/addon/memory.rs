@@ -88,7 +88,8 @@ impl Memory {
         &self,
         work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,
     ) -> AsyncTask<Blocking<Answer>> {
-        self.with(|memory| Answer::of(&work(memory)?))
+        let core = Arc::clone(&self.core);
+        answering(move || work(&mut core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The listener that JavaScript passes to work that takes long.
 
 use napi::bindgen_prelude::Function;
-use napi::threadsafe_function::ThreadsafeFunction;
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Status};
+use serde_json::Value;
 
 use super::argument::Given;
 use super::blocking::{Answer, to_js};
@@ -19,5 +20,12 @@ pub(super) fn listener(
         Ok(None) => Ok(None),
         Ok(Some(function)) => function.build_threadsafe_function().weak::<true>().build().map(Some),
         Err(error) => Err(to_js(env, &error)?),
+    }
+}
+
+/// Tells the listener, if there is one.
+pub(super) fn tell(listener: Option<&Listener>, progress: Value) {
+    if let Some(listener) = listener {
+        listener.call(progress.into(), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }

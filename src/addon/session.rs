@@ -102,12 +102,13 @@ impl Session {
         blocking(move || shared.with(work))
     }
 
-    /// As [`Self::with`], with the result as an [`Answer`].
-    pub(super) fn answer<T: Serialize>(
+    /// As [`Self::with`], with the result as an [`Answer`], which is made without the session.
+    pub(super) fn answer<T: Serialize + Send + 'static>(
         &self,
         work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
     ) -> AsyncTask<Blocking<Answer>> {
-        self.with(move |session| Answer::of(&work(session)?))
+        let shared = Arc::clone(&self.shared);
+        answering(move || shared.with(work))
     }
 }
 

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Function};
-use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
 use super::blocking::{Answer, Blocking, answering, blocking};
-use super::progress::{Listener, listener};
+use super::progress::{Listener, listener, tell};
 use super::sessions::shared_session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -258,20 +257,18 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
 /// Tells the listener, but only once for some hundred versions.
 fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
     move |progress| {
-        if let Some(listener) = &listener {
-            listener.call(reported(progress), ThreadsafeFunctionCallMode::NonBlocking);
-        }
+        tell(listener.as_ref(), reported(progress));
         Ok(())
     }
 }
 
-fn reported(Progress { stage, done, of }: Progress) -> Answer {
+fn reported(Progress { stage, done, of }: Progress) -> Value {
     let stage = match stage {
         Stage::Sending | Stage::Exporting => "sending",
         Stage::Taking | Stage::Importing => "taking",
         Stage::Checking => "checking",
     };
-    json!({ "stage": stage, "done": done, "of": of }).into()
+    json!({ "stage": stage, "done": done, "of": of })
 }
 
 /// A status in the shape of `SharingStatus` in `types.d.ts`.

@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 
 use super::argument::Given;
 use super::blocking::{Answer, Blocking, blocking, to_js};
+use super::index::indexed_file;
 use super::names::{NameOptions, Names};
 use super::store::Store;
 use super::trackings::Trackings;
 use base::error::Error;
 use base::path::absolute_path;
-use source::{IndexedFile, PollReason, TrackingEvent, Watching, canonical_path};
+use source::{PollReason, TrackingEvent, Watching, canonical_path};
 
 /// Number of batches of events that can wait for the listener. Once it is reached, the tracking
 /// waits too, and collects events for the next batch.
@@ -211,9 +212,9 @@ fn canonical(paths: &[String], cwd: &Path) -> Vec<PathBuf> {
 fn told(event: TrackingEvent) -> Value {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match event {
-        TrackingEvent::Indexed(file) => indexed(file.outcome.as_str(), &file),
+        TrackingEvent::Indexed(file) => indexed_file(("type", file.outcome.as_str()), &file),
         TrackingEvent::Moved { from, from_id, to } => {
-            let mut event = indexed("moved", &to);
+            let mut event = indexed_file(("type", "moved"), &to);
             event["from"] = json!(text(&from));
             event["fromId"] = json!(from_id.to_string());
             event
@@ -237,14 +238,4 @@ fn told(event: TrackingEvent) -> Value {
             json!({ "type": "failed", "path": path, "problem": problem })
         }
     }
-}
-
-fn indexed(kind: &str, file: &IndexedFile) -> Value {
-    json!({
-        "type": kind,
-        "path": file.path.to_string_lossy(),
-        "id": file.id.to_string(),
-        "txId": file.tx_id.0,
-        "noContent": file.no_content,
-    })
 }

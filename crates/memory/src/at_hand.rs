@@ -62,15 +62,21 @@ impl AtHand {
         self.told.extend(pages);
     }
 
-    /// The notes on the files that are new to the session, each entry once. `paths`: of all that it
-    /// knows.
+    /// Paths of the files that the session met.
+    pub(super) fn met(&self) -> &BTreeSet<String> {
+        &self.met
+    }
+
+    /// The notes on files that are new to the session, each entry once. Files behind the most notes
+    /// count as not met yet. `paths`: see [`Self::met`].
     pub(super) fn notes(&mut self, paths: Vec<String>) -> Vec<String> {
         let mut notes = Vec::new();
         for path in paths {
-            if notes.len() < NOTES && !self.met.contains(&path) {
-                notes.extend(self.note(Path::new(&path)));
-                self.met.insert(path);
+            if notes.len() == NOTES {
+                break;
             }
+            notes.extend(self.note(Path::new(&path)));
+            self.met.insert(path);
         }
         notes
     }

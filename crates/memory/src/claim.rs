@@ -76,7 +76,7 @@ impl Claim {
 
     /// The names that can tell a place: a number stands anywhere.
     pub(super) fn telling(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str).filter(|name| is_telling(name))
+        self.names.iter().map(String::as_str).filter(|name| !is_number(name))
     }
 
     /// The numbers that it names.
@@ -184,11 +184,6 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
     NUMBER.find_iter(text).map(|found| plain_number(found.as_str()))
 }
 
-/// Whether a name can tell a place: a number stands anywhere.
-pub(super) fn is_telling(name: &str) -> bool {
-    !is_number(name)
-}
-
 /// Whether a line sets something to a number: `MAX = 3`, `max: 3`.
 pub(super) fn sets(line: &str, number: &str) -> bool {
     static SET: LazyLock<Regex> =
@@ -200,7 +195,7 @@ fn plain_number(text: &str) -> String {
     text.replace(['_', ','], "")
 }
 
-fn is_number(name: &str) -> bool {
+pub(super) fn is_number(name: &str) -> bool {
     name.starts_with(|char: char| char.is_ascii_digit())
         && name.chars().all(|char| char.is_ascii_digit() || "._,".contains(char))
 }

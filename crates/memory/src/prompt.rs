@@ -1,7 +1,7 @@
 //! What memory tells the model during a session: the section of the system prompt, which stays
 //! unchanged while a cache holds it, and later changes as session notes. Must not choose pages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::at_hand::{AtHand, Entry, MOST_TOKENS};
@@ -68,8 +68,8 @@ impl Memory {
             is_stale || !self.in_force.told.changes(&now).is_empty()
         };
         if self.in_force.injection.is_none() || may_change {
-            let paths = session.as_ref().map(|session| session.known_paths()).unwrap_or_default();
-            self.render(&look, &paths);
+            let paths = session.as_ref().map(|session| session.known_paths(&BTreeSet::new()));
+            self.render(&look, &paths.unwrap_or_default());
             if let Some(session) = &mut session {
                 session.memory_rendered()?;
             }
@@ -114,7 +114,8 @@ impl Memory {
         if self.keeper.may_differ() {
             self.changed(session, None)?;
         }
-        let notes = self.in_force.at_hand.notes(session.known_paths());
+        let at_hand = &mut self.in_force.at_hand;
+        let notes = at_hand.notes(session.known_paths(at_hand.met()));
         let once =
             |text: String| MemoryChange { text, file: String::new(), call: None, once: true };
         session.memory_changed(&notes.into_iter().map(once).collect::<Vec<_>>())

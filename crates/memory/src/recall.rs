@@ -301,17 +301,17 @@ impl Recall {
             options.scopes.is_empty() || options.scopes.contains(&scope)
         };
         let of = |at: usize| self.passages[at].document;
-        let passages = || {
-            self.current_first(&ranked.passages, of).into_iter().filter(|(at, _)| is_asked(of(*at)))
-        };
-        let best = passages().map(|(at, _)| at);
+        let mut passages = self.current_first(&ranked.passages, of);
+        passages.retain(|(at, _)| is_asked(of(*at)));
+        let best = passages.iter().map(|(at, _)| *at);
         let is_answered = confidence::is_answered(&self.corpus, &question, best);
         let hits = if options.by_file {
-            let found = self.current_first(&ranked.documents, |at| at).into_iter();
+            let documents = ranked.documents(&self.corpus, &question);
+            let found = self.current_first(&documents, |at| at).into_iter();
             let asked = found.filter(|(at, _)| is_asked(*at)).take(options.limit);
             asked.map(|found| self.hit_of_file(found, &ranked, expression)).collect()
         } else {
-            let found = alike::gathered(&self.corpus, passages(), options.limit).into_iter();
+            let found = alike::gathered(&self.corpus, passages, options.limit).into_iter();
             found.map(|found| self.hit_of_passage(&found, expression)).collect()
         };
         Found { hits, is_answered }

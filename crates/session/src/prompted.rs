@@ -1,6 +1,8 @@
 //! A session as memory sees it: its system prompt shows memory, and its model is told about
 //! changes. Must not know what memory is.
 
+use std::collections::BTreeSet;
+
 use base::error::Result;
 
 use crate::MemoryChange;
@@ -20,8 +22,9 @@ pub trait PromptedSession {
     /// Whether changing the system prompt costs nothing now.
     fn is_cold(&self) -> bool;
 
-    /// Paths of the files whose text the model knows or that it edited, as the agent sees them.
-    fn known_paths(&self) -> Vec<String>;
+    /// Paths of the files that the session knows besides these, as the agent sees them: whose text
+    /// the model knows, that it edited, or that tool calls touched since the last request. Ascending.
+    fn known_paths(&self, besides: &BTreeSet<String>) -> Vec<String>;
 
     /// Records that the next system prompt shows memory as it is. Stored when it returns.
     ///

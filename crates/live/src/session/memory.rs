@@ -1,6 +1,8 @@
 //! Support for memory, which is a crate above: tells when a new system prompt costs nothing, and
 //! carries changes to the model until then. Must not know pages.
 
+use std::collections::BTreeSet;
+
 use super::LiveSession;
 use crate::CallInfo;
 use base::error::Result;
@@ -78,15 +80,15 @@ impl PromptedSession for AtCall<'_> {
         })
     }
 
-    fn known_paths(&self) -> Vec<String> {
+    fn known_paths(&self, besides: &BTreeSet<String>) -> Vec<String> {
         let state = self.live.state();
         let edited = state.edited_files().filter_map(|(id, _)| state.index().get(id));
-        let edited = edited.map(|entry| entry.subject.agent_path().to_owned());
-        let known = state.files_with_known_text().map(|(_, path, _)| path.to_owned());
-        let touched = state.touched_paths().map(str::to_owned);
-        let mut paths: Vec<String> = edited.chain(known).chain(touched).collect();
+        let edited = edited.map(|entry| entry.subject.agent_path());
+        let known = state.files_with_known_text().map(|(_, path, _)| path);
+        let paths = edited.chain(known).chain(state.touched_paths());
+        let mut paths: Vec<&str> = paths.filter(|path| !besides.contains(*path)).collect();
         paths.sort_unstable();
         paths.dedup();
-        paths
+        paths.into_iter().map(str::to_owned).collect()
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::lines::Lines;
 use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, moved, with_lf};
-use crate::claim::{Said, is_telling};
+use crate::claim::{Said, is_number};
 use crate::scope::Scope;
 use base::object::{FileStamp, Hash};
 use source::{FileState, read_file};
@@ -195,7 +195,7 @@ fn change(pin: &CitationPin, text: &str, now: &Lines<'_>) -> Option<CitedChange>
 /// Whether all that an entry names stands together somewhere, with words that can tell that it is what
 /// was meant.
 fn stand_elsewhere(pin: &CitationPin, count: u32, now: &Lines<'_>) -> bool {
-    let telling = pin.names.iter().filter(|name| is_telling(name)).max_by_key(|name| name.len());
+    let telling = pin.names.iter().filter(|name| !is_number(name)).max_by_key(|name| name.len());
     telling.is_some_and(|telling| now.say_together(&pin.names, telling, count.max(1)))
 }
 

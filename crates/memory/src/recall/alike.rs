@@ -17,11 +17,7 @@ pub(super) struct Gathered {
 
 /// The first `limit` results, where those that are alike are one. What is said in a talk stays
 /// apart: who said it matters.
-pub(super) fn gathered(
-    corpus: &Corpus,
-    found: impl Iterator<Item = (usize, f64)>,
-    limit: usize,
-) -> Vec<Gathered> {
+pub(super) fn gathered(corpus: &Corpus, found: Vec<(usize, f64)>, limit: usize) -> Vec<Gathered> {
     let mut results: Vec<Gathered> = Vec::new();
     for (passage, score) in found {
         let indexed = &corpus.passages[passage];

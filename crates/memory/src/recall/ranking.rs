@@ -23,13 +23,26 @@ const FROM_DOCUMENT: f64 = 0.25;
 /// The share that a document gains from words of the best passages which the question lacks.
 const FROM_RELATED: f64 = 0.3;
 
-/// The results, best first, each with its score above 0.
+/// What a search finds.
 #[derive(Debug, Default)]
 pub(super) struct Ranked {
-    /// Passages.
+    /// Passages, best first, each with its score above 0.
     pub(super) passages: Vec<(usize, f64)>,
-    /// Documents.
-    pub(super) documents: Vec<(usize, f64)>,
+    /// The scores of the documents, without what they gain from related words.
+    documents: Vec<f64>,
+}
+
+impl Ranked {
+    /// Documents, best first, each with its score above 0.
+    pub(super) fn documents(&self, corpus: &Corpus, question: &Question) -> Vec<(usize, f64)> {
+        let mut scores = self.documents.clone();
+        for (score, related) in scores.iter_mut().zip(related(corpus, question, &self.passages)) {
+            if *score > 0.0 {
+                *score += FROM_RELATED * related;
+            }
+        }
+        best(&scores)
+    }
 }
 
 /// Ranks the passages of a corpus, and its documents.
@@ -58,13 +71,7 @@ pub(super) fn rank(corpus: &Corpus, question: &Question) -> Ranked {
     for place in &question.excluded {
         passages[place.passage] = 0.0;
     }
-    let passages = best(&passages);
-    for (score, related) in documents.iter_mut().zip(related(corpus, question, &passages)) {
-        if *score > 0.0 {
-            *score += FROM_RELATED * related;
-        }
-    }
-    Ranked { passages, documents: best(&documents) }
+    Ranked { passages: best(&passages), documents }
 }
 
 /// The scores of passages or documents. `text_of`: returns the text that a place belongs to.

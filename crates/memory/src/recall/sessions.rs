@@ -83,10 +83,8 @@ fn find(
         let best = |document: usize| {
             found.passages.iter().find(|(at, _)| passages[*at].document == document)
         };
-        let best = found
-            .documents
-            .iter()
-            .filter_map(|(document, score)| best(*document).map(|(at, _)| (*at, *score)));
+        let documents = found.documents(&corpus, &question).into_iter();
+        let best = documents.filter_map(|(document, score)| Some((best(document)?.0, score)));
         best.take(options.limit).collect()
     } else {
         found.passages.iter().copied().take(options.limit).collect()
