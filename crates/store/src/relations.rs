@@ -19,21 +19,10 @@ use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
 use base::object::{AsOf, Hash, ObjectId, Origin, TxId};
 
 /// The kind of a relation.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RelationKind {
     /// Dynamic reference: the latest version of an object.
     Dynamic,

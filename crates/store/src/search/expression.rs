@@ -150,11 +150,8 @@ fn is_stop_word(text: &str) -> bool {
         word.bytes().all(|byte| byte.is_ascii_lowercase())
             && STOP_WORDS.contains(&format!(" {word} "))
     };
-    match word.split_once(['\'', '’']) {
-        Some((word, "t")) => is_known(word) || word.strip_suffix('n').is_some_and(is_known),
-        Some((word, _)) => is_known(word),
-        None => is_known(&word),
-    }
+    let (stem, ending) = word.split_once(['\'', '’']).unwrap_or((&word, ""));
+    is_known(stem) || (ending == "t" && stem.strip_suffix('n').is_some_and(is_known))
 }
 
 /// A term of the query and its byte range in the piece.

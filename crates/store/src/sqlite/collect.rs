@@ -136,7 +136,10 @@ fn used_places(connection: &Connection) -> Step<HashSet<i64>> {
         "SELECT text FROM content WHERE typeof(text) = 'integer'",
         "SELECT CAST(fields AS INTEGER) FROM version WHERE fields NOT LIKE '{%'",
     ] {
-        used.extend(connection.all(sql, [], |row| Ok(row.get::<_, i64>(0)?))?);
+        connection.each(sql, [], |row| {
+            used.insert(row.get(0)?);
+            Ok(true)
+        })?;
     }
     Ok(used)
 }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::failure::Step;
 use super::mark::Mark;
+use super::rows::json;
 use super::schema::Migrated;
 use super::statements::Statements;
 use super::{notes, write};
@@ -36,7 +37,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
 /// The recorded losses, and current ones that are not recorded yet.
 pub(super) fn all(connection: &Connection, store_id: &str, mark: Option<&Mark>) -> Step<Vec<Lost>> {
     let sql = "SELECT value FROM meta WHERE key >= 'lost:' AND key < 'lost;' ORDER BY key";
-    let mut all = connection.all(sql, [], notes::json::<Lost>)?;
+    let mut all = connection.all(sql, [], |row| json::<Lost>(row, 0))?;
     let unrecorded = mark.map(|mark| missing(connection, store_id, mark)).transpose()?;
     all.extend(unrecorded.flatten());
     all.sort_by_key(|lost| lost.noticed);

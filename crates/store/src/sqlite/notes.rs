@@ -1,10 +1,10 @@
 //! What lies beside the stored data, in `meta`: named texts, what commands removed, and the folders
 //! that a person asked to index. Must not know what they mean.
 
-use rusqlite::{Connection, Row, TransactionBehavior, named_params};
-use serde::de::DeserializeOwned;
+use rusqlite::{Connection, TransactionBehavior, named_params};
 
-use super::failure::{Failure, Step};
+use super::failure::Step;
+use super::rows::json;
 use super::statements::Statements;
 use super::write;
 use crate::{IndexedFolder, Replaced};
@@ -29,7 +29,7 @@ pub(super) fn replaced_after(connection: &Connection, after: i64) -> Step<Vec<(i
     let sql = "SELECT value, CAST(substr(key, 10) AS INTEGER) FROM meta
                WHERE key > :after AND key < 'replaced;' ORDER BY key";
     let after = numbered(after);
-    connection.all(sql, named_params! { ":after": after }, |row| Ok((row.get(1)?, json(row)?)))
+    connection.all(sql, named_params! { ":after": after }, |row| Ok((row.get(1)?, json(row, 0)?)))
 }
 
 /// Records a folder in its own transaction, unless a recorded folder contains it.
@@ -46,7 +46,7 @@ pub(super) fn add_folder(connection: &mut Connection, folder: &IndexedFolder) ->
 /// All folders, by filesystem and path.
 pub(super) fn folders(connection: &Connection) -> Step<Vec<IndexedFolder>> {
     let sql = "SELECT value FROM meta WHERE key >= 'folder:' AND key < 'folder;' ORDER BY key";
-    connection.all(sql, [], json)
+    connection.all(sql, [], |row| json(row, 0))
 }
 
 /// The key of a removal; keys sort as their numbers.
@@ -59,9 +59,4 @@ pub(super) fn set(connection: &Connection, key: &str, value: &str) -> Step<()> {
     let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)";
     connection.run(sql, named_params! { ":key": key, ":value": value })?;
     Ok(())
-}
-
-/// Reads a row's first value.
-pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>) -> Step<T> {
-    serde_json::from_str(&row.get::<_, String>(0)?).map_err(Failure::damaged)
 }

@@ -18,8 +18,8 @@ use crate::Lost;
 use base::error::{Error, Result};
 use files::{Mounts, private};
 
-/// Statements kept prepared per connection; there are about 25 in all.
-const STATEMENTS: usize = 32;
+/// Statements kept prepared per connection: more than there are, besides those that queries build.
+const STATEMENTS: usize = 128;
 
 /// A write-ahead log that grew beyond this is truncated when it starts over.
 const WAL_LIMIT_BYTES: i64 = 64 << 20;
@@ -145,8 +145,6 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
 pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
     let open = || {
         let mut connection = connect(path)?;
-        // It runs the statements of writer and readers.
-        connection.set_prepared_statement_cache_capacity(4 * STATEMENTS);
         let store_id = schema::migrate(&mut connection, path)?.store_id;
         query::register(&connection)?;
         Ok((connection, store_id))

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, named_params};
 use super::failure::{Failure, Step};
 use super::read::Point;
 use super::relation_index::{Data, Relations};
+use super::rows::str_ref;
 use super::statements::Statements;
 use super::{SqliteBackend, relation_data};
 use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
@@ -67,8 +68,7 @@ fn placed(row: &Row<'_>) -> Step<PlacedRelation> {
     let number: u8 = row.get(3)?;
     let kind = RelationKind::numbered(number)
         .ok_or_else(|| Failure::damaged(format!("{number} is no kind of relation")))?;
-    let text = |column: usize| row.get_ref(column)?.as_str().map_err(Failure::damaged);
-    let json = relation_data::whole(text(5)?, text(4)?)?;
+    let json = relation_data::whole(str_ref(row, 5)?, str_ref(row, 4)?)?;
     let Data { written, place } = serde_json::from_str(&json).map_err(Failure::damaged)?;
     Ok(PlacedRelation {
         from: ObjectId::new(row.get::<_, String>(0)?),

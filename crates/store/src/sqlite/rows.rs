@@ -175,8 +175,13 @@ pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_
 pub(super) fn optional_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Step<Option<T>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        _ => serde_json::from_str(str_ref(row, column)?).map(Some).map_err(Failure::damaged),
+        _ => json(row, column).map(Some),
     }
+}
+
+/// Reads JSON.
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Step<T> {
+    serde_json::from_str(str_ref(row, column)?).map_err(Failure::damaged)
 }
 
 fn envelope(row: &Row<'_>) -> Step<Envelope> {

@@ -25,7 +25,10 @@ pub(super) trait Statements {
         mut read: impl FnMut(&Row<'_>) -> Step<T>,
     ) -> Step<Vec<T>> {
         let mut all = Vec::new();
-        self.each(sql, parameters, |row| read(row).map(|one| all.push(one)).map(|()| true))?;
+        self.each(sql, parameters, |row| {
+            all.push(read(row)?);
+            Ok(true)
+        })?;
         Ok(all)
     }
 
@@ -34,11 +37,11 @@ pub(super) trait Statements {
         &self,
         sql: &str,
         parameters: impl Params,
-        read: impl FnOnce(&Row<'_>) -> Step<T>,
+        mut read: impl FnMut(&Row<'_>) -> Step<T>,
     ) -> Step<Option<T>> {
-        let (mut read, mut first) = (Some(read), None);
+        let mut first = None;
         self.each(sql, parameters, |row| {
-            first = read.take().map(|read| read(row)).transpose()?;
+            first = Some(read(row)?);
             Ok(false)
         })?;
         Ok(first)
@@ -49,7 +52,7 @@ pub(super) trait Statements {
         &self,
         sql: &str,
         parameters: impl Params,
-        read: impl FnOnce(&Row<'_>) -> Step<T>,
+        read: impl FnMut(&Row<'_>) -> Step<T>,
     ) -> Step<T> {
         self.first(sql, parameters, read)?
             .ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())

@@ -14,9 +14,6 @@ pub struct XtdbServer {
     pub url: String,
     /// Version of XTDB.
     pub version: String,
-    /// Version of its index.
-    #[serde(skip)]
-    pub index_version: i64,
     /// The store behind its index.
     pub kv_store: String,
     /// Whether it has stopped indexing until it is restarted.
@@ -45,7 +42,6 @@ pub fn examine(options: &XtdbOptions) -> Result<XtdbServer> {
     Ok(XtdbServer {
         url: client.url().to_owned(),
         version: status.version,
-        index_version: status.index_version,
         kv_store: status.kv_store,
         ingester_failed: status.ingester_failed,
         clock_ahead_ms: theirs.0.saturating_sub(before.0.saturating_add(took / 2)),

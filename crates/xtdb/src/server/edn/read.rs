@@ -14,6 +14,9 @@ const MAX_KEPT: usize = 100_000;
 
 const NUMBER: Edn = Edn::Other("a number");
 
+/// Names of characters.
+const CHARACTERS: [&str; 6] = ["newline", "space", "tab", "return", "backspace", "formfeed"];
+
 /// Why a text cannot be read.
 #[derive(Debug)]
 pub(crate) enum Problem {
@@ -157,6 +160,8 @@ impl<R: BufRead> Reader<R> {
         self.skip()?;
         while self.after_space()?.ok_or(Problem::CutOff)? != close {
             self.form_in(depth + 1)?;
+            // They count as if they were kept: no answer has so many.
+            self.is_kept(depth)?;
         }
         self.skip()?;
         Ok(Edn::Other(kind))
@@ -255,7 +260,14 @@ impl<R: BufRead> Reader<R> {
         let first = self.next()?.ok_or(Problem::CutOff)?;
         let mut bytes = vec![first];
         self.token_after(&mut bytes)?;
-        self.utf8(bytes)?;
+        let name = self.utf8(bytes)?;
+        let is_known = match name.strip_prefix('u') {
+            Some(digits) if digits.len() == 4 => true,
+            _ => CHARACTERS.contains(&&*name) || name.chars().nth(1).is_none(),
+        };
+        if !is_known {
+            return Err(self.malformed(format!("the character `\\{}`", short(&name))));
+        }
         Ok(Edn::Other("a character"))
     }
 
@@ -356,14 +368,18 @@ impl<R: BufRead> Reader<R> {
 
 /// An integer of 64 bits; any other number is dropped.
 fn number(token: &str) -> Option<Edn> {
+    let is_whole = |text: &str| {
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
     let is_plain = |text: &str| {
         text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
             && text.parse::<f64>().is_ok()
     };
-    let whole = token.strip_suffix(['N', 'M']).unwrap_or(token);
-    let is_number = match whole.split_once('/') {
-        Some((above, below)) => is_plain(above) && is_plain(below),
-        None => is_plain(whole),
+    let is_number = match (token.strip_suffix('N'), token.split_once('/')) {
+        (Some(whole), _) => is_whole(whole),
+        (None, Some((above, below))) => is_whole(above) && is_whole(below),
+        (None, None) => is_plain(token.strip_suffix('M').unwrap_or(token)),
     };
     is_number.then(|| token.parse().map_or(NUMBER, Edn::Integer))
 }
