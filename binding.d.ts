@@ -1,6 +1,3 @@
-/** What a host shall do that is about to compact; see `Session.answerCompaction`. */
-export type CompactionAnswer = { action: "host" } | { action: "cancel" } | { action: "summary"; summary: string };
-
 /** Input tokens, and what they cost. Unless stated otherwise, costs are in multiples of the price of one uncached input token. */
 export interface LedgerSums {
   sent: number;
@@ -166,6 +163,305 @@ export interface PriceTable {
   tiers?: { aboveTokens: number; read: number; write: number }[];
 }
 
+/** A call beside the call before and beside what the plain host would have sent. */
+export interface CallBesideBoth {
+  /** The call. */
+  call: RecordedCall;
+  /** How it differs from the call before; null for the first call, and where that cannot be read. */
+  sinceBefore: Array<CallChange> | null;
+  /** As in `ComparedCall`. */
+  promptChange: PromptChange | null;
+  /** What the plain host would have sent: no record, no hash, and nothing in it is shown otherwise than as given. */
+  plain: RecordedCall;
+  /** How the call differs from that. */
+  againstPlain: Array<CallChange>;
+}
+
+/** A run of messages that two calls have in common, or a difference between them. */
+export interface CallChange {
+  /** `kept`, `removed`, `inserted`, or `changed`: the same message, shown in another way. */
+  change: "kept" | "removed" | "inserted" | "changed";
+  /** Index of the first message in the earlier call; null if they are inserted. */
+  old: number | null;
+  /** Index of the first message in the later call; null if they are removed. */
+  new: number | null;
+  /** Number of messages; always 1 unless they are kept. */
+  count: number;
+  /** Unified difference of a changed message. */
+  diff: string | null;
+}
+
+/** Why a call cannot be read, as the error of `recordedCall`. */
+export interface CallFailure {
+  /** The error's code. */
+  code: string;
+  /** The error, for people. */
+  message: string;
+  /** What to do about it. */
+  hint: string | null;
+}
+
+/** How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included. */
+export interface CallSize {
+  /** The provider's token count divided by ours, as it was known at the call; 1 until the provider reported one. */
+  factor: number;
+  /** Tokens of the request, as `ours.sent` of `LedgerCall`. */
+  sent: number;
+  /** Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. */
+  plain: number;
+  /** Whether the plain host would not have made the call, because that answers a tool of ours. */
+  extra: boolean;
+  /**
+   * Position in the chat of the first message that the plain host would still have had as it was: a summary would have stood for those
+   * before it. Null where it would not have compacted.
+   */
+  plainFrom: number | null;
+}
+
+/** A call beside another list of messages. */
+export interface ComparedCall {
+  /** The call. */
+  call: RecordedCall;
+  /** The other list; null before the first call, and where the call before cannot be read. */
+  other: RecordedCall | null;
+  /** How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty where there is none. */
+  changes: Array<CallChange>;
+  /**
+   * How its system prompt and tools differ from those of the call before; null where they are the same, where either is not known, and
+   * against plain, whose own are not recorded.
+   */
+  promptChange: PromptChange | null;
+}
+
+/** A line that stands for folded steps. */
+export interface FoldAbout {
+  /** The line. */
+  line: string;
+  /** Number of the first call that showed it. */
+  sinceCall: number;
+  /** Number of the epoch that folded the steps. */
+  sinceEpoch: number | null;
+  /** Why that epoch started. */
+  reason: string | null;
+}
+
+/** What is known of a message of a call. */
+export interface MessageAbout {
+  /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
+  position: number | null;
+  /** Tokens of the message as shown, by our count. */
+  tokens: number;
+  /** ID of the object whose content or result the message is. */
+  object: string | null;
+  /** Handle of that object. */
+  handle: string | null;
+  /** Handle of the file that it shows or that the call changed. */
+  fileHandle: string | null;
+  /** Path of that file. */
+  path: string | null;
+  /** How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages. */
+  shown: { as: string; [detail: string]: unknown } | null;
+  /** Number of the first call that showed it in this way; null if it is shown as the host gave it. */
+  sinceCall: number | null;
+  /** Number of the epoch that changed it; null if it was sent in this way from the start. */
+  sinceEpoch: number | null;
+  /** Why that epoch started. */
+  reason: string | null;
+  /** Notes about changed files that were added to it. */
+  notes: Array<string>;
+  /** Lines that stand for folded steps and were added to it. */
+  folds: Array<FoldAbout>;
+  /**
+   * Why the store does not hold the message as it went out; null if it does.
+   * `excluded`: it shows a file that the setting `exclude` names; `secret`: it holds what looks like a secret, and may show such a file.
+   */
+  withheld: "excluded" | "secret" | "forgotten" | "redacted" | null;
+  /** For a withheld message, the SHA-256 of its JSON as it went out, if that is known. */
+  digest: string | null;
+}
+
+/** How system prompt and tools of a call differ from those of the call before. Either costs all that a cache held. */
+export interface PromptChange {
+  /** Unified difference of the system prompts; null where they are the same. */
+  text: string | null;
+  /** Names of the tools that are new. */
+  added: Array<string>;
+  /** Names of the tools that are gone. */
+  removed: Array<string>;
+  /** Names of the tools that are defined otherwise. */
+  changed: Array<string>;
+}
+
+/** A recorded call: what the model saw. */
+export interface RecordedCall {
+  /** ID of the session that made it; the parent, for a call that a fork inherited. */
+  sessionId: string;
+  /** Its number in the session, from 1. */
+  call: number;
+  /** Number of the call that this one repeats: the host sent the same list again. */
+  retryOf: number | null;
+  /**
+   * Why the call went out with the host's own messages; null if it went out with ours. If it is set, the fields from here to
+   * `hash` are unknown.
+   */
+  failedOpen: string | null;
+  /** Time of the call, in RFC 3339, UTC. */
+  time: string | null;
+  /** Provider and model: `provider/id`. */
+  model: string | null;
+  /** Layout. */
+  layout: string | null;
+  /** Number of the epoch, from 0. */
+  epoch: number | null;
+  /** Why the epoch started; null for the first one. */
+  epochReason: string | null;
+  /** Tokens of the messages as sent. */
+  sentTokens: number | null;
+  /** Tokens of the host's own list, our tools' calls and their results included. What the plain host would have sent is in `size`. */
+  plainTokens: number | null;
+  /** Tokens of the model's window. */
+  contextWindow: number | null;
+  /** How large the request was beside the plain host's; null of a call that is in no bill. */
+  size: CallSize | null;
+  /** Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded. */
+  hash: string | null;
+  /** Whether `messages` match `hash`. False if a message is withheld whose hash is not known. */
+  verified: boolean;
+  /** The system prompt, if there was one. */
+  systemPrompt: string | null;
+  /** Tokens of system prompt and tools, by our count, if they are known. */
+  promptTokens: number | null;
+  /** Definitions of the tools, if they are known. */
+  tools: unknown;
+  /** The messages, each as its exact JSON. */
+  messages: Array<string>;
+  /** What is known of each message, in the same order. */
+  about: Array<MessageAbout>;
+  /** The request in the provider's format, if the host called `preparePayload`. */
+  payload: RecordedPayload | null;
+}
+
+/** A request in the provider's format. */
+export interface RecordedPayload {
+  /** SHA-256 of the request as canonical JSON. */
+  hash: string;
+  /** Its messages, each as JSON, if another extension changed them after us; else null. */
+  messages: Array<string> | null;
+}
+
+/** Calls that showed an object in the same way. */
+export interface ShownRun {
+  /** Number of the first. */
+  from: number;
+  /** Number of the last. */
+  to: number;
+  /** As `shown.as` of `MessageAbout`. */
+  as: "given" | "current" | "excerpt" | "reread" | "reference";
+}
+
+/** A session over time. */
+export interface Timeline {
+  /** ID of the session's document. */
+  sessionId: string;
+  /** Every call in order, those that failed open included. */
+  calls: Array<TimelineCall>;
+  /** What happened, in order. */
+  marks: Array<TimelineMark>;
+  /** The objects that the session met, in the order in which it met them. */
+  objects: Array<TimelineObject>;
+}
+
+/** A call. Of one that failed open, only number and reason are known. */
+export interface TimelineCall {
+  /** Its number, from 1. */
+  number: number;
+  /** Number of the call that this one repeats. */
+  retryOf: number | null;
+  /** Why it went out with the host's own messages; null if it went out with ours. */
+  failedOpen: string | null;
+  /** Time, in RFC 3339, UTC. */
+  time: string | null;
+  /** Provider and model: `provider/id`. */
+  model: string | null;
+  /** Layout. */
+  layout: string | null;
+  /** Number of the epoch, from 0. */
+  epoch: number | null;
+  /** Tokens of the model's window. */
+  contextWindow: number | null;
+  /** Tokens of the messages as sent. */
+  sentTokens: number | null;
+  /** Tokens of the host's own list, our tools' calls and their results included. */
+  plainTokens: number | null;
+  /** Tokens of the request by kind of content. */
+  kinds: TokensByKind | null;
+  /** Number of messages of the request. */
+  messages: number | null;
+}
+
+/** Something that happened in a session. */
+export interface TimelineMark {
+  /**
+   * `epoch`: content left the window. `model`: another model than at the call before. `fault`: the model needed what had left.
+   * `plain_compaction`: the plain host would have compacted. `file_changed`: on disk, by the model, or out of reach. `branch`: the host
+   * went back to an earlier message or rearranged its list.
+   */
+  kind:
+    | "epoch"
+    | "model"
+    | "activated"
+    | "deactivated"
+    | "pinned"
+    | "unpinned"
+    | "file_changed"
+    | "fault"
+    | "compaction"
+    | "plain_compaction"
+    | "branch"
+    | "failed_open"
+    | "note";
+  /** Number of the first call after it, whether or not that was made. */
+  call: number;
+  /** ID of the object that it is about; null if it is about none. */
+  object: string | null;
+  /** In words: why an epoch began, the model, what happened to a file, a note; null if there is nothing to add. */
+  text: string | null;
+}
+
+/** An object that a session met. */
+export interface TimelineObject {
+  /** Its ID. */
+  id: string;
+  /** Its handle. */
+  handle: string;
+  /** Its type. */
+  type: ObjectType;
+  /** Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment. */
+  name: string;
+  /** Whether it is pinned now, and the last request had room for it. */
+  pinned: boolean;
+  /** Runs of calls in which it was shown in the same way, in order. In other calls it was not shown. */
+  shown: Array<ShownRun>;
+}
+
+/** Tokens of a request by kind of content, by our count. */
+export interface TokensByKind {
+  /** System prompt and tools. */
+  prompt: number;
+  /** What a person wrote, and the host: summaries, roles that are not known. */
+  person: number;
+  /** What the model wrote, its calls included. */
+  model: number;
+  /** Results of tools, whole or in part. */
+  outputs: number;
+  /** Text of files. */
+  files: number;
+  /** Notes of ours. */
+  notes: number;
+  /** Lines that stand for content, and for folded steps. */
+  references: number;
+}
+
 /** What happened to tracked files. Events come after the changes are in the store. */
 export type TrackingEvent =
   /**
@@ -205,60 +501,586 @@ export type TrackingEvent =
   /** Something failed. If it was the store, the files are tried again. */
   | { type: "failed"; path: string | null; problem: string };
 
-/** All settings; the README describes each. */
-export interface Settings {
+/** A file that was indexed. */
+export interface IndexedFile {
+  /** Canonical path. */
+  path: string;
+  /** ID of its object. */
+  id: string;
+  /**
+   * `created`: the file is new to the store; `updated`: it has a new version; `unchanged`: nothing was written; `deleted`: the file
+   * is gone, and its new version has no content.
+   */
+  outcome: "created" | "updated" | "unchanged" | "deleted";
+  /** Transaction of its latest version. */
+  txId: number;
+  /** Why the version has no content; null if it has one. */
+  noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
+}
+
+/** The result of indexing. */
+export interface IndexReport {
+  /** The files, in the order in which they were found; deleted ones last. */
+  files: Array<IndexedFile>;
+  /** Paths that could not be read, are missing, or are not UTF-8. */
+  failed: Array<PathProblem>;
+  /** Paths left out on purpose: symbolic links, FIFOs, sockets, devices, and forgotten files. */
+  skipped: Array<PathProblem>;
+}
+
+/** A path that was not indexed. */
+export interface PathProblem {
+  /** The path, with replacement characters where it is not UTF-8. */
+  path: string;
+  /** What is wrong, for people. */
+  problem: string;
+}
+
+/** The state of a tracking. */
+export interface TrackingStatus {
+  /** Tracked files. */
+  files: number;
+  /** Tracked files that exist. */
+  attached: number;
+  /** Tracked files that do not exist any more. */
+  deleted: number;
+  /** Tracked files that can no longer be read; they keep their latest versions. */
+  orphaned: number;
+  /** Folders with tracked files that the system watches. */
+  watchedFolders: number;
+  /** Folders with tracked files that are polled. */
+  polledFolders: number;
+  /** Folders with tracked files that do not exist; the nearest existing folder above is watched instead. */
+  absentFolders: number;
+  /** Files that wait to be checked. */
+  pending: number;
+  /** Largest number of files that ever waited. */
+  mostPending: number;
+}
+
+/** Kinds of relations: references to the latest or to a pinned version, tool calls of a chat, links, tags, aliases. */
+export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
+
+/**
+ * Whether a relation's target was found. `missing`: the store has no such object or version. `mismatch`: the version has another hash
+ * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
+ * the link fits. `none`: the relation leads to no object.
+ */
+export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+
+/** The objects that were reached. */
+export interface Expanded {
+  /** Nearest first. Each version occurs once for each of its parts that relations name. */
+  nodes: Array<ExpandedNode>;
+  /** Whether more nodes than `limit` were reached. */
+  more: boolean;
+}
+
+/** An object that was reached, or a target that is no object. */
+export interface ExpandedNode {
+  /** Distance from its root, in relations. */
+  depth: number;
+  /** Index in `nodes` of the nearest listed node on the way to it; missing for roots. */
+  parent?: number;
+  /** ID of the object whose relation led here; missing for roots. */
+  viaFrom?: string;
+  /** The kind of that relation. */
+  viaKind?: RelationKind;
+  /** Where that relation is. */
+  viaPlace?: LinkPlace;
+  /** The text of that relation. */
+  viaWritten?: string;
+  /** Whether the target was found. */
+  state: TargetState;
+  /** ID of the object; missing if a link is unresolved. */
+  id?: string;
+  /** Transaction of its version. */
+  txId?: number;
+  /** Hash of that version. */
+  contentHash?: string;
+  /** The headings, block (`^id`) or lines (`1-9`) that the relation names; missing for the whole object. */
+  part?: string;
+  /** Its metadata: `id`, `type` and the fields of its view. */
+  metadata: Record<string, unknown>;
+  /** The content, if `content` was set and the object has one. */
+  content?: string;
+  /** Values by path, for the paths in `values` that exist; a list for a path with `[*]`. */
+  values: Record<string, unknown>;
+  /** Characters left out because of the budget. */
+  leftOutChars?: number;
+}
+
+/** A file that a link may lead to. */
+export interface LinkCandidate {
+  /** ID of the object. */
+  id: string;
+  /** Absolute path of the file. */
+  path: string;
+}
+
+/** Where a relation is in its object. */
+export interface LinkPlace {
+  /** `content`, `front_matter`, `items`, or the name of a field. */
+  field: string;
+  /**
+   * In the content, the headings above it, joined by `#`. In the front matter, the keys that lead to it. Else its path in the
+   * payload, such as `file_refs[0]` or `items[12].content`.
+   */
+  path: string;
+  /** Line of the text, from 1; only in content and front matter. */
+  line?: number;
+}
+
+/** What a relation leads to. */
+export interface LinkTarget {
+  /** Whether the target was found; `none` for URLs, tags and aliases, which lead to no object. */
+  state: TargetState;
+  /** ID of the object, if there is one. */
+  id?: string;
+  /** Transaction of its version: the pinned version, else the one that was visible at the time. */
+  txId?: number;
+  /** Absolute path, if the target is a file. */
+  path?: string;
+  /**
+   * Of an ambiguous link, the other files that it may lead to, best first. Of an unresolved link, files that have its target as an
+   * alias.
+   */
+  candidates: Array<LinkCandidate>;
+}
+
+/** A relation of an object: a reference, link, tag or alias. */
+export interface ObjectLink {
+  /** ID of the object that has the relation. */
+  from: string;
+  /** Transaction of that object's version. */
+  version: number;
+  /** First transaction with this relation. */
+  since: number;
+  /** Kind of the relation. */
+  kind: RelationKind;
+  /** The target as written: the ID of an object or a call, a link's target without headings and block, a URL, a tag without `#`. */
+  written: string;
+  /** Headings or block (`^id`) of a link, or lines of a reference (`1-9`); missing if it leads to the whole text. */
+  part?: string;
+  /** Whether the link shows its target in place: `![[note]]` or an image. */
+  embed: boolean;
+  /** The text that a link shows instead of its target. */
+  alias?: string;
+  /** Hash of the version that a static reference pins. */
+  contentHash?: string;
+  /** Where the relation is. */
+  place: LinkPlace;
+  /** What it leads to. */
+  target: LinkTarget;
+}
+
+/** What an object refers to, and what refers to it. */
+export interface ObjectRelations {
+  /** As by `links`. */
+  links: Array<ObjectLink>;
+  /** As by `backlinks`. */
+  backlinks: Array<ObjectLink>;
+}
+
+/**
+ * Whose memory it is: the user's in all projects, the project's in its repository, the user's in this project, or that of one conversation
+ * with others.
+ */
+export type MemoryScope = "global" | "project" | "local" | "conversation";
+
+/** Something that was found about memory. `words`: a sentence without a period, never with a secret. */
+export interface MemoryFinding {
+  code: string;
+  words: string;
+  file: string | null;
+  /** From 1. */
+  line: number | null;
+}
+
+/**
+ * An entry, or a topic file, that is to be written. `origin`: where it comes from. `staged`: waits for a flush; `held`: the last flush could not
+ * write it, for the `reason`; `proposed`: waits for a person's word; `refused`: it is not written, for the `reason`.
+ */
+export interface MemoryOperation {
+  /** Such as `w12`; unique in its folder. */
+  id: string;
+  /** RFC 3339. */
+  at: string;
+  file: string;
+  text: string;
+  heading?: string;
+  by: "person" | "import" | "capture";
+  origin?: string;
+  status: "proposed" | "staged" | "held" | "committed" | "refused";
+  /** The code of the finding that decided. */
+  code?: string;
+  reason?: string;
+}
+
+/** What became of an operation, and the line on which it stands. */
+export interface MemoryOutcome extends MemoryOperation {
+  line: number | null;
+  findings: MemoryFinding[];
+  /** The places of cited files that it rests on, such as `src/a.rs:3-9`, once it is in its file; absent if there are none. */
+  restsOn?: string[];
+}
+
+/** What a flush did in one folder; see `Memory.flush`. */
+export interface MemoryFlush {
+  scope: MemoryScope;
+  committed: MemoryOutcome[];
+  refused: MemoryOutcome[];
+  held: MemoryOutcome[];
+  /** What waits for a person's word. */
+  proposed: MemoryOperation[];
+  /** Whether it ended a flush that was interrupted. */
+  resumed: boolean;
+  /** Flush misses: IDs of operations that were acknowledged and are in no readable line of the journal any more. */
+  lost: string[];
+  findings: MemoryFinding[];
+  failed: MemoryFinding | null;
+}
+
+/** What waits in a folder; see `Memory.waiting`. */
+export interface MemoryWaiting {
+  scope: MemoryScope;
+  interrupted: boolean;
+  operations: MemoryOperation[];
+  /** Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile. */
+  files: string[];
+}
+
+/** An entry that was staged; see `Memory.remember`. */
+export interface RememberedEntry {
+  id: string;
+  scope: MemoryScope;
+  findings: MemoryFinding[];
+  /** The places of cited files that it rests on, such as `src/a.rs:3-9`. */
+  restsOn: string[];
+}
+
+/** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
+export interface MemoryImportItem {
+  scope: MemoryScope;
+  file: string;
+  text: string;
+  heading?: string;
+  by: "import";
+  /** The file, and the line behind a colon. */
+  origin: string;
+  verdict: "take" | "duplicate" | "refused";
+  reason?: string;
+  /** Its operation, once it is staged. */
+  id: string | null;
+}
+
+/** What an import would take, or took; see `Memory.importFrom`. */
+export interface MemoryImport {
+  items: MemoryImportItem[];
+  /** The files that were read. */
+  files: string[];
+  /** What could not be read. */
+  findings: MemoryFinding[];
+}
+
+/** A model as the host names it; see `Memory.captureModel`. */
+export interface MemoryCaptureModel {
+  provider: string;
+  id: string;
+}
+
+/** What a person should know of a memory file. */
+export interface MemoryWarning {
+  /** Stable code in upper snake case. */
+  code: string;
+  /** The file or folder; empty if it is about none. */
+  path: string;
+  /** What is wrong, in words that follow the path. */
+  problem: string;
+}
+
+/** A conversation with others that has memory of its own. */
+export interface MemoryConversation {
+  /** Name of its folder: 16 hexadecimal digits. */
+  id: string;
+  /** The name by which the host knows it; empty if its folder does not say it. */
+  name: string;
+}
+
+/** What memory did badly; see docs/memory.md. */
+export type MemoryFault =
+  | "refetch"
+  | "duplicate_tool"
+  | "post_compaction_bootstrap"
+  | "flush_miss"
+  | "silent_recall"
+  | "pinned_invariant";
+
+/** How often a memory fault happened; see `Memory.faults`. */
+export interface MemoryFaultCount {
+  fault: MemoryFault;
+  inSession: number;
+  /** In the traces, which hold the newest of all sessions. */
+  inTraces: number;
+  /** ID of its newest trace. */
+  newest: string | null;
+}
+
+/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
+export type MemoryDoubt =
+  | { reason: "cited_contradicted" | "cited_touched" | "cited_moved" | "cited_gone"; paths: string[] }
+  | { reason: "old" | "never_used"; days: number };
+
+/** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
+export type MemoryTrace = {
+  /** 8 hexadecimal digits. */
+  id: string;
+  /** RFC 3339. */
+  at: string;
+} & (
+  | {
+      kind: "residency";
+      resident: { id: string; fidelity: "pointer" | "structured" | "compressed" | "full"; why: string }[];
+      count: number;
+      evicted: string[];
+    }
+  | { kind: "compaction" }
+  | { kind: "flush"; scope: MemoryScope; operations: { id: string; status: string; reason?: string }[] }
+  | { kind: "recall"; query: string; code: string; pages: string[]; unsearched: string[] }
+  | { kind: "fault"; fault: MemoryFault; pages: string[]; words: string }
+);
+
+/** Memory at one moment; see `Memory.overview`. */
+export interface MemoryOverview {
+  /** The settings that count. */
+  settings: MemorySettings;
+  /** What is wrong with the settings, per file. */
+  wrongSettings: string[];
+  /** Without scopes that have no folder here. */
+  scopes: MemoryScopeOverview[];
+  /** Pages of indexes and of files that these lead to, in the order in which the model reads them. */
+  pages: MemoryPageOverview[];
+  /** What the system prompt of this session says of memory; null where it says nothing, or no session has begun. */
+  section: { tokens: number; pageTokens: number; changes: number } | null;
+  /** Pages whose cited files changed. */
+  stale: number;
+}
+
+/** Settings of memory; see docs/settings.md. */
+export interface MemorySettings {
   enabled: boolean;
-  layout: "log" | "pools";
-  store: string | null;
-  filesystemId: string | null;
-  mounts: MountMapping[];
-  sandbox: string | null;
-  keepResults: number;
-  collapseTokens: number;
-  extraShare: number;
-  extraTokens: number;
-  hazards: string | null;
-  previewTokens: number;
-  previewReads: boolean;
-  instructionFiles: string[] | null;
-  instructionTokens: number;
-  activePerTurn: number;
-  activeTurns: number;
-  poolTokens: number;
-  linkedTokens: number;
-  track: boolean;
-  maxTextBytes: number;
-  maxOutputBytes: number;
-  highWater: number;
-  firstTokenSeconds: number;
-  promptTokensPerSecond: number;
-  deadlineSeconds: number;
-  prices: string | Record<string, string | PriceTable>;
-  exclude: string[] | null;
-  excludeAlso: string[] | null;
-  xtdbUrl: string | null;
-  xtdbTokenFile: string | null;
-  xtdbCaFile: string | null;
-  shareSessions: boolean;
+  maxInjectLines: number;
+  maxInjectBytes: number;
+  pageTableInjection: boolean;
+  maxMemoryTokens: number;
+  traceEnabled: boolean;
+  strictWriteback: boolean;
+  captureModel: string | null;
 }
 
-/** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
-export interface MountMapping {
-  /** Path at which the agent sees it. */
-  agentPrefix: string;
-  /** Its own path, as an agent outside the sandbox sees it. */
-  canonicalPrefix: string;
-  /** ID of the filesystem that it is in. Default: that of the host. */
-  filesystemId?: string;
-  /** Path at which this process opens it. Default: `canonicalPrefix`. */
-  clientPrefix?: string;
+/** A scope of memory. */
+export interface MemoryScopeOverview {
+  scope: MemoryScope;
+  /** Null where it may not be looked at. */
+  folder: string | null;
+  /** Whether it may not be looked at: the user does not trust the project. */
+  denied: boolean;
+  exists: boolean;
+  files: {
+    file: string;
+    path: string;
+    bytes: number;
+    lines: number;
+    pages: number;
+    /** Bytes behind the limits of lines and bytes; 0 for files that are no index. */
+    beyondLimits: number;
+    index: boolean;
+    linked: boolean;
+    archived: boolean;
+  }[];
+  table: "none" | "current" | "outdated" | "damaged";
 }
 
-/** JSON schema of a tool's arguments. */
-export interface ToolSchema {
-  type: "object";
-  properties: Record<string, { type: string; description?: string }>;
-  required: string[];
+/** A page of memory, with what it takes. */
+export interface MemoryPageOverview {
+  id: string;
+  scope: MemoryScope;
+  file: string;
+  line: number;
+  kind: MemoryPage["kind"];
+  key: string | null;
+  /** Its first line. */
+  title: string;
+  pinned: boolean;
+  /** As pointer, structured, compressed and full. */
+  tokens: [number, number, number, number];
+  /** How much of it the model has, or had in the last session; null: nothing. */
+  resident: "pointer" | "structured" | "compressed" | "full" | null;
+  /** Whether files that it cites changed. */
+  stale: boolean;
+}
+
+/** A cited file that changed. */
+export interface CitedFile {
+  /** Its path, relative to the project, or absolute, or from `~` on. */
+  path: string;
+  /** The place in it that was pinned: the path, or `path:first-last` in lines from 1. */
+  place: string;
+  /**
+   * What became of it. `contradicted`: the place changed, and something that the entry names stands there no more, or the place is not
+   * there any more. `touched`: it changed, and what the entry names still stands there. `moved`: another file of the project says it now.
+   */
+  change: "contradicted" | "touched" | "moved" | "gone";
+  /** The path of the file that says it now, relative to the project; null unless it moved. */
+  movedTo: string | null;
+  /** SHA-256 of what it said, line ends as LF. */
+  before: string;
+  /** The same of what it says now; null if it is gone. */
+  now: string | null;
+  /** Unified diff of the place; null if neither the store nor git has what it said, or it may not be shown. */
+  diff: string | null;
+}
+
+/** A page of memory: an entry of an index, or a section of a topic file that an index leads to. */
+export interface MemoryPage {
+  /** Stable name: 12 hexadecimal digits, carried over edits. */
+  id: string;
+  /** Whose memory it is. */
+  scope: MemoryScope;
+  /** Path in the scope's folder, with `/`. */
+  file: string;
+  /** Texts of the headings above it, outermost first. */
+  headings: Array<string>;
+  /** First line, from 1. */
+  line: number;
+  /** Last line. */
+  lastLine: number;
+  /** What it tells. */
+  kind: "instruction" | "fact" | "decision" | "procedure" | "preference" | "reference";
+  /** What it is about: the text before the first `:` or `—`, or the title of the link that it begins with; null if it has none. */
+  key: string | null;
+  /** Its Markdown. */
+  text: string;
+  /** Whether it is in every session: the tag `#pinned`, or a heading `Pinned` or `Invariants` above it. */
+  pinned: boolean;
+  /** Whether it has the tag `#important`. */
+  important: boolean;
+}
+
+/** What the system prompt says of memory. */
+export interface MemorySection {
+  /** The text of the section. */
+  text: string;
+  /** Its tokens. */
+  tokens: number;
+  /** Tokens of the part that pages take: at most the setting `maxMemoryTokens`. */
+  pageTokens: number;
+  /** The pages that stand in it, in their order; none where `pageTableInjection` is off. */
+  resident: Array<ResidentPage>;
+}
+
+/** What is known of a page besides its Markdown. */
+export interface PageFacts {
+  /** The day on which it was written, edited or confirmed: `2030-01-31`. */
+  confirmed: string;
+  /** On how many days it was read or recalled. */
+  uses: number;
+  /** The last of them; null if there is none. */
+  used: string | null;
+  /** Where it was imported from; null if it was not. */
+  origin: string | null;
+}
+
+/** A place in memory that says nearly what a hit says. */
+export interface AlikePlace {
+  /** Whose memory it is. */
+  scope: MemoryScope;
+  /** Path in the scope's folder, with `/`. */
+  file: string;
+  /** First line of the passage, from 1. */
+  line: number;
+}
+
+/** What a recall found. */
+export interface RecallAnswer {
+  /**
+   * `ok` where a hit is likely to answer, `weak` where the hits share words with the question and hardly answer it. Else why there is
+   * none: `no_match` if all that was asked for was searched; `malformed` (also a question of function words alone), `denied` (the
+   * project is not trusted), `unavailable` (a file that cannot be read, no store) or `backend_error` (the store failed) if not.
+   */
+  reason: "ok" | "weak" | "no_match" | "malformed" | "denied" | "unavailable" | "backend_error";
+  /** What was asked for and not searched, or not to its end; also where there are hits. */
+  problems: Array<RecallProblem>;
+  /** The hits: those in memory, best first, then those in past sessions, best first. */
+  hits: Array<RecallHit>;
+}
+
+/** A passage of memory, a memory file, or a message of a past session that was found. */
+export interface RecallHit {
+  /** Whose memory it is; null for a message. */
+  scope: MemoryScope | null;
+  /** Path in the scope's folder, with `/`; null for a message. */
+  file: string | null;
+  /** Absolute path; null for a message. */
+  path: string | null;
+  /** First line of the passage, from 1; null for a message. */
+  line: number | null;
+  /** ID of the page that holds it; null for a message, and where no page does. */
+  page: string | null;
+  /** Whether it stands in the archive: it is stale. */
+  archived: boolean;
+  /** What became of a file that its page cites, the worst of all; null if nothing did. See `CitedFile.change`. */
+  stale: "contradicted" | "touched" | "moved" | "gone" | null;
+  /** ID of the past session; null in memory. */
+  session: string | null;
+  /** Position of the message in the session's chat, from 0; null in memory. */
+  item: number | null;
+  /** ID of the shortest chat segment that holds the message; null in memory, and where there is none. */
+  segment: string | null;
+  /** Other places in memory that say nearly the same, best first. */
+  alike: Array<AlikePlace>;
+  /** Texts of the headings above, outermost first. */
+  headings: Array<string>;
+  /** Above 0; higher is better. Only comparable within memory, and within past sessions. */
+  score: number;
+  /** The lines that show why, at most three, with their numbers in the file or message. */
+  lines: Array<SnippetLine>;
+}
+
+/** Something that was not searched. */
+export interface RecallProblem {
+  /** Why. */
+  reason: "malformed" | "denied" | "unavailable" | "backend_error";
+  /** What, and what is wrong. */
+  message: string;
+}
+
+/** A page that stands in the system prompt. */
+export interface ResidentPage {
+  /** The page. */
+  id: string;
+  /** How much of it stands there. */
+  fidelity: "pointer" | "structured" | "compressed" | "full";
+}
+
+/** A page that a person may want to look at. */
+export interface StalePage {
+  /** The page. */
+  page: MemoryPage;
+  /** What is known of it. */
+  facts: PageFacts;
+  /** Why; at least one reason. */
+  reasons: MemoryDoubt[];
+  /** The cited files that changed. */
+  cited: Array<CitedFile>;
+}
+
+/** A page whose cited files changed since it was written or confirmed. */
+export interface StaleReport {
+  /** The page. */
+  page: MemoryPage;
+  /** The cited files that changed. */
+  cited: Array<CitedFile>;
 }
 
 /** Type of an object. Files, toolcalls and chat segments have contents, chats and sessions have items. */
@@ -319,15 +1141,131 @@ export interface PalimpsestError extends Error {
   report?: string;
 }
 
-/** Kinds of relations: references to the latest or to a pinned version, tool calls of a chat, links, tags, aliases. */
-export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdown" | "external" | "tag" | "alias";
+/** How two versions differ. */
+export interface Difference {
+  /** The earlier version. */
+  from: Version;
+  /** The later version. */
+  to: Version;
+  /** Lines that only `to` has. */
+  added: number;
+  /** Lines that only `from` has. */
+  removed: number;
+  /** Unified diff of the contents; empty if they are equal. A null content counts as an empty text, an item as a line. */
+  unified: string;
+  /** Fields that differ. */
+  fields: FieldChange[];
+}
 
-/**
- * Whether a relation's target was found. `missing`: the store has no such object or version. `mismatch`: the version has another hash
- * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
- * the link fits. `none`: the relation leads to no object.
- */
-export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+/** The result of a put. */
+export interface PutResult {
+  /** Whether a version was written; false if the latest one is equal. */
+  written: boolean;
+  /** The latest version. */
+  version: Version;
+}
+
+/** A version, item or nickname that matches. */
+export interface SearchHit {
+  /** ID of the object. */
+  id: string;
+  /** Its type. */
+  type: ObjectType;
+  /** Path of a file, tool of a toolcall; null for others. */
+  name: string | null;
+  /** Transaction of the newest version with this text; for an item, the one that added it; for a nickname, that of the latest version. */
+  txId: number;
+  /** What part of the object matches. */
+  part: "version" | "nickname" | "item";
+  /** Position of the item, from 0; null for other parts. */
+  item: number | null;
+  /** Whether the object still has this text. */
+  latest: boolean;
+  /** Above 0; higher is better. Only comparable within a search. */
+  score: number;
+  /** Place of the quoted text: `content`, `path`, `fields.args.command`, `message.content[0].text`. */
+  place: string;
+  /** At most three lines, those that match best; empty if the text cannot be read any more. */
+  lines: Array<SnippetLine>;
+  /** Of a message of a chat, ID of the shortest chat segment that holds it; null for others, and where there is none. */
+  segment: string | null;
+}
+
+/** The result of a search. */
+export interface SearchResults {
+  /** The hits, best first. */
+  hits: Array<SearchHit>;
+  /** Number of all ranked hits. */
+  total: number;
+  /** Whether `total` counts all matches. False if the search has only words that occur in very many texts. */
+  complete: boolean;
+  /** Versions that could not be searched because the index could not be written; usually 0. */
+  unindexed: number;
+}
+
+/** A line of a text, or the part of it around a match. */
+export interface SnippetLine {
+  /** Number of the line, from 1. */
+  line: number;
+  /** The line without its ending; of a long line, a part. */
+  text: string;
+  /** The matches in `text`, as arguments for `text.slice` (UTF-16 code units); in order, not overlapping. */
+  matches: [start: number, end: number][];
+}
+
+/** A transaction and its time. */
+export interface TransactionTime {
+  /** Number in this store. */
+  txId: number;
+  /** RFC 3339. */
+  time: string;
+}
+
+/** A version of an object: everything but its content. */
+export interface Version {
+  /** Full ID of the object. */
+  id: string;
+  /** Its type. */
+  type: ObjectType;
+  /** What the object tracks; null if it has no source. */
+  source: Source | null;
+  /** SHA-256 of the immutable part, as 64 hexadecimal digits like all hashes. */
+  identityHash: string;
+  /** The transaction that wrote the version in this store. */
+  txId: number;
+  /** Time of that transaction in this store, in RFC 3339, UTC. */
+  systemTime: string;
+  /** Where the version was first written: this store, unless it was imported. */
+  origin: VersionOrigin;
+  /** SHA-256 of the bytes that were read from the source; null if none were. */
+  sourceHash: string | null;
+  /** SHA-256 of the payload: fields, content, items and additional contents. A change of it makes a new version. */
+  contentHash: string;
+  /** Fields, such as `char_count` of a file or `tool` of a tool call, and your own. */
+  fields: Record<string, unknown>;
+  /** SHA-256 of the content's UTF-8 bytes; null if there is no content. */
+  content: string | null;
+  /** Number of items (messages of a chat, events of a session); 0 for other objects. */
+  itemCount: number;
+  /** SHA-256 of each additional content, by name. */
+  additional: Record<string, string>;
+  /** Why text was removed from the version after it was written; null if none was. */
+  redacted: "secret" | "forgotten" | null;
+  /** The object's nicknames. */
+  nicknames: Array<string>;
+  /** A reference to this version, which resolves in any store that holds it. See `resolve`. */
+  reference: StaticReference;
+}
+
+/** Where a version was first written. */
+export interface VersionOrigin {
+  /** ID of that store. */
+  storeId: string;
+  /** Its transaction there. */
+  txId: number;
+  /** Its time there, in RFC 3339, UTC. */
+  time: string;
+}
 
 /** A figure of ours beside that of the plain host. */
 export interface ReplayPair {
@@ -496,346 +1434,22 @@ export interface LearnedHazards {
   skipped: { file: string; problem: string }[];
 }
 
-/** A conversation with others that has memory of its own. */
-export interface MemoryConversation {
-  /** Name of its folder: 16 hexadecimal digits. */
-  id: string;
-  /** The name by which the host knows it; empty if its folder does not say it. */
-  name: string;
+/** A session as its host names it. */
+export interface HostSession {
+  /** Host: `pi`, `openclaw`, ... */
+  harness: string;
+  /** The host's own session ID. */
+  hostSession: string;
 }
 
-/**
- * Whose memory it is: the user's in all projects, the project's in its repository, the user's in this project, or that of one conversation
- * with others.
- */
-export type MemoryScope = "global" | "project" | "local" | "conversation";
+/** What a host shall do that is about to compact; see `Session.answerCompaction`. */
+export type CompactionAnswer = { action: "host" } | { action: "cancel" } | { action: "summary"; summary: string };
 
-/** Something that was found about memory. `words`: a sentence without a period, never with a secret. */
-export interface MemoryFinding {
-  code: string;
-  words: string;
-  file: string | null;
-  /** From 1. */
-  line: number | null;
-}
-
-/**
- * An entry, or a topic file, that is to be written. `origin`: where it comes from. `staged`: waits for a flush; `held`: the last flush could not
- * write it, for the `reason`; `proposed`: waits for a person's word; `refused`: it is not written, for the `reason`.
- */
-export interface MemoryOperation {
-  /** Such as `w12`; unique in its folder. */
-  id: string;
-  /** RFC 3339. */
-  at: string;
-  file: string;
-  text: string;
-  heading?: string;
-  by: "person" | "import" | "capture";
-  origin?: string;
-  status: "proposed" | "staged" | "held" | "committed" | "refused";
-  /** The code of the finding that decided. */
-  code?: string;
-  reason?: string;
-}
-
-/** What became of an operation, and the line on which it stands. */
-export interface MemoryOutcome extends MemoryOperation {
-  line: number | null;
-  findings: MemoryFinding[];
-  /** The places of cited files that it rests on, such as `src/a.rs:3-9`, once it is in its file; absent if there are none. */
-  restsOn?: string[];
-}
-
-/** What a flush did in one folder; see `Memory.flush`. */
-export interface MemoryFlush {
-  scope: MemoryScope;
-  committed: MemoryOutcome[];
-  refused: MemoryOutcome[];
-  held: MemoryOutcome[];
-  /** What waits for a person's word. */
-  proposed: MemoryOperation[];
-  /** Whether it ended a flush that was interrupted. */
-  resumed: boolean;
-  /** Flush misses: IDs of operations that were acknowledged and are in no readable line of the journal any more. */
-  lost: string[];
-  findings: MemoryFinding[];
-  failed: MemoryFinding | null;
-}
-
-/** What waits in a folder; see `Memory.waiting`. */
-export interface MemoryWaiting {
-  scope: MemoryScope;
-  interrupted: boolean;
-  operations: MemoryOperation[];
-  /** Absolute paths of the files that a flush writes: a host keeps its own tools from them meanwhile. */
-  files: string[];
-}
-
-/** An entry that was staged; see `Memory.remember`. */
-export interface RememberedEntry {
-  id: string;
-  scope: MemoryScope;
-  findings: MemoryFinding[];
-  /** The places of cited files that it rests on, such as `src/a.rs:3-9`. */
-  restsOn: string[];
-}
-
-/** Something that another program remembers. `take`: it is taken; `duplicate`: it is here already, or waits; `refused`: for the `reason`. */
-export interface MemoryImportItem {
-  scope: MemoryScope;
-  file: string;
-  text: string;
-  heading?: string;
-  by: "import";
-  /** The file, and the line behind a colon. */
-  origin: string;
-  verdict: "take" | "duplicate" | "refused";
-  reason?: string;
-  /** Its operation, once it is staged. */
-  id: string | null;
-}
-
-/** What an import would take, or took; see `Memory.importFrom`. */
-export interface MemoryImport {
-  items: MemoryImportItem[];
-  /** The files that were read. */
-  files: string[];
-  /** What could not be read. */
-  findings: MemoryFinding[];
-}
-
-/** A model as the host names it; see `Memory.captureModel`. */
-export interface MemoryCaptureModel {
-  provider: string;
-  id: string;
-}
-
-/** What memory did badly; see docs/memory.md. */
-export type MemoryFault =
-  | "refetch"
-  | "duplicate_tool"
-  | "post_compaction_bootstrap"
-  | "flush_miss"
-  | "silent_recall"
-  | "pinned_invariant";
-
-/** How often a memory fault happened; see `Memory.faults`. */
-export interface MemoryFaultCount {
-  fault: MemoryFault;
-  inSession: number;
-  /** In the traces, which hold the newest of all sessions. */
-  inTraces: number;
-  /** ID of its newest trace. */
-  newest: string | null;
-}
-
-/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
-export type MemoryDoubt =
-  | { reason: "cited_contradicted" | "cited_touched" | "cited_moved" | "cited_gone"; paths: string[] }
-  | { reason: "old" | "never_used"; days: number };
-
-/** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
-export type MemoryTrace = {
-  /** 8 hexadecimal digits. */
-  id: string;
-  /** RFC 3339. */
-  at: string;
-} & (
-  | {
-      kind: "residency";
-      resident: { id: string; fidelity: "pointer" | "structured" | "compressed" | "full"; why: string }[];
-      count: number;
-      evicted: string[];
-    }
-  | { kind: "compaction" }
-  | { kind: "flush"; scope: MemoryScope; operations: { id: string; status: string; reason?: string }[] }
-  | { kind: "recall"; query: string; code: string; pages: string[]; unsearched: string[] }
-  | { kind: "fault"; fault: MemoryFault; pages: string[]; words: string }
-);
-/** Memory at one moment; see `Memory.overview`. */
-export interface MemoryOverview {
-  /** The settings that count. */
-  settings: MemorySettings;
-  /** What is wrong with the settings, per file. */
-  wrongSettings: string[];
-  /** Without scopes that have no folder here. */
-  scopes: MemoryScopeOverview[];
-  /** Pages of indexes and of files that these lead to, in the order in which the model reads them. */
-  pages: MemoryPageOverview[];
-  /** What the system prompt of this session says of memory; null where it says nothing, or no session has begun. */
-  section: { tokens: number; pageTokens: number; changes: number } | null;
-  /** Pages whose cited files changed. */
-  stale: number;
-}
-
-/** Settings of memory; see docs/settings.md. */
-export interface MemorySettings {
-  enabled: boolean;
-  maxInjectLines: number;
-  maxInjectBytes: number;
-  pageTableInjection: boolean;
-  maxMemoryTokens: number;
-  traceEnabled: boolean;
-  strictWriteback: boolean;
-  captureModel: string | null;
-}
-
-/** A scope of memory. */
-export interface MemoryScopeOverview {
-  scope: MemoryScope;
-  /** Null where it may not be looked at. */
-  folder: string | null;
-  /** Whether it may not be looked at: the user does not trust the project. */
-  denied: boolean;
-  exists: boolean;
-  files: {
-    file: string;
-    path: string;
-    bytes: number;
-    lines: number;
-    pages: number;
-    /** Bytes behind the limits of lines and bytes; 0 for files that are no index. */
-    beyondLimits: number;
-    index: boolean;
-    linked: boolean;
-    archived: boolean;
-  }[];
-  table: "none" | "current" | "outdated" | "damaged";
-}
-
-/** A page of memory, with what it takes. */
-export interface MemoryPageOverview {
-  id: string;
-  scope: MemoryScope;
-  file: string;
-  line: number;
-  kind: MemoryPage["kind"];
-  key: string | null;
-  /** Its first line. */
-  title: string;
-  pinned: boolean;
-  /** As pointer, structured, compressed and full. */
-  tokens: [number, number, number, number];
-  /** How much of it the model has, or had in the last session; null: nothing. */
-  resident: "pointer" | "structured" | "compressed" | "full" | null;
-  /** Whether files that it cites changed. */
-  stale: boolean;
-}
-
-/** A call beside the call before and beside what the plain host would have sent. */
-export interface CallBesideBoth {
-  /** The call. */
-  call: RecordedCall;
-  /** How it differs from the call before; null for the first call, and where that cannot be read. */
-  sinceBefore: Array<CallChange> | null;
-  /** As in `ComparedCall`. */
-  promptChange: PromptChange | null;
-  /** What the plain host would have sent: no record, no hash, and nothing in it is shown otherwise than as given. */
-  plain: RecordedCall;
-  /** How the call differs from that. */
-  againstPlain: Array<CallChange>;
-}
-
-/** A run of messages that two calls have in common, or a difference between them. */
-export interface CallChange {
-  /** `kept`, `removed`, `inserted`, or `changed`: the same message, shown in another way. */
-  change: "kept" | "removed" | "inserted" | "changed";
-  /** Index of the first message in the earlier call; null if they are inserted. */
-  old: number | null;
-  /** Index of the first message in the later call; null if they are removed. */
-  new: number | null;
-  /** Number of messages; always 1 unless they are kept. */
-  count: number;
-  /** Unified difference of a changed message. */
-  diff: string | null;
-}
-
-/** Why a call cannot be read, as the error of `recordedCall`. */
-export interface CallFailure {
-  /** The error's code. */
-  code: string;
-  /** The error, for people. */
-  message: string;
-  /** What to do about it. */
-  hint: string | null;
-}
-
-/** How large a request was beside that of the plain host, as the ledger has it: in the provider's count, system prompt and tools included. */
-export interface CallSize {
-  /** The provider's token count divided by ours, as it was known at the call; 1 until the provider reported one. */
-  factor: number;
-  /** Tokens of the request, as `ours.sent` of `LedgerCall`. */
-  sent: number;
-  /** Tokens of the plain host's request, as `plain.sent` of `LedgerCall`: after the compactions that it would have made. */
-  plain: number;
-  /** Whether the plain host would not have made the call, because that answers a tool of ours. */
-  extra: boolean;
-  /**
-   * Position in the chat of the first message that the plain host would still have had as it was: a summary would have stood for those
-   * before it. Null where it would not have compacted.
-   */
-  plainFrom: number | null;
-}
-
-/** An object whose latest version is another than before an import. */
-export interface ChangedLatest {
-  /** ID of the object. */
-  id: string;
-  /** Its type. */
-  type: string;
-  /** Path of a file; `null` for other objects. */
-  path?: string;
-  /** When the version that was the latest was first written, in milliseconds since 1970. */
-  before: number;
-  /** When the version that is the latest now was first written, in milliseconds since 1970. */
-  after: number;
-  /** ID of the store that wrote it first. */
-  storeId: string;
-}
-
-/** What `checkSettings` makes of a host's settings. */
-export interface CheckedSettings {
-  /** Those that count. */
-  settings: Partial<Settings>;
-  /** What is wrong with the others, each with its key. */
-  problems: Array<string>;
-}
-
-/** A cited file that changed. */
-export interface CitedFile {
-  /** Its path, relative to the project, or absolute, or from `~` on. */
-  path: string;
-  /** The place in it that was pinned: the path, or `path:first-last` in lines from 1. */
-  place: string;
-  /**
-   * What became of it. `contradicted`: the place changed, and something that the entry names stands there no more, or the place is not
-   * there any more. `touched`: it changed, and what the entry names still stands there. `moved`: another file of the project says it now.
-   */
-  change: "contradicted" | "touched" | "moved" | "gone";
-  /** The path of the file that says it now, relative to the project; null unless it moved. */
-  movedTo: string | null;
-  /** SHA-256 of what it said, line ends as LF. */
-  before: string;
-  /** The same of what it says now; null if it is gone. */
-  now: string | null;
-  /** Unified diff of the place; null if neither the store nor git has what it said, or it may not be shown. */
-  diff: string | null;
-}
-
-/** A call beside another list of messages. */
-export interface ComparedCall {
-  /** The call. */
-  call: RecordedCall;
-  /** The other list; null before the first call, and where the call before cannot be read. */
-  other: RecordedCall | null;
-  /** How the call differs from it: `old` is an index of `other`, `new` one of `call`. Empty where there is none. */
-  changes: Array<CallChange>;
-  /**
-   * How its system prompt and tools differ from those of the call before; null where they are the same, where either is not known, and
-   * against plain, whose own are not recorded.
-   */
-  promptChange: PromptChange | null;
+/** JSON schema of a tool's arguments. */
+export interface ToolSchema {
+  type: "object";
+  properties: Record<string, { type: string; description?: string }>;
+  required: string[];
 }
 
 /** What a session took over from the one that it goes on with. */
@@ -854,182 +1468,6 @@ export interface Continuation {
   tokens: number;
 }
 
-/** How two versions differ. */
-export interface Difference {
-  /** The earlier version. */
-  from: Version;
-  /** The later version. */
-  to: Version;
-  /** Lines that only `to` has. */
-  added: number;
-  /** Lines that only `from` has. */
-  removed: number;
-  /** Unified diff of the contents; empty if they are equal. A null content counts as an empty text, an item as a line. */
-  unified: string;
-  /** Fields that differ. */
-  fields: FieldChange[];
-}
-
-/** What was checked. */
-export interface DoctorChecked {
-  /** Objects: their envelopes and nicknames. */
-  objects: number;
-  /** Versions: their payload hashes and their order in time. */
-  versions: number;
-  /** Distinct contents: their hashes. */
-  contents: number;
-  /** UTF-8 bytes of these. */
-  contentBytes: number;
-  /** Items of chats and sessions: their running hashes and places. */
-  items: number;
-  /** UTF-8 bytes of these. */
-  itemBytes: number;
-  /** Pinned references in fields and items: whether the store holds their versions. */
-  references: number;
-}
-
-/** A problem of a store. */
-export interface DoctorFinding {
-  /** Kind of the problem. */
-  kind: "file" | "content" | "version" | "envelope" | "items" | "nickname" | "time" | "lost" | "reference";
-  /** ID of the object concerned, if there is one. */
-  object?: string;
-  /** Transaction of the version concerned, if there is one. */
-  txId?: number;
-  /** What is wrong, for people. */
-  problem: string;
-  /** What to do about it, for people. */
-  advice: string;
-}
-
-/** The result of checking a store. */
-export interface DoctorReport {
-  /** The file, or `:memory:`. */
-  path: string;
-  /** ID of the store; absent if the file is too damaged to open. */
-  storeId?: string;
-  /** Whether there are no findings. */
-  healthy: boolean;
-  /** Whether the file differs from what was written to it. Findings of the kinds `lost` and `reference` are no damage. */
-  damaged: boolean;
-  /** The transaction whose state was checked. */
-  asOf: number;
-  /** Counts of what was checked. */
-  checked: DoctorChecked;
-  /** The first 200 problems, in the order in which they were found. */
-  findings: Array<DoctorFinding>;
-  /** Number of further problems. */
-  moreFindings: number;
-}
-
-/** The objects that were reached. */
-export interface Expanded {
-  /** Nearest first. Each version occurs once for each of its parts that relations name. */
-  nodes: Array<ExpandedNode>;
-  /** Whether more nodes than `limit` were reached. */
-  more: boolean;
-}
-
-/** An object that was reached, or a target that is no object. */
-export interface ExpandedNode {
-  /** Distance from its root, in relations. */
-  depth: number;
-  /** Index in `nodes` of the nearest listed node on the way to it; missing for roots. */
-  parent?: number;
-  /** ID of the object whose relation led here; missing for roots. */
-  viaFrom?: string;
-  /** The kind of that relation. */
-  viaKind?: RelationKind;
-  /** Where that relation is. */
-  viaPlace?: LinkPlace;
-  /** The text of that relation. */
-  viaWritten?: string;
-  /** Whether the target was found. */
-  state: TargetState;
-  /** ID of the object; missing if a link is unresolved. */
-  id?: string;
-  /** Transaction of its version. */
-  txId?: number;
-  /** Hash of that version. */
-  contentHash?: string;
-  /** The headings, block (`^id`) or lines (`1-9`) that the relation names; missing for the whole object. */
-  part?: string;
-  /** Its metadata: `id`, `type` and the fields of its view. */
-  metadata: Record<string, unknown>;
-  /** The content, if `content` was set and the object has one. */
-  content?: string;
-  /** Values by path, for the paths in `values` that exist; a list for a path with `[*]`. */
-  values: Record<string, unknown>;
-  /** Characters left out because of the budget. */
-  leftOutChars?: number;
-}
-
-/** What was written to an archive. */
-export interface ExportedArchive {
-  /** Objects. */
-  objects: number;
-  /** Versions. */
-  versions: number;
-  /** Distinct contents. */
-  contents: number;
-  /** Items of chats and sessions. */
-  items: number;
-  /** Nicknames. */
-  nicknames: number;
-  /** Lines. */
-  lines: number;
-  /** Bytes of the lines. */
-  bytes: number;
-  /** Bytes of the file, after compression. */
-  writtenBytes: number;
-  /** Number of secrets that were replaced, by rule. */
-  redactions: Record<string, number>;
-}
-
-/** A line that stands for folded steps. */
-export interface FoldAbout {
-  /** The line. */
-  line: string;
-  /** Number of the first call that showed it. */
-  sinceCall: number;
-  /** Number of the epoch that folded the steps. */
-  sinceEpoch: number | null;
-  /** Why that epoch started. */
-  reason: string | null;
-}
-
-/** What was forgotten, or would be in a dry run. */
-export interface ForgetReport {
-  /** Whether this was a dry run, which changes nothing. */
-  dryRun: boolean;
-  /** IDs of the forgotten objects. */
-  objects: Array<string>;
-  /** Their versions. */
-  versions: number;
-  /** Their items. */
-  items: number;
-  /** Their contents that no other object has. */
-  contents: number;
-  /** UTF-8 bytes of these contents and of items and fields. */
-  textBytes: number;
-  /** IDs of files that only the session knew. Their texts and fields are removed too, but may be stored again when the files are read. */
-  emptied: Array<string>;
-  /** IDs of objects of the session that stay because other sessions know them. */
-  kept: Array<string>;
-  /** Objects in which lines are replaced by `[forgotten]`. */
-  rewritten: Array<Holder>;
-  /** Objects that still hold forgotten lines afterwards, those with most lines first. */
-  holders: Array<Holder>;
-  /** Distinct lines that are removed. */
-  lines: number;
-  /** Distinct lines that are kept because they are common. */
-  commonLines: number;
-  /** Sessions whose hosts still hold the text in files of their own. */
-  hosts: Array<HostSession>;
-  /** The garbage collected afterwards; absent in a dry run. */
-  collected?: Garbage;
-}
-
 /** An object that a name means in a session. */
 export interface FoundObject {
   /** Its ID in the store, with the version that the name names: `ID@12`. */
@@ -1038,93 +1476,6 @@ export interface FoundObject {
   handle: string | null;
   /** The lines that the name names; null for all. */
   lines: string | null;
-}
-
-/** What was dropped from a store's files, or would be in a dry run. */
-export interface Garbage {
-  /** Contents that no version refers to. */
-  contents: number;
-  /** Their UTF-8 bytes. */
-  contentBytes: number;
-  /** Bytes of the file and its log before. */
-  bytesBefore: number;
-  /** Bytes of both afterwards; in a dry run, an upper bound. */
-  bytesAfter: number;
-  /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
-  waitsForReaders: boolean;
-}
-
-/** An object that holds forgotten lines. */
-export interface Holder {
-  /** ID of the object. */
-  object: string;
-  /** Its type. */
-  type: string;
-  /** ID of the chat or session that it belongs to, if there is one. */
-  session?: string;
-  /** Versions with such lines in contents or fields. */
-  versions: number;
-  /** Items with such lines. */
-  items: number;
-  /** Distinct lines that it holds. */
-  lines: number;
-  /** Share of all forgotten lines that it holds, 0 to 1. */
-  share: number;
-}
-
-/** A session as its host names it. */
-export interface HostSession {
-  /** Host: `pi`, `openclaw`, ... */
-  harness: string;
-  /** The host's own session ID. */
-  hostSession: string;
-}
-
-/** The result of an import. */
-export interface ImportedArchive {
-  /** Whether this is a dry run: then the rest is what would happen. */
-  dryRun: boolean;
-  /** ID of the store that wrote the archive. */
-  storeId: string;
-  /** Bytes read, uncompressed. */
-  bytes: number;
-  /** Versions that the store did not have before. */
-  versions: number;
-  /** Objects with such versions. */
-  objects: number;
-  /** Versions that the store had already. */
-  present: number;
-  /** Versions that were written again, so that they are the latest, or stand beside another version. */
-  putAgain: number;
-  /** Nicknames that were added. */
-  nicknames: number;
-  /** Versions of which the store had only what an earlier archive left, and which are whole now. */
-  restored: number;
-  /** Objects that the store had and whose latest version is another now, by ID. */
-  changed: Array<ChangedLatest>;
-  /** Sessions that went on here in another way than in the archive. The one here is as it was. */
-  parted: Array<PartedSession>;
-  /** Everything that was left out, and why. */
-  leftOut: Array<LeftOutOfImport>;
-  /** Lines of kinds that this program does not know, which were skipped, by kind. */
-  unknownLines: Record<string, number>;
-}
-
-/** A file that was indexed. */
-export interface IndexedFile {
-  /** Canonical path. */
-  path: string;
-  /** ID of its object. */
-  id: string;
-  /**
-   * `created`: the file is new to the store; `updated`: it has a new version; `unchanged`: nothing was written; `deleted`: the file
-   * is gone, and its new version has no content.
-   */
-  outcome: "created" | "updated" | "unchanged" | "deleted";
-  /** Transaction of its latest version. */
-  txId: number;
-  /** Why the version has no content; null if it has one. */
-  noContent: "binary" | "too_large" | "excluded" | "deleted" | null;
 }
 
 /** An object of the session index. */
@@ -1141,477 +1492,12 @@ export interface IndexedObject {
   tool: string | null;
 }
 
-/** The result of indexing. */
-export interface IndexReport {
-  /** The files, in the order in which they were found; deleted ones last. */
-  files: Array<IndexedFile>;
-  /** Paths that could not be read, are missing, or are not UTF-8. */
-  failed: Array<PathProblem>;
-  /** Paths left out on purpose: symbolic links, FIFOs, sockets, devices, and forgotten files. */
-  skipped: Array<PathProblem>;
-}
-
-/** Something in an archive that was not imported. */
-export interface LeftOutOfImport {
-  /** ID of the object. */
-  id: string;
-  /** The reason. */
-  reason:
-    | "forgotten"
-    | "other_object"
-    | "unknown_type"
-    | "redacted_here"
-    | "without_items"
-    | "excluded"
-    | "parted"
-    | "damaged"
-    | "nickname_taken"
-    | "nickname_mistakable"
-    | "nickname_without_object";
-  /** The reason in words. */
-  detail: string;
-  /** Number of versions left out; 0 for a nickname. */
-  versions: number;
-}
-
-/** A file that a link may lead to. */
-export interface LinkCandidate {
-  /** ID of the object. */
-  id: string;
-  /** Absolute path of the file. */
-  path: string;
-}
-
-/** Where a relation is in its object. */
-export interface LinkPlace {
-  /** `content`, `front_matter`, `items`, or the name of a field. */
-  field: string;
-  /**
-   * In the content, the headings above it, joined by `#`. In the front matter, the keys that lead to it. Else its path in the
-   * payload, such as `file_refs[0]` or `items[12].content`.
-   */
-  path: string;
-  /** Line of the text, from 1; only in content and front matter. */
-  line?: number;
-}
-
-/** What a relation leads to. */
-export interface LinkTarget {
-  /** Whether the target was found; `none` for URLs, tags and aliases, which lead to no object. */
-  state: TargetState;
-  /** ID of the object, if there is one. */
-  id?: string;
-  /** Transaction of its version: the pinned version, else the one that was visible at the time. */
-  txId?: number;
-  /** Absolute path, if the target is a file. */
-  path?: string;
-  /**
-   * Of an ambiguous link, the other files that it may lead to, best first. Of an unresolved link, files that have its target as an
-   * alias.
-   */
-  candidates: Array<LinkCandidate>;
-}
-
-/** A page of memory: an entry of an index, or a section of a topic file that an index leads to. */
-export interface MemoryPage {
-  /** Stable name: 12 hexadecimal digits, carried over edits. */
-  id: string;
-  /** Whose memory it is. */
-  scope: MemoryScope;
-  /** Path in the scope's folder, with `/`. */
-  file: string;
-  /** Texts of the headings above it, outermost first. */
-  headings: Array<string>;
-  /** First line, from 1. */
-  line: number;
-  /** Last line. */
-  lastLine: number;
-  /** What it tells. */
-  kind: "instruction" | "fact" | "decision" | "procedure" | "preference" | "reference";
-  /** What it is about: the text before the first `:` or `—`, or the title of the link that it begins with; null if it has none. */
-  key: string | null;
-  /** Its Markdown. */
-  text: string;
-  /** Whether it is in every session: the tag `#pinned`, or a heading `Pinned` or `Invariants` above it. */
-  pinned: boolean;
-  /** Whether it has the tag `#important`. */
-  important: boolean;
-}
-
-/** What the system prompt says of memory. */
-export interface MemorySection {
-  /** The text of the section. */
-  text: string;
-  /** Its tokens. */
-  tokens: number;
-  /** Tokens of the part that pages take: at most the setting `maxMemoryTokens`. */
-  pageTokens: number;
-  /** The pages that stand in it, in their order; none where `pageTableInjection` is off. */
-  resident: Array<ResidentPage>;
-}
-
-/** What a person should know of a memory file. */
-export interface MemoryWarning {
-  /** Stable code in upper snake case. */
-  code: string;
-  /** The file or folder; empty if it is about none. */
-  path: string;
-  /** What is wrong, in words that follow the path. */
-  problem: string;
-}
-
-/** What is known of a message of a call. */
-export interface MessageAbout {
-  /** Position in the chat, from 0; null for messages that are not in the chat, such as ours. */
-  position: number | null;
-  /** Tokens of the message as shown, by our count. */
-  tokens: number;
-  /** ID of the object whose content or result the message is. */
-  object: string | null;
-  /** Handle of that object. */
-  handle: string | null;
-  /** Handle of the file that it shows or that the call changed. */
-  fileHandle: string | null;
-  /** Path of that file. */
-  path: string | null;
-  /** How a tool result is shown, such as `{ as: "excerpt", pieces: [...] }`; null for other messages. */
-  shown: { as: string; [detail: string]: unknown } | null;
-  /** Number of the first call that showed it in this way; null if it is shown as the host gave it. */
-  sinceCall: number | null;
-  /** Number of the epoch that changed it; null if it was sent in this way from the start. */
-  sinceEpoch: number | null;
-  /** Why that epoch started. */
-  reason: string | null;
-  /** Notes about changed files that were added to it. */
-  notes: Array<string>;
-  /** Lines that stand for folded steps and were added to it. */
-  folds: Array<FoldAbout>;
-  /**
-   * Why the store does not hold the message as it went out; null if it does.
-   * `excluded`: it shows a file that the setting `exclude` names; `secret`: it holds what looks like a secret, and may show such a file.
-   */
-  withheld: "excluded" | "secret" | "forgotten" | "redacted" | null;
-  /** For a withheld message, the SHA-256 of its JSON as it went out, if that is known. */
-  digest: string | null;
-}
-
 /** An object as a session met it. */
 export interface MetObject {
   /** Its ID in the store. */
   id: string;
   /** `contentHash` of each version that the session met, oldest first. */
   versions: Array<string>;
-}
-
-/** What a migration did. */
-export interface MigrationReport {
-  /** Objects of the first store whose every version was compared. */
-  objects: number;
-  /** Versions that the second store did not have before. */
-  versions: number;
-  /** Versions that it had already. */
-  present: number;
-  /** Nicknames given. */
-  nicknames: number;
-  /** Versions that are in both stores, with the same hashes, and were read again from the second. */
-  verified: number;
-  /** What was not taken, and why. */
-  leftOut: Array<LeftOutOfImport>;
-}
-
-/** A relation of an object: a reference, link, tag or alias. */
-export interface ObjectLink {
-  /** ID of the object that has the relation. */
-  from: string;
-  /** Transaction of that object's version. */
-  version: number;
-  /** First transaction with this relation. */
-  since: number;
-  /** Kind of the relation. */
-  kind: RelationKind;
-  /** The target as written: the ID of an object or a call, a link's target without headings and block, a URL, a tag without `#`. */
-  written: string;
-  /** Headings or block (`^id`) of a link, or lines of a reference (`1-9`); missing if it leads to the whole text. */
-  part?: string;
-  /** Whether the link shows its target in place: `![[note]]` or an image. */
-  embed: boolean;
-  /** The text that a link shows instead of its target. */
-  alias?: string;
-  /** Hash of the version that a static reference pins. */
-  contentHash?: string;
-  /** Where the relation is. */
-  place: LinkPlace;
-  /** What it leads to. */
-  target: LinkTarget;
-}
-
-/** What an object refers to, and what refers to it. */
-export interface ObjectRelations {
-  /** As by `links`. */
-  links: Array<ObjectLink>;
-  /** As by `backlinks`. */
-  backlinks: Array<ObjectLink>;
-}
-
-/** What is known of a page besides its Markdown. */
-export interface PageFacts {
-  /** The day on which it was written, edited or confirmed: `2030-01-31`. */
-  confirmed: string;
-  /** On how many days it was read or recalled. */
-  uses: number;
-  /** The last of them; null if there is none. */
-  used: string | null;
-  /** Where it was imported from; null if it was not. */
-  origin: string | null;
-}
-
-/** A session of an archive that is stored under an ID of its own. */
-export interface PartedSession {
-  /** ID of the session, in the archive and here. */
-  id: string;
-  /** ID under which the archive's is stored. */
-  storedAs: string;
-}
-
-/** A path that was not indexed. */
-export interface PathProblem {
-  /** The path, with replacement characters where it is not UTF-8. */
-  path: string;
-  /** What is wrong, for people. */
-  problem: string;
-}
-
-/** Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count. */
-export interface ProjectTrust {
-  /** The real path for which an answer holds: the project's or, where that counts, that of the folder above it which has its memory. */
-  path: string;
-  /**
-   * `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.
-   * `unknown`: there is something, and they were not asked yet. `changed`: they trusted what stood at this path, and it belongs to
-   * another user or is another repository now. `denied`: they said no.
-   */
-  standing: "trusted" | "own" | "unknown" | "changed" | "denied";
-  /** Whether they count: `trusted` or `own`. */
-  counts: boolean;
-  /** The files that would count, by their paths in `.pi`, with `/`. */
-  files: Array<string>;
-}
-
-/** How system prompt and tools of a call differ from those of the call before. Either costs all that a cache held. */
-export interface PromptChange {
-  /** Unified difference of the system prompts; null where they are the same. */
-  text: string | null;
-  /** Names of the tools that are new. */
-  added: Array<string>;
-  /** Names of the tools that are gone. */
-  removed: Array<string>;
-  /** Names of the tools that are defined otherwise. */
-  changed: Array<string>;
-}
-
-/** What was fetched from the shared store. */
-export interface PullReport {
-  /** Versions that this store did not have before. */
-  versions: number;
-  /** Versions that it had already. */
-  present: number;
-  /** Objects whose latest version is another now. */
-  changed: Array<ChangedLatest>;
-  /** Sessions that went on here in another way. The one here is as it was. */
-  parted: Array<PartedSession>;
-  /** Objects that were forgotten there, and now here. */
-  forgotten: number;
-  /** What was not taken, and why. */
-  leftOut: Array<LeftOutOfImport>;
-  /** Documents that are not what this program writes, in words; everything else was taken. */
-  broken: Array<string>;
-}
-
-/** What was sent to the shared store. */
-export interface PushReport {
-  /** Versions that the shared store did not have before. */
-  versions: number;
-  /** Versions that it had already. */
-  present: number;
-  /** Objects that were forgotten here, and now there. */
-  forgotten: number;
-  /** What stays here, and why. */
-  leftOut: Array<LeftOutOfImport>;
-}
-
-/** The result of a put. */
-export interface PutResult {
-  /** Whether a version was written; false if the latest one is equal. */
-  written: boolean;
-  /** The latest version. */
-  version: Version;
-}
-
-/** A place in memory that says nearly what a hit says. */
-export interface AlikePlace {
-  /** Whose memory it is. */
-  scope: MemoryScope;
-  /** Path in the scope's folder, with `/`. */
-  file: string;
-  /** First line of the passage, from 1. */
-  line: number;
-}
-
-/** What a recall found. */
-export interface RecallAnswer {
-  /**
-   * `ok` where a hit is likely to answer, `weak` where the hits share words with the question and hardly answer it. Else why there is
-   * none: `no_match` if all that was asked for was searched; `malformed` (also a question of function words alone), `denied` (the
-   * project is not trusted), `unavailable` (a file that cannot be read, no store) or `backend_error` (the store failed) if not.
-   */
-  reason: "ok" | "weak" | "no_match" | "malformed" | "denied" | "unavailable" | "backend_error";
-  /** What was asked for and not searched, or not to its end; also where there are hits. */
-  problems: Array<RecallProblem>;
-  /** The hits: those in memory, best first, then those in past sessions, best first. */
-  hits: Array<RecallHit>;
-}
-
-/** A passage of memory, a memory file, or a message of a past session that was found. */
-export interface RecallHit {
-  /** Whose memory it is; null for a message. */
-  scope: MemoryScope | null;
-  /** Path in the scope's folder, with `/`; null for a message. */
-  file: string | null;
-  /** Absolute path; null for a message. */
-  path: string | null;
-  /** First line of the passage, from 1; null for a message. */
-  line: number | null;
-  /** ID of the page that holds it; null for a message, and where no page does. */
-  page: string | null;
-  /** Whether it stands in the archive: it is stale. */
-  archived: boolean;
-  /** What became of a file that its page cites, the worst of all; null if nothing did. See `CitedFile.change`. */
-  stale: "contradicted" | "touched" | "moved" | "gone" | null;
-  /** ID of the past session; null in memory. */
-  session: string | null;
-  /** Position of the message in the session's chat, from 0; null in memory. */
-  item: number | null;
-  /** ID of the shortest chat segment that holds the message; null in memory, and where there is none. */
-  segment: string | null;
-  /** Other places in memory that say nearly the same, best first. */
-  alike: Array<AlikePlace>;
-  /** Texts of the headings above, outermost first. */
-  headings: Array<string>;
-  /** Above 0; higher is better. Only comparable within memory, and within past sessions. */
-  score: number;
-  /** The lines that show why, at most three, with their numbers in the file or message. */
-  lines: Array<SnippetLine>;
-}
-
-/** Something that was not searched. */
-export interface RecallProblem {
-  /** Why. */
-  reason: "malformed" | "denied" | "unavailable" | "backend_error";
-  /** What, and what is wrong. */
-  message: string;
-}
-
-/** A recorded call: what the model saw. */
-export interface RecordedCall {
-  /** ID of the session that made it; the parent, for a call that a fork inherited. */
-  sessionId: string;
-  /** Its number in the session, from 1. */
-  call: number;
-  /** Number of the call that this one repeats: the host sent the same list again. */
-  retryOf: number | null;
-  /**
-   * Why the call went out with the host's own messages; null if it went out with ours. If it is set, the fields from here to
-   * `hash` are unknown.
-   */
-  failedOpen: string | null;
-  /** Time of the call, in RFC 3339, UTC. */
-  time: string | null;
-  /** Provider and model: `provider/id`. */
-  model: string | null;
-  /** Layout. */
-  layout: string | null;
-  /** Number of the epoch, from 0. */
-  epoch: number | null;
-  /** Why the epoch started; null for the first one. */
-  epochReason: string | null;
-  /** Tokens of the messages as sent. */
-  sentTokens: number | null;
-  /** Tokens of the host's own list, our tools' calls and their results included. What the plain host would have sent is in `size`. */
-  plainTokens: number | null;
-  /** Tokens of the model's window. */
-  contextWindow: number | null;
-  /** How large the request was beside the plain host's; null of a call that is in no bill. */
-  size: CallSize | null;
-  /** Running SHA-256 over the SHA-256 of each message's JSON, as it was recorded. */
-  hash: string | null;
-  /** Whether `messages` match `hash`. False if a message is withheld whose hash is not known. */
-  verified: boolean;
-  /** The system prompt, if there was one. */
-  systemPrompt: string | null;
-  /** Tokens of system prompt and tools, by our count, if they are known. */
-  promptTokens: number | null;
-  /** Definitions of the tools, if they are known. */
-  tools: unknown;
-  /** The messages, each as its exact JSON. */
-  messages: Array<string>;
-  /** What is known of each message, in the same order. */
-  about: Array<MessageAbout>;
-  /** The request in the provider's format, if the host called `preparePayload`. */
-  payload: RecordedPayload | null;
-}
-
-/** A request in the provider's format. */
-export interface RecordedPayload {
-  /** SHA-256 of the request as canonical JSON. */
-  hash: string;
-  /** Its messages, each as JSON, if another extension changed them after us; else null. */
-  messages: Array<string> | null;
-}
-
-/** A page that stands in the system prompt. */
-export interface ResidentPage {
-  /** The page. */
-  id: string;
-  /** How much of it stands there. */
-  fidelity: "pointer" | "structured" | "compressed" | "full";
-}
-
-/** A version, item or nickname that matches. */
-export interface SearchHit {
-  /** ID of the object. */
-  id: string;
-  /** Its type. */
-  type: ObjectType;
-  /** Path of a file, tool of a toolcall; null for others. */
-  name: string | null;
-  /** Transaction of the newest version with this text; for an item, the one that added it; for a nickname, that of the latest version. */
-  txId: number;
-  /** What part of the object matches. */
-  part: "version" | "nickname" | "item";
-  /** Position of the item, from 0; null for other parts. */
-  item: number | null;
-  /** Whether the object still has this text. */
-  latest: boolean;
-  /** Above 0; higher is better. Only comparable within a search. */
-  score: number;
-  /** Place of the quoted text: `content`, `path`, `fields.args.command`, `message.content[0].text`. */
-  place: string;
-  /** At most three lines, those that match best; empty if the text cannot be read any more. */
-  lines: Array<SnippetLine>;
-  /** Of a message of a chat, ID of the shortest chat segment that holds it; null for others, and where there is none. */
-  segment: string | null;
-}
-
-/** The result of a search. */
-export interface SearchResults {
-  /** The hits, best first. */
-  hits: Array<SearchHit>;
-  /** Number of all ranked hits. */
-  total: number;
-  /** Whether `total` counts all matches. False if the search has only words that occur in very many texts. */
-  complete: boolean;
-  /** Versions that could not be searched because the index could not be written; usually 0. */
-  unindexed: number;
 }
 
 /** A session as its document stood at some time, folded from its events. */
@@ -1734,6 +1620,93 @@ export interface SessionStatus {
   silentPlaces: Array<string>;
 }
 
+/** What a model is told of a tool. */
+export interface ToolDefinition {
+  /** Name under which the model calls it. */
+  name: string;
+  /** What it does, for the model. */
+  description: string;
+  /** One line for a list of tools in the system prompt; absent where the description says as much. */
+  promptSnippet?: string;
+  /** Rules for the system prompt, one line each. They name the tool, and belong there while it is offered. */
+  promptGuidelines: Array<string>;
+  /** JSON schema of the arguments. */
+  parameters: ToolSchema;
+}
+
+/** All settings; the README describes each. */
+export interface Settings {
+  enabled: boolean;
+  layout: "log" | "pools";
+  store: string | null;
+  filesystemId: string | null;
+  mounts: MountMapping[];
+  sandbox: string | null;
+  keepResults: number;
+  collapseTokens: number;
+  extraShare: number;
+  extraTokens: number;
+  hazards: string | null;
+  previewTokens: number;
+  previewReads: boolean;
+  instructionFiles: string[] | null;
+  instructionTokens: number;
+  activePerTurn: number;
+  activeTurns: number;
+  poolTokens: number;
+  linkedTokens: number;
+  track: boolean;
+  maxTextBytes: number;
+  maxOutputBytes: number;
+  highWater: number;
+  firstTokenSeconds: number;
+  promptTokensPerSecond: number;
+  deadlineSeconds: number;
+  prices: string | Record<string, string | PriceTable>;
+  exclude: string[] | null;
+  excludeAlso: string[] | null;
+  xtdbUrl: string | null;
+  xtdbTokenFile: string | null;
+  xtdbCaFile: string | null;
+  shareSessions: boolean;
+}
+
+/** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
+export interface MountMapping {
+  /** Path at which the agent sees it. */
+  agentPrefix: string;
+  /** Its own path, as an agent outside the sandbox sees it. */
+  canonicalPrefix: string;
+  /** ID of the filesystem that it is in. Default: that of the host. */
+  filesystemId?: string;
+  /** Path at which this process opens it. Default: `canonicalPrefix`. */
+  clientPrefix?: string;
+}
+
+/** What `checkSettings` makes of a host's settings. */
+export interface CheckedSettings {
+  /** Those that count. */
+  settings: Partial<Settings>;
+  /** What is wrong with the others, each with its key. */
+  problems: Array<string>;
+}
+
+/** Whether a project's memory (`.pi/memory`) and settings (`.pi/palimpsest.json`) count. */
+export interface ProjectTrust {
+  /** The real path for which an answer holds: the project's or, where that counts, that of the folder above it which has its memory. */
+  path: string;
+  /**
+   * `trusted`: the person said so. `own`: there is nothing but what their own sessions wrote on this machine, which needs no word.
+   * `unknown`: there is something, and they were not asked yet. `changed`: they trusted what stood at this path, and it belongs to
+   * another user or is another repository now. `denied`: they said no.
+   */
+  standing: "trusted" | "own" | "unknown" | "changed" | "denied";
+  /** Whether they count: `trusted` or `own`. */
+  counts: boolean;
+  /** The files that would count, by their paths in `.pi`, with `/`. */
+  files: Array<string>;
+}
+
 /** A setting, the value that counts, and who set it. */
 export interface SettingValue {
   /** Its key. */
@@ -1744,6 +1717,62 @@ export interface SettingValue {
   source: "default" | "user" | "project" | "environment";
   /** Path of the file, or name of the variable; absent for a default. */
   place?: string;
+}
+
+/** An answer of a person. */
+export interface TrustedProject {
+  /** The project's real path. */
+  path: string;
+  /** Whether they trust it. */
+  trusted: boolean;
+  /** When they said so, in RFC 3339. */
+  at: string;
+}
+
+/** What a migration did. */
+export interface MigrationReport {
+  /** Objects of the first store whose every version was compared. */
+  objects: number;
+  /** Versions that the second store did not have before. */
+  versions: number;
+  /** Versions that it had already. */
+  present: number;
+  /** Nicknames given. */
+  nicknames: number;
+  /** Versions that are in both stores, with the same hashes, and were read again from the second. */
+  verified: number;
+  /** What was not taken, and why. */
+  leftOut: Array<LeftOutOfImport>;
+}
+
+/** What was fetched from the shared store. */
+export interface PullReport {
+  /** Versions that this store did not have before. */
+  versions: number;
+  /** Versions that it had already. */
+  present: number;
+  /** Objects whose latest version is another now. */
+  changed: Array<ChangedLatest>;
+  /** Sessions that went on here in another way. The one here is as it was. */
+  parted: Array<PartedSession>;
+  /** Objects that were forgotten there, and now here. */
+  forgotten: number;
+  /** What was not taken, and why. */
+  leftOut: Array<LeftOutOfImport>;
+  /** Documents that are not what this program writes, in words; everything else was taken. */
+  broken: Array<string>;
+}
+
+/** What was sent to the shared store. */
+export interface PushReport {
+  /** Versions that the shared store did not have before. */
+  versions: number;
+  /** Versions that it had already. */
+  present: number;
+  /** Objects that were forgotten here, and now there. */
+  forgotten: number;
+  /** What stays here, and why. */
+  leftOut: Array<LeftOutOfImport>;
 }
 
 /** What an XTDB server says of itself. */
@@ -1822,44 +1851,219 @@ export interface SharingStatus {
   sessions: boolean;
 }
 
-/** Calls that showed an object in the same way. */
-export interface ShownRun {
-  /** Number of the first. */
-  from: number;
-  /** Number of the last. */
-  to: number;
-  /** As `shown.as` of `MessageAbout`. */
-  as: "given" | "current" | "excerpt" | "reread" | "reference";
+/** An object whose latest version is another than before an import. */
+export interface ChangedLatest {
+  /** ID of the object. */
+  id: string;
+  /** Its type. */
+  type: string;
+  /** Path of a file; `null` for other objects. */
+  path?: string;
+  /** When the version that was the latest was first written, in milliseconds since 1970. */
+  before: number;
+  /** When the version that is the latest now was first written, in milliseconds since 1970. */
+  after: number;
+  /** ID of the store that wrote it first. */
+  storeId: string;
 }
 
-/** A line of a text, or the part of it around a match. */
-export interface SnippetLine {
-  /** Number of the line, from 1. */
-  line: number;
-  /** The line without its ending; of a long line, a part. */
-  text: string;
-  /** The matches in `text`, as arguments for `text.slice` (UTF-16 code units); in order, not overlapping. */
-  matches: [start: number, end: number][];
+/** What was checked. */
+export interface DoctorChecked {
+  /** Objects: their envelopes and nicknames. */
+  objects: number;
+  /** Versions: their payload hashes and their order in time. */
+  versions: number;
+  /** Distinct contents: their hashes. */
+  contents: number;
+  /** UTF-8 bytes of these. */
+  contentBytes: number;
+  /** Items of chats and sessions: their running hashes and places. */
+  items: number;
+  /** UTF-8 bytes of these. */
+  itemBytes: number;
+  /** Pinned references in fields and items: whether the store holds their versions. */
+  references: number;
 }
 
-/** A page that a person may want to look at. */
-export interface StalePage {
-  /** The page. */
-  page: MemoryPage;
-  /** What is known of it. */
-  facts: PageFacts;
-  /** Why; at least one reason. */
-  reasons: MemoryDoubt[];
-  /** The cited files that changed. */
-  cited: Array<CitedFile>;
+/** A problem of a store. */
+export interface DoctorFinding {
+  /** Kind of the problem. */
+  kind: "file" | "content" | "version" | "envelope" | "items" | "nickname" | "time" | "lost" | "reference";
+  /** ID of the object concerned, if there is one. */
+  object?: string;
+  /** Transaction of the version concerned, if there is one. */
+  txId?: number;
+  /** What is wrong, for people. */
+  problem: string;
+  /** What to do about it, for people. */
+  advice: string;
 }
 
-/** A page whose cited files changed since it was written or confirmed. */
-export interface StaleReport {
-  /** The page. */
-  page: MemoryPage;
-  /** The cited files that changed. */
-  cited: Array<CitedFile>;
+/** The result of checking a store. */
+export interface DoctorReport {
+  /** The file, or `:memory:`. */
+  path: string;
+  /** ID of the store; absent if the file is too damaged to open. */
+  storeId?: string;
+  /** Whether there are no findings. */
+  healthy: boolean;
+  /** Whether the file differs from what was written to it. Findings of the kinds `lost` and `reference` are no damage. */
+  damaged: boolean;
+  /** The transaction whose state was checked. */
+  asOf: number;
+  /** Counts of what was checked. */
+  checked: DoctorChecked;
+  /** The first 200 problems, in the order in which they were found. */
+  findings: Array<DoctorFinding>;
+  /** Number of further problems. */
+  moreFindings: number;
+}
+
+/** What was written to an archive. */
+export interface ExportedArchive {
+  /** Objects. */
+  objects: number;
+  /** Versions. */
+  versions: number;
+  /** Distinct contents. */
+  contents: number;
+  /** Items of chats and sessions. */
+  items: number;
+  /** Nicknames. */
+  nicknames: number;
+  /** Lines. */
+  lines: number;
+  /** Bytes of the lines. */
+  bytes: number;
+  /** Bytes of the file, after compression. */
+  writtenBytes: number;
+  /** Number of secrets that were replaced, by rule. */
+  redactions: Record<string, number>;
+}
+
+/** What was forgotten, or would be in a dry run. */
+export interface ForgetReport {
+  /** Whether this was a dry run, which changes nothing. */
+  dryRun: boolean;
+  /** IDs of the forgotten objects. */
+  objects: Array<string>;
+  /** Their versions. */
+  versions: number;
+  /** Their items. */
+  items: number;
+  /** Their contents that no other object has. */
+  contents: number;
+  /** UTF-8 bytes of these contents and of items and fields. */
+  textBytes: number;
+  /** IDs of files that only the session knew. Their texts and fields are removed too, but may be stored again when the files are read. */
+  emptied: Array<string>;
+  /** IDs of objects of the session that stay because other sessions know them. */
+  kept: Array<string>;
+  /** Objects in which lines are replaced by `[forgotten]`. */
+  rewritten: Array<Holder>;
+  /** Objects that still hold forgotten lines afterwards, those with most lines first. */
+  holders: Array<Holder>;
+  /** Distinct lines that are removed. */
+  lines: number;
+  /** Distinct lines that are kept because they are common. */
+  commonLines: number;
+  /** Sessions whose hosts still hold the text in files of their own. */
+  hosts: Array<HostSession>;
+  /** The garbage collected afterwards; absent in a dry run. */
+  collected?: Garbage;
+}
+
+/** What was dropped from a store's files, or would be in a dry run. */
+export interface Garbage {
+  /** Contents that no version refers to. */
+  contents: number;
+  /** Their UTF-8 bytes. */
+  contentBytes: number;
+  /** Bytes of the file and its log before. */
+  bytesBefore: number;
+  /** Bytes of both afterwards; in a dry run, an upper bound. */
+  bytesAfter: number;
+  /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
+  waitsForReaders: boolean;
+}
+
+/** An object that holds forgotten lines. */
+export interface Holder {
+  /** ID of the object. */
+  object: string;
+  /** Its type. */
+  type: string;
+  /** ID of the chat or session that it belongs to, if there is one. */
+  session?: string;
+  /** Versions with such lines in contents or fields. */
+  versions: number;
+  /** Items with such lines. */
+  items: number;
+  /** Distinct lines that it holds. */
+  lines: number;
+  /** Share of all forgotten lines that it holds, 0 to 1. */
+  share: number;
+}
+
+/** The result of an import. */
+export interface ImportedArchive {
+  /** Whether this is a dry run: then the rest is what would happen. */
+  dryRun: boolean;
+  /** ID of the store that wrote the archive. */
+  storeId: string;
+  /** Bytes read, uncompressed. */
+  bytes: number;
+  /** Versions that the store did not have before. */
+  versions: number;
+  /** Objects with such versions. */
+  objects: number;
+  /** Versions that the store had already. */
+  present: number;
+  /** Versions that were written again, so that they are the latest, or stand beside another version. */
+  putAgain: number;
+  /** Nicknames that were added. */
+  nicknames: number;
+  /** Versions of which the store had only what an earlier archive left, and which are whole now. */
+  restored: number;
+  /** Objects that the store had and whose latest version is another now, by ID. */
+  changed: Array<ChangedLatest>;
+  /** Sessions that went on here in another way than in the archive. The one here is as it was. */
+  parted: Array<PartedSession>;
+  /** Everything that was left out, and why. */
+  leftOut: Array<LeftOutOfImport>;
+  /** Lines of kinds that this program does not know, which were skipped, by kind. */
+  unknownLines: Record<string, number>;
+}
+
+/** Something in an archive that was not imported. */
+export interface LeftOutOfImport {
+  /** ID of the object. */
+  id: string;
+  /** The reason. */
+  reason:
+    | "forgotten"
+    | "other_object"
+    | "unknown_type"
+    | "redacted_here"
+    | "without_items"
+    | "excluded"
+    | "parted"
+    | "damaged"
+    | "nickname_taken"
+    | "nickname_mistakable"
+    | "nickname_without_object";
+  /** The reason in words. */
+  detail: string;
+  /** Number of versions left out; 0 for a nickname. */
+  versions: number;
+}
+
+/** A session of an archive that is stored under an ID of its own. */
+export interface PartedSession {
+  /** ID of the session, in the archive and here. */
+  id: string;
+  /** ID under which the archive's is stored. */
+  storedAs: string;
 }
 
 /** A table or index of a store's file. */
@@ -1898,209 +2102,6 @@ export interface StoreStats {
   oldest?: TransactionTime;
   /** Newest transaction; absent on an empty store. */
   newest?: TransactionTime;
-}
-
-/** A session over time. */
-export interface Timeline {
-  /** ID of the session's document. */
-  sessionId: string;
-  /** Every call in order, those that failed open included. */
-  calls: Array<TimelineCall>;
-  /** What happened, in order. */
-  marks: Array<TimelineMark>;
-  /** The objects that the session met, in the order in which it met them. */
-  objects: Array<TimelineObject>;
-}
-
-/** A call. Of one that failed open, only number and reason are known. */
-export interface TimelineCall {
-  /** Its number, from 1. */
-  number: number;
-  /** Number of the call that this one repeats. */
-  retryOf: number | null;
-  /** Why it went out with the host's own messages; null if it went out with ours. */
-  failedOpen: string | null;
-  /** Time, in RFC 3339, UTC. */
-  time: string | null;
-  /** Provider and model: `provider/id`. */
-  model: string | null;
-  /** Layout. */
-  layout: string | null;
-  /** Number of the epoch, from 0. */
-  epoch: number | null;
-  /** Tokens of the model's window. */
-  contextWindow: number | null;
-  /** Tokens of the messages as sent. */
-  sentTokens: number | null;
-  /** Tokens of the host's own list, our tools' calls and their results included. */
-  plainTokens: number | null;
-  /** Tokens of the request by kind of content. */
-  kinds: TokensByKind | null;
-  /** Number of messages of the request. */
-  messages: number | null;
-}
-
-/** Something that happened in a session. */
-export interface TimelineMark {
-  /**
-   * `epoch`: content left the window. `model`: another model than at the call before. `fault`: the model needed what had left.
-   * `plain_compaction`: the plain host would have compacted. `file_changed`: on disk, by the model, or out of reach. `branch`: the host
-   * went back to an earlier message or rearranged its list.
-   */
-  kind:
-    | "epoch"
-    | "model"
-    | "activated"
-    | "deactivated"
-    | "pinned"
-    | "unpinned"
-    | "file_changed"
-    | "fault"
-    | "compaction"
-    | "plain_compaction"
-    | "branch"
-    | "failed_open"
-    | "note";
-  /** Number of the first call after it, whether or not that was made. */
-  call: number;
-  /** ID of the object that it is about; null if it is about none. */
-  object: string | null;
-  /** In words: why an epoch began, the model, what happened to a file, a note; null if there is nothing to add. */
-  text: string | null;
-}
-
-/** An object that a session met. */
-export interface TimelineObject {
-  /** Its ID. */
-  id: string;
-  /** Its handle. */
-  handle: string;
-  /** Its type. */
-  type: ObjectType;
-  /** Path of a file as the agent sees it; tool of a call and what it asked for; the turns of a segment. */
-  name: string;
-  /** Whether it is pinned now, and the last request had room for it. */
-  pinned: boolean;
-  /** Runs of calls in which it was shown in the same way, in order. In other calls it was not shown. */
-  shown: Array<ShownRun>;
-}
-
-/** Tokens of a request by kind of content, by our count. */
-export interface TokensByKind {
-  /** System prompt and tools. */
-  prompt: number;
-  /** What a person wrote, and the host: summaries, roles that are not known. */
-  person: number;
-  /** What the model wrote, its calls included. */
-  model: number;
-  /** Results of tools, whole or in part. */
-  outputs: number;
-  /** Text of files. */
-  files: number;
-  /** Notes of ours. */
-  notes: number;
-  /** Lines that stand for content, and for folded steps. */
-  references: number;
-}
-
-/** What a model is told of a tool. */
-export interface ToolDefinition {
-  /** Name under which the model calls it. */
-  name: string;
-  /** What it does, for the model. */
-  description: string;
-  /** One line for a list of tools in the system prompt; absent where the description says as much. */
-  promptSnippet?: string;
-  /** Rules for the system prompt, one line each. They name the tool, and belong there while it is offered. */
-  promptGuidelines: Array<string>;
-  /** JSON schema of the arguments. */
-  parameters: ToolSchema;
-}
-
-/** The state of a tracking. */
-export interface TrackingStatus {
-  /** Tracked files. */
-  files: number;
-  /** Tracked files that exist. */
-  attached: number;
-  /** Tracked files that do not exist any more. */
-  deleted: number;
-  /** Tracked files that can no longer be read; they keep their latest versions. */
-  orphaned: number;
-  /** Folders with tracked files that the system watches. */
-  watchedFolders: number;
-  /** Folders with tracked files that are polled. */
-  polledFolders: number;
-  /** Folders with tracked files that do not exist; the nearest existing folder above is watched instead. */
-  absentFolders: number;
-  /** Files that wait to be checked. */
-  pending: number;
-  /** Largest number of files that ever waited. */
-  mostPending: number;
-}
-
-/** A transaction and its time. */
-export interface TransactionTime {
-  /** Number in this store. */
-  txId: number;
-  /** RFC 3339. */
-  time: string;
-}
-
-/** An answer of a person. */
-export interface TrustedProject {
-  /** The project's real path. */
-  path: string;
-  /** Whether they trust it. */
-  trusted: boolean;
-  /** When they said so, in RFC 3339. */
-  at: string;
-}
-
-/** A version of an object: everything but its content. */
-export interface Version {
-  /** Full ID of the object. */
-  id: string;
-  /** Its type. */
-  type: ObjectType;
-  /** What the object tracks; null if it has no source. */
-  source: Source | null;
-  /** SHA-256 of the immutable part, as 64 hexadecimal digits like all hashes. */
-  identityHash: string;
-  /** The transaction that wrote the version in this store. */
-  txId: number;
-  /** Time of that transaction in this store, in RFC 3339, UTC. */
-  systemTime: string;
-  /** Where the version was first written: this store, unless it was imported. */
-  origin: VersionOrigin;
-  /** SHA-256 of the bytes that were read from the source; null if none were. */
-  sourceHash: string | null;
-  /** SHA-256 of the payload: fields, content, items and additional contents. A change of it makes a new version. */
-  contentHash: string;
-  /** Fields, such as `char_count` of a file or `tool` of a tool call, and your own. */
-  fields: Record<string, unknown>;
-  /** SHA-256 of the content's UTF-8 bytes; null if there is no content. */
-  content: string | null;
-  /** Number of items (messages of a chat, events of a session); 0 for other objects. */
-  itemCount: number;
-  /** SHA-256 of each additional content, by name. */
-  additional: Record<string, string>;
-  /** Why text was removed from the version after it was written; null if none was. */
-  redacted: "secret" | "forgotten" | null;
-  /** The object's nicknames. */
-  nicknames: Array<string>;
-  /** A reference to this version, which resolves in any store that holds it. See `resolve`. */
-  reference: StaticReference;
-}
-
-/** Where a version was first written. */
-export interface VersionOrigin {
-  /** ID of that store. */
-  storeId: string;
-  /** Its transaction there. */
-  txId: number;
-  /** Its time there, in RFC 3339, UTC. */
-  time: string;
 }
 
 /**

@@ -4,7 +4,7 @@
 //! no panic gets past this layer. Must not decide anything about the domain.
 //!
 //! Arguments are napi's objects, which are checked ([`argument`]). Answers are JSON that serde makes of the core's own types
-//! ([`blocking::Answer`]); `types.d.ts` describes them. The hand-written JavaScript in `lib/` wraps what is exported here: it
+//! ([`blocking::Answer`]); `types` describes them. The hand-written JavaScript in `lib/` wraps what is exported here: it
 //! finds what is new in the host's list, so that only that crosses, and builds the list that goes out.
 pub mod archive;
 pub mod argument;

@@ -61,7 +61,7 @@ impl<T: Send + 'static + ToNapiValue + TypeName> Task for Blocking<T> {
 }
 
 /// What goes out to JavaScript, as JSON: made on the worker thread, and parsed by the engine, which
-/// takes less of JavaScript's thread than a call for each value. `types.d.ts` describes it.
+/// takes less of JavaScript's thread than a call for each value. `types` describes it.
 pub struct Answer(String);
 
 impl Answer {

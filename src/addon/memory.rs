@@ -191,7 +191,7 @@ impl Session {
     }
 }
 
-/// A section in the shape of `MemorySection` in `types.d.ts`.
+/// A section in the shape of `MemorySection` in `types`.
 fn section(injection: &memory::Injection) -> Value {
     let resident = injection.resident.iter();
     let resident =

@@ -99,7 +99,7 @@ fn hit(hit: &SearchHit) -> Value {
     })
 }
 
-/// Lines in the shape of `SnippetLine` in `types.d.ts`: JavaScript counts UTF-16 units.
+/// Lines in the shape of `SnippetLine` in `types`: JavaScript counts UTF-16 units.
 pub(super) fn snippet(lines: &[SnippetLine]) -> Vec<Value> {
     let line = |line: &SnippetLine| {
         let units = |at: usize| line.text.get(..at).unwrap_or(&line.text).encode_utf16().count();

@@ -47,7 +47,7 @@ impl Store {
     }
 }
 
-/// A session in the shape of `SharedSession` in `types.d.ts`.
+/// A session in the shape of `SharedSession` in `types`.
 pub(super) fn shared_session(version: &Version) -> Value {
     json!({
         "id": version.envelope.id,

@@ -271,7 +271,7 @@ fn reported(Progress { stage, done, of }: Progress) -> Value {
     json!({ "stage": stage, "done": done, "of": of })
 }
 
-/// A status in the shape of `SharingStatus` in `types.d.ts`.
+/// A status in the shape of `SharingStatus` in `types`.
 pub(super) fn sharing_status(status: &xtdb::SharingStatus) -> Value {
     let time = |time: Option<Timestamp>| time.map(|time| time.to_string());
     json!({

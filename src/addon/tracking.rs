@@ -208,7 +208,7 @@ fn canonical(paths: &[String], cwd: &Path) -> Vec<PathBuf> {
     paths.iter().map(|path| canonical_path(&absolute_path(path, cwd))).collect()
 }
 
-/// An event in the shape of `TrackingEvent` in `types.d.ts`.
+/// An event in the shape of `TrackingEvent` in `types`.
 fn told(event: TrackingEvent) -> Value {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match event {

@@ -7,7 +7,7 @@ use base::error::Result;
 use base::object::VersionSelector;
 use store::{Store, Version};
 
-/// A version in the shape of `Version` in `types.d.ts`.
+/// A version in the shape of `Version` in `types`.
 pub(super) fn described(store: &Store, version: &Version) -> Result<Value> {
     let Version { envelope, origin, .. } = version;
     Ok(json!({

@@ -11,6 +11,7 @@ use super::facts::pinned;
 use super::finding::{FindingCode, MemoryFinding};
 use super::guard::{self, Written};
 use super::missing::{Search, missing};
+use super::note::and_more;
 use super::page::Page;
 use super::pins::ends_so;
 use super::scope::{LOCAL_INDEX_FILE, Scope};
@@ -138,10 +139,7 @@ impl Memory {
             }
             let count = gone.len();
             let shown: Vec<String> = gone.iter().take(MOST_DROPPED).map(shown).collect();
-            let more = match count.saturating_sub(MOST_DROPPED) {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
+            let more = and_more(count.saturating_sub(MOST_DROPPED));
             let (verb, entries) = if count == 1 { ("is", "entry") } else { ("are", "entries") };
             let kept = self.keep_before(file);
             let words = format!(

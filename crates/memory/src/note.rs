@@ -133,13 +133,15 @@ pub(super) fn stale_note(page: &Page, files: &[(&str, &str)]) -> String {
         None => format!("{entry} cites files that are again as they were"),
         Some((path, change)) => {
             let change = if *change == "gone" { "is gone" } else { "changed" };
-            let more = match files.len() - 1 {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
+            let more = and_more(files.len() - 1);
             format!("{entry} cites {}, which {change}{more}", quote::name(path))
         }
     }
+}
+
+/// Ends a list in words: `, and 3 more`; nothing if there are no more.
+pub(super) fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(", and {more} more") }
 }
 
 #[cfg(test)]

@@ -1,0 +1,176 @@
+// Replays of recorded sessions, and what is learned of them.
+
+/** A figure of ours beside that of the plain host. */
+export interface ReplayPair {
+  ours: number;
+  plain: number;
+}
+
+/** Bills, including faults, in multiples of the price of one uncached input token. `ratio`: ours divided by the plain host's. */
+export interface ReplayBill extends ReplayPair {
+  ratio: number;
+}
+
+/** Calls that needed lines which were not in the window. `raw` counts all of them; `strict` and `ownWords` are subsets. */
+export interface ReplayFaults {
+  raw: number;
+  strict: number;
+  ownWords: number;
+  cost: number;
+}
+
+/**
+ * A call of one side of a replay: tokens of its request, tokens read from the cache, cost without `fault`, and the share of the cost
+ * that a compaction by the host before it caused.
+ */
+export interface ReplaySide {
+  tokens: number;
+  cached: number;
+  cost: number;
+  compaction: number;
+  fault: { lines: number; strict: boolean; ownWords: boolean; sources: number[]; cost: number } | null;
+}
+
+/** A call of a replay. `contents`: tokens of our request by kind of content. */
+export interface ReplayedCall {
+  call: number;
+  contents: { fixed: number; user: number; assistant: number; output: number; reference: number };
+  ours: ReplaySide;
+  plain: ReplaySide;
+  /** Whether the plain host compacted before this call. */
+  compacted: boolean;
+}
+
+/** A session that `replayFile` can play. */
+export interface FoundSession {
+  /** The file, or `FILE#SESSION` for a session of a database. */
+  path: string;
+  /** The name of its transcript. */
+  name: string;
+}
+
+/** The result of replaying a transcript. Tokens and costs are not rounded. */
+export interface ReplayedFile {
+  /** Name of the file without its ending. */
+  name: string;
+  calls: number;
+  bill: ReplayBill;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: { call: number; reason: string; collapsed: number; freedTokens: number }[];
+  /** Compactions on our side, and of the plain host. */
+  compactions: number;
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+  toolCalls: ReplayToolCalls;
+  /** What perfect foresight would cost under the same rules, if it was asked for. */
+  oracle?: ForeseenReplay;
+  /** What was left out of the file or repaired, a line for each kind, with a count. */
+  notes: string[];
+  series: ReplayedCall[];
+}
+
+/** The sums over transcripts of at least 15 calls; `leftOut` counts the others. */
+export interface ReplaySum {
+  files: number;
+  leftOut: number;
+  calls: number;
+  bill: ReplayBill;
+  /** Median and maximum of the ratios of the transcripts. */
+  median: number;
+  worst: number;
+  tokens: ReplayPair;
+  cachedTokens: ReplayPair;
+  cachedShare: ReplayPair;
+  peakWindow: ReplayPair;
+  epochs: number;
+  /** Compactions on our side, and of the plain host. */
+  compactions: number;
+  plainCompactions: number;
+  faults: ReplayFaults;
+  plainFaults: ReplayFaults;
+  toolCalls: ReplayToolCalls;
+  /** What perfect foresight would cost, if it was asked for. */
+  oracle?: ForeseenReplay & { median: number; worst: number };
+}
+
+/**
+ * A replay that knows beforehand what its transcript needs. `bill.ours` and `faults` are those with foresight: content that is needed
+ * stays until then, or is brought back where that is cheaper. `tokens` are those of all requests.
+ */
+export interface ForeseenReplay {
+  bill: ReplayBill;
+  tokens: number;
+  epochs: number;
+  faults: ReplayFaults;
+}
+
+/**
+ * Tool calls, and those that a live session may have treated otherwise: a transcript does not always say what files held.
+ * `unknownFiles` are reads, writes and edits of a file whose text is not known, or was changed by something that the transcript
+ * does not show, and calls of our own tools that answer otherwise; `possibleChanges` are commands and unknown tools that may have changed a file of which text stood in the window.
+ */
+export interface ReplayToolCalls {
+  all: number;
+  unknownFiles: number;
+  possibleChanges: number;
+}
+
+/** A whole replay. */
+export interface ReplayReport {
+  layout: "log" | "pools" | "plain";
+  prices: string;
+  window: number | null;
+  tokens: "characters" | "bundled";
+  overheadTokens: number;
+  files: ReplayedFile[];
+  sum: ReplaySum;
+}
+
+/** How likely a call needs an output or a step: the contents of `hazards.json` and of the file that the setting `hazards` names. */
+export interface Hazards {
+  version: 2;
+  /** Weight of a fault on an output and on a step, as a multiple of its price. */
+  caution: { outputs: number; steps: number };
+  /** Weights of the logarithm of the chance that a call needs an output. */
+  outputs: {
+    base: number;
+    read: number;
+    listing: number;
+    lateNeeds: number;
+    turnsSince: number;
+    stepsSince: number;
+    tokens: number;
+  };
+  /** The same for a step. */
+  steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
+}
+
+/** Quality of weights: the number of `needs` that they are learned from, and the area under the ROC curve (0.5: chance, 1: perfect). */
+export interface HazardQuality {
+  needs: number;
+  auc: number | null;
+}
+
+/** The result of learning. */
+export interface LearnedHazards {
+  hazards: Hazards;
+  /** Sessions that it is learned from, and their calls. */
+  sessions: number;
+  calls: number;
+  outputs: HazardQuality;
+  steps: HazardQuality;
+  /** Files that are no transcripts. */
+  skipped: { file: string; problem: string }[];
+}
+
+/** A session as its host names it. */
+export interface HostSession {
+  /** Host: `pi`, `openclaw`, ... */
+  harness: string;
+  /** The host's own session ID. */
+  hostSession: string;
+}
