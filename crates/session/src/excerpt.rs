@@ -204,9 +204,10 @@ pub(super) mod stored {
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::{Event, Treatment};
+    use super::super::event::Event;
     use super::super::message::{MessageKey, MessageKind, ResultFact};
     use super::super::state::Session;
+    use super::super::treatment::Treatment;
     use super::*;
     use base::object::Hash;
 

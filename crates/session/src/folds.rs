@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::chat::{Chat, ChatMessage};
-use super::event::Fold;
 use super::message::MessageKind;
+use super::treatment::Fold;
 
 /// The folds of a session. A fold hides adjacent messages of the window, between a user message,
 /// which carries the fold's line, and an answer of the model, so that roles still alternate.

@@ -34,6 +34,7 @@ mod report;
 mod sets;
 mod showings;
 mod state;
+mod treatment;
 mod usage;
 
 pub use absence::Amount;
@@ -43,9 +44,7 @@ pub use call_bill::{BillTerms, CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Si
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
-pub use event::{
-    Cause, Event, FileEvent, Fold, NotedText, Opened, Part, Rewrite, ShownResult, Treatment,
-};
+pub use event::{Cause, Event, FileEvent, NotedText, Opened, Rewrite, ShownResult};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use faults::{FaultKind, FaultSum, Faults};
 pub use folds::Folds;
@@ -73,6 +72,7 @@ pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
 pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Sent, Session};
+pub use treatment::{Fold, Part, Treatment};
 pub use usage::UsageProblem;
 
 /// For serde: skips counts of 0.

@@ -39,7 +39,7 @@ pub use self::requests::Requests;
 use super::absence::Absence;
 use super::bill::Bill;
 use super::chat::Chat;
-use super::event::{Cause, Event, FileEvent, Fold, Opened, Rewrite, Treatment};
+use super::event::{Cause, Event, FileEvent, Opened, Rewrite};
 use super::excerpt;
 use super::faults::FaultKind;
 use super::files::Files;
@@ -54,6 +54,7 @@ use super::record::CallRecord;
 use super::report::ReportKind;
 use super::sets::{ActiveView, Sets};
 use super::showings::Showings;
+use super::treatment::{Fold, Treatment};
 use base::object::{FileStamp, Handle, Hash, ObjectId};
 
 /// What a tool call did, recorded when it ran. Its result arrives with the host's next list.

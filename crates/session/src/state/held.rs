@@ -3,13 +3,14 @@
 use super::Session;
 use super::missed::ALL;
 use super::notes::Note;
-use crate::event::{NotedText, Treatment};
+use crate::event::NotedText;
 use crate::excerpt::Piece;
 use crate::held::{Extent, Held, Why};
 use crate::index::Subject;
 use crate::lines::{LineRange, merge_ranges};
 use crate::message::{MessageKind, ResultFact};
 use crate::sets::ActiveView;
+use crate::treatment::Treatment;
 use base::object::{Hash, ObjectId};
 
 /// A pin that ended without anybody asking for it.

@@ -2,12 +2,12 @@
 //! a command again. Needs that show in what it writes come as events.
 
 use super::Session;
-use crate::event::Treatment;
 use crate::faults::FaultKind;
 use crate::index::Subject;
 use crate::lines::LineRange;
 use crate::message::{Activation, MessageKind, ResultFact, Shows};
 use crate::showings::Showing;
+use crate::treatment::Treatment;
 use base::object::{Hash, ObjectId};
 
 /// All lines of a text.

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use super::{Effect, Session};
-use crate::event::Treatment;
 use crate::index::Subject;
 use crate::message::Shows;
+use crate::treatment::Treatment;
 use base::object::{Hash, ObjectId};
 
 impl Session {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Asked, Effect, Sent, Session};
 use crate::absence::Amount;
-use crate::event::{Fold, Opened, Treatment};
+use crate::event::Opened;
 use crate::faults::Faults;
 use crate::folds::{self, Folds};
 use crate::index::{IndexEntry, SessionIndex, Subject};
@@ -15,6 +15,7 @@ use crate::message::{MessageKind, OWN_PREFIX, ResultFact, Shows, is_own_tool};
 use crate::places::ChatPlace;
 use crate::sets::{Active, Sets};
 use crate::showings::Showing;
+use crate::treatment::{Fold, Treatment};
 use crate::{Bill, Chat, ChatMessage};
 use base::object::{Handle, Hash, ObjectId};
 

@@ -1,12 +1,12 @@
 //! What stands at each message of the window, and what decisions need to know about it.
 
 use super::Session;
-use crate::event::Treatment;
 use crate::excerpt::uncut_lines;
 use crate::lines::LineRange;
 use crate::message::{MessageKind, ResultFact, Shows};
 use crate::places::{ChatPlace, Role};
 use crate::showings::Showing;
+use crate::treatment::Treatment;
 
 /// An output of at most this many tokens never counts as absent: its reference line says about as
 /// much.

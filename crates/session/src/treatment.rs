@@ -1,0 +1,68 @@
+//! How messages are shown, as events store it. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::excerpt::Piece;
+use super::is_false;
+use super::lines::LineRange;
+use base::object::{Hash, ObjectId};
+
+/// How a message is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "snake_case")]
+pub enum Treatment {
+    /// As the host gave it.
+    Given,
+    /// A reference line in place of the content.
+    Reference,
+    /// In part: some lines are shown, some only counted, some stand in another message. Earlier
+    /// releases stored `preview`.
+    #[serde(alias = "preview")]
+    Excerpt {
+        /// All lines of the output, in order.
+        #[serde(flatten, with = "super::excerpt::stored")]
+        pieces: Vec<Piece>,
+    },
+    /// A read of lines that partly stand in the window already.
+    Reread {
+        /// The requested lines, in order.
+        parts: Vec<Part>,
+    },
+    /// The current text of a file. It follows the host's own text if that is not text of the file
+    /// (`edit`, `write`).
+    Current {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version.
+        version: Hash,
+        /// The lines.
+        ranges: Vec<LineRange>,
+        /// Whether the host's text stays in front of the lines.
+        after_host: bool,
+        /// Whether its heading counts lines as people do. Earlier releases counted the empty line
+        /// after the last line end.
+        #[serde(default, skip_serializing_if = "is_false")]
+        counted: bool,
+    },
+}
+
+/// Adjacent whole steps replaced by one line at the user message before them (`log`). A fold that
+/// covers older folds replaces them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fold {
+    /// Position of the first message: the answer that starts the first step.
+    pub first: u64,
+    /// Position of the last message: a tool result.
+    pub last: u64,
+    /// The line.
+    pub line: String,
+}
+
+/// One part of a read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The lines.
+    pub range: LineRange,
+    /// Position of the message in which the lines stand; `None` if they are shown here.
+    pub stands_at: Option<u64>,
+}
