@@ -14,7 +14,7 @@ use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, all_described, described, selector};
 use base::error::{Error, Result};
-use base::object::{self, AsOf, ObjectId, ObjectType, Reference, line_count};
+use base::object::{AsOf, ObjectId, ObjectType, Reference, line_count};
 use session::{LineRange, Picked};
 use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
@@ -255,7 +255,7 @@ impl Store {
                 "added": diff.added,
                 "removed": diff.removed,
                 "unified": diff.unified,
-                "fields": diff.fields.iter().map(field_change).collect::<Vec<_>>(),
+                "fields": diff.fields,
             }))
         })
     }
@@ -296,10 +296,6 @@ impl Store {
             all_described(&store, &found)
         })
     }
-}
-
-fn field_change(change: &object::FieldChange) -> Value {
-    json!({ "name": change.name, "before": change.old, "after": change.new })
 }
 
 /// Reads the name of a type.

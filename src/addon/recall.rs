@@ -10,6 +10,7 @@ use super::memory::Memory;
 use super::search::snippet;
 use super::store::Store;
 use base::error::Result;
+use base::object::session_name;
 use memory::{CitedChange, PageId, RecallAnswer, RecallHit, RecallPlace, RecallProblem, Scope};
 
 /// What to recall.
@@ -65,9 +66,7 @@ fn recall_options(given: RecallOptions) -> Result<memory::RecallOptions> {
     options.scopes = scopes.iter().map(|scope| Scope::named(scope)).collect::<Result<_>>()?;
     options.by_file = given.by_file.unwrap_or_default();
     options.sessions = given.sessions.unwrap_or_default();
-    options.current_session = given
-        .current_session
-        .map(|id| id.strip_prefix("session:").map(str::to_owned).unwrap_or(id));
+    options.current_session = given.current_session.map(|id| session_name(&id).to_owned());
     options.limit = given.limit.map_or(options.limit, |limit| limit as usize);
     Ok(options)
 }

@@ -11,6 +11,7 @@ use super::blocking::{Answer, Blocking, answering};
 use super::objects::object_type;
 use super::store::Store;
 use base::error::Result;
+use base::object::session_name;
 use store::{FoundIn, SearchHit, SearchQuery, SearchResults, SnippetLine};
 
 /// What to search.
@@ -61,8 +62,7 @@ fn search_query(text: String, options: SearchOptions) -> Result<SearchQuery> {
     let mut query = SearchQuery::new(text);
     let kinds = options.types.unwrap_or_default();
     query.filter.kinds = kinds.iter().map(|kind| object_type(kind)).collect::<Result<_>>()?;
-    query.filter.session =
-        options.session.map(|id| id.strip_prefix("session:").map(str::to_owned).unwrap_or(id));
+    query.filter.session = options.session.map(|id| session_name(&id).to_owned());
     query.filter.path_prefix = options.path_prefix;
     query.filter.all_versions = options.all_versions.unwrap_or(false);
     query.limit = options.limit.map_or(query.limit, |limit| limit as usize);

@@ -151,18 +151,7 @@ impl Tracking {
     /// The state of the tracking, as of now.
     #[napi(catch_unwind, ts_return_type = "TrackingStatus")]
     pub fn status(&self) -> Answer {
-        let status = self.core.status();
-        Answer::from(json!({
-            "files": status.files,
-            "attached": status.attached,
-            "deleted": status.deleted,
-            "orphaned": status.orphaned,
-            "watchedFolders": status.watched,
-            "polledFolders": status.polled,
-            "absentFolders": status.absent,
-            "pending": status.pending,
-            "mostPending": status.most_pending,
-        }))
+        Answer::from(json!(self.core.status()))
     }
 
     /// Stops watching. Once it resolves, `onEvents` is called only with events that were already on their way. Idempotent.

@@ -27,7 +27,7 @@ pub use diff::{FieldChange, changed_fields, unified_diff};
 pub use envelope::{Envelope, ObjectType};
 pub use field::{FieldPath, FieldStep, is_reserved, values_at};
 pub use hash::{Hash, RunningHash};
-pub use id::ObjectId;
+pub use id::{ObjectId, session_name};
 pub use lines::{Slice, line_count, locate_slice, newlines, render_slice, slice_of_lines};
 pub use name::{Handle, HandleKind, Name, Nickname, VersionSelector};
 pub use part::Part;

@@ -141,7 +141,8 @@ pub struct Settings {
 }
 
 /// How the session's sets become messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
     /// Content stays where it first appeared until removing it pays.
@@ -153,10 +154,7 @@ pub enum Layout {
 impl Layout {
     /// The name in the settings file.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Log => "log",
-            Self::Pools => "pools",
-        }
+        self.into()
     }
 }
 

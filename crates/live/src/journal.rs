@@ -100,7 +100,8 @@ impl Stored {
 }
 
 /// Whether a process works on the session, as its document says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Activity {
     /// A process has it open.
     Active,
@@ -110,10 +111,7 @@ pub(super) enum Activity {
 
 impl Activity {
     fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Paused => "paused",
-        }
+        self.into()
     }
 }
 

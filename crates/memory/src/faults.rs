@@ -14,7 +14,20 @@ use base::object::Hash;
 const MAX_CALLS: usize = 1_000;
 
 /// A failure of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryFault {
     /// Content that was resident is read or recalled again after eviction.
@@ -45,14 +58,7 @@ impl MemoryFault {
 
     /// The name in documents.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Refetch => "refetch",
-            Self::DuplicateTool => "duplicate_tool",
-            Self::PostCompactionBootstrap => "post_compaction_bootstrap",
-            Self::FlushMiss => "flush_miss",
-            Self::SilentRecall => "silent_recall",
-            Self::PinnedInvariant => "pinned_invariant",
-        }
+        self.into()
     }
 }
 

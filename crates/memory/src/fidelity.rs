@@ -16,7 +16,20 @@ const STRUCTURED_WORDS: usize = 8;
 const POINTER_WORDS: usize = 5;
 
 /// How much of a page is in the system prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Fidelity {
     /// Its subject, and where to find it.
@@ -35,12 +48,7 @@ impl Fidelity {
 
     /// The name shown to people.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pointer => "pointer",
-            Self::Structured => "structured",
-            Self::Compressed => "compressed",
-            Self::Full => "full",
-        }
+        self.into()
     }
 }
 

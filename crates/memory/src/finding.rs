@@ -9,7 +9,10 @@ use serde::{Serialize, Serializer};
 use base::object::quote;
 
 /// Kinds of findings. The names are stable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FindingCode {
     /// Text that looks like a secret.
@@ -70,34 +73,7 @@ pub enum FindingCode {
 impl FindingCode {
     /// The name, in upper snake case.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Secret => "SECRET",
-            Self::Duplicate => "DUPLICATE",
-            Self::NearDuplicate => "NEAR_DUPLICATE",
-            Self::Contradiction => "CONTRADICTION",
-            Self::HiddenText => "HIDDEN_TEXT",
-            Self::Dropped => "DROPPED",
-            Self::NoSuchFile => "NO_SUCH_FILE",
-            Self::Empty => "EMPTY",
-            Self::StandsForContent => "STANDS_FOR_CONTENT",
-            Self::LongEntry => "LONG_ENTRY",
-            Self::EntryTooLarge => "ENTRY_TOO_LARGE",
-            Self::AboveCaps => "ABOVE_CAPS",
-            Self::TooLarge => "TOO_LARGE",
-            Self::ConflictMarkers => "CONFLICT_MARKERS",
-            Self::FrontMatter => "FRONT_MATTER",
-            Self::NotText => "NOT_TEXT",
-            Self::Unreadable => "UNREADABLE",
-            Self::Unwritable => "UNWRITABLE",
-            Self::LeadsOut => "LEADS_OUT",
-            Self::BadLine => "BAD_LINE",
-            Self::BadConfig => "BAD_CONFIG",
-            Self::UnclosedBlock => "UNCLOSED_BLOCK",
-            Self::FileExists => "FILE_EXISTS",
-            Self::KeepsChanging => "KEEPS_CHANGING",
-            Self::Busy => "BUSY",
-            Self::SetAside => "SET_ASIDE",
-        }
+        self.into()
     }
 }
 

@@ -16,7 +16,20 @@ pub(super) const FIRST_WORDS: usize = 6;
 const ID_CHARS: usize = 12;
 
 /// What a page says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum PageKind {
     /// What must always or never be done.
@@ -36,14 +49,7 @@ pub enum PageKind {
 impl PageKind {
     /// The name shown to people.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Instruction => "instruction",
-            Self::Fact => "fact",
-            Self::Decision => "decision",
-            Self::Procedure => "procedure",
-            Self::Preference => "preference",
-            Self::Reference => "reference",
-        }
+        self.into()
     }
 }
 

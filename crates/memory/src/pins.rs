@@ -85,7 +85,8 @@ impl CitationPin {
 }
 
 /// What became of a cited place. In the order in which a person looks at them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CitedChange {
     /// It changed, and something that the entry names stands there no more; or it is not there.
     Contradicted,
@@ -103,12 +104,7 @@ pub enum CitedChange {
 impl CitedChange {
     /// The name in documents.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Contradicted => "contradicted",
-            Self::Gone => "gone",
-            Self::Moved { .. } => "moved",
-            Self::Touched => "touched",
-        }
+        self.into()
     }
 
     /// Whether the entry probably is wrong.

@@ -46,7 +46,8 @@ const UNSEARCHED: [&str; 6] =
     ["UNREADABLE", "NOT_TEXT", "NOT_PRIVATE", "TOO_LARGE", "MANY_FILES", "LEADS_OUT"];
 
 /// The outcome of a recall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RecallReason {
     /// Something was found.
     Ok,
@@ -67,15 +68,7 @@ pub enum RecallReason {
 impl RecallReason {
     /// The code that hosts see.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Weak => "weak",
-            Self::NoMatch => "no_match",
-            Self::Malformed => "malformed",
-            Self::Denied => "denied",
-            Self::Unavailable => "unavailable",
-            Self::BackendError => "backend_error",
-        }
+        self.into()
     }
 }
 

@@ -23,7 +23,20 @@ const CONVERSATION_DIGITS: usize = 16;
 pub const ARCHIVE_FOLDER: &str = "archive";
 
 /// Whose memory it is. Ordered as the model reads them, the more specific later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// The user's, in all projects on this machine.
@@ -45,12 +58,7 @@ impl Scope {
 
     /// The name that people use.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Project => "project",
-            Self::Local => "local",
-            Self::Conversation => "conversation",
-        }
+        self.into()
     }
 
     /// The scope with a name.

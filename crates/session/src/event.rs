@@ -531,7 +531,8 @@ pub struct FileEvent {
 }
 
 /// Why the host's list does not simply continue the previous list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Rewrite {
     /// Another branch of the conversation.
@@ -549,12 +550,6 @@ pub enum Rewrite {
 impl Rewrite {
     /// The word used in messages and events.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Branch => "branch",
-            Self::Compaction => "compaction",
-            Self::Rearranged => "rearranged",
-            Self::Edited => "edited",
-            Self::Passing => "passing",
-        }
+        self.into()
     }
 }

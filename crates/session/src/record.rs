@@ -116,7 +116,8 @@ pub struct Withheld {
 }
 
 /// Why text is not in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum WithheldReason {
     /// It shows a file that the setting `exclude` matches, and was never stored.
@@ -133,12 +134,7 @@ pub enum WithheldReason {
 impl WithheldReason {
     /// The word used in messages and events.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Excluded => "excluded",
-            Self::Secret => "secret",
-            Self::Forgotten => "forgotten",
-            Self::Redacted => "redacted",
-        }
+        self.into()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use similar::TextDiff;
 
@@ -11,23 +12,22 @@ use similar::TextDiff;
 const MAX_LINES: usize = 200_000;
 
 /// A field that differs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldChange {
     /// Its name.
     pub name: String,
     /// Its value before; `None` if it was absent.
-    pub old: Option<Value>,
+    pub before: Option<Value>,
     /// Its value after; `None` if it is absent.
-    pub new: Option<Value>,
+    pub after: Option<Value>,
 }
 
 /// The fields that differ, by name.
 pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec<FieldChange> {
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let field = |name: &String| {
-        let (old, new) = (old.get(name), new.get(name));
-        let change = || FieldChange { name: name.clone(), old: old.cloned(), new: new.cloned() };
-        (old != new).then(change)
+        let (before, after) = (old.get(name).cloned(), new.get(name).cloned());
+        (before != after).then(|| FieldChange { name: name.clone(), before, after })
     };
     names.into_iter().filter_map(field).collect()
 }
@@ -123,7 +123,7 @@ mod tests {
         let new = fields(json!({"a": 1.5, "new": "x", "same": [1]}));
         let changed = changed_fields(&old, &new);
         let changed: Vec<_> =
-            changed.iter().map(|change| (&*change.name, &change.old, &change.new)).collect();
+            changed.iter().map(|change| (&*change.name, &change.before, &change.after)).collect();
         assert_eq!(
             changed,
             [

@@ -13,6 +13,14 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct ObjectId(String);
 
+/// What comes before a session's own ID in that of its document.
+const SESSION: &str = "session:";
+
+/// The ID of a session as hosts write it: that of its document, without `session:`.
+pub fn session_name(id: &str) -> &str {
+    id.strip_prefix(SESSION).unwrap_or(id)
+}
+
 impl ObjectId {
     /// Takes an ID as it is: one read from a store, or a provider's call ID.
     pub fn new(id: impl Into<String>) -> Self {
@@ -26,7 +34,7 @@ impl ObjectId {
 
     /// The session document.
     pub fn session(session: &str) -> Self {
-        Self(format!("session:{session}"))
+        Self(format!("{SESSION}{session}"))
     }
 
     /// The system prompt of a session.

@@ -17,7 +17,7 @@ use super::versions::is_forgotten;
 use super::{Activity, ChatChange, Journal, Staged, Stored, chat_item};
 use crate::OpenSession;
 use base::error::{Error, Result};
-use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
+use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, session_name};
 use session::{Event, Opened, Session};
 use store::{Store, Version, copied_from};
 
@@ -154,7 +154,7 @@ impl Journal {
     /// `NOT_FOUND` if there is no such session, `FORGOTTEN` if it is forgotten; errors of the
     /// store.
     pub(crate) fn take_over(&mut self, source: &ObjectId, cwd: &Path) -> Result<Before> {
-        let own = source.as_str().strip_prefix("session:").unwrap_or_default();
+        let own = session_name(source.as_str());
         let from = Ids::of(own.to_owned(), own);
         let at = match self.store.get(source, AsOf::Latest)? {
             Some(version) if is_forgotten(&version) => {
@@ -357,7 +357,7 @@ fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> 
         }
     }
     let newest = newest.map_or(origin, |(_, id)| id);
-    Ok(newest.as_str().strip_prefix("session:").unwrap_or_default().to_owned())
+    Ok(session_name(newest.as_str()).to_owned())
 }
 
 /// Whether a session document belongs to a host session in its folder.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::title;
 use crate::journal::{Written, is_forgotten, read_events, stem, written};
 use base::error::{Error, Result};
-use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp};
+use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp, session_name};
 use session::{Opened, Session};
 use store::{Store, Version, copied_from};
 
@@ -109,7 +109,7 @@ fn id(version: &Version) -> &str {
 
 /// The ID without `session:`.
 fn key(version: &Version) -> &str {
-    id(version).strip_prefix("session:").unwrap_or_default()
+    session_name(id(version))
 }
 
 /// The host's session ID.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Serialize;
+
 /// How files are watched. The durations given are the defaults.
 #[derive(Debug, Clone)]
 pub struct TrackerOptions {
@@ -162,7 +164,8 @@ impl PollReason {
 }
 
 /// A tracker's state at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct TrackerStatus {
     /// Tracked files.
     pub files: usize,
@@ -173,11 +176,11 @@ pub struct TrackerStatus {
     /// Tracked files whose state is unclear.
     pub orphaned: usize,
     /// Folders with tracked files that the system watches.
-    pub watched: usize,
+    pub watched_folders: usize,
     /// Folders with tracked files that are polled.
-    pub polled: usize,
+    pub polled_folders: usize,
     /// Folders with tracked files that do not exist; the nearest existing one above is watched.
-    pub absent: usize,
+    pub absent_folders: usize,
     /// Files waiting to be looked at; never more than are tracked.
     pub pending: usize,
     /// The most files that waited at one time.

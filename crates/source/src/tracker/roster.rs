@@ -371,9 +371,9 @@ impl Roster {
         };
         for folder in self.folders.values() {
             match folder.watch {
-                FolderState::Watched => status.watched += 1,
-                FolderState::Polled(_) => status.polled += 1,
-                FolderState::Absent => status.absent += 1,
+                FolderState::Watched => status.watched_folders += 1,
+                FolderState::Polled(_) => status.polled_folders += 1,
+                FolderState::Absent => status.absent_folders += 1,
                 FolderState::Unchecked => {}
             }
             for state in folder.files.values() {

@@ -274,14 +274,14 @@ fn a_folder_that_is_removed_and_made_again_is_watched_again() {
         fs::remove_dir_all(files.path("top/sub")).unwrap();
         files.settle();
         assert_eq!(files.content("top/sub/deep/a.txt"), None, "round {round}");
-        assert_eq!(files.tracking.status().absent, 1);
+        assert_eq!(files.tracking.status().absent_folders, 1);
         let text = format!("again {round}");
         files.write("top/sub/deep/a.txt", &text);
         files.wait_for_content("top/sub/deep/a.txt", &text);
         files.write("top/sub/deep/a.txt", "and changed");
         files.wait_for_content("top/sub/deep/a.txt", "and changed");
     }
-    assert_eq!(files.tracking.status().watched, 1);
+    assert_eq!(files.tracking.status().watched_folders, 1);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn folders_beyond_the_watch_limit_are_polled_with_an_event() {
     let words = files.words();
     assert!(words.contains(&"polling 2 folders: watch_limit".to_owned()), "{words:?}");
     let status = files.tracking.status();
-    assert_eq!((status.watched, status.polled), (2, 2));
+    assert_eq!((status.watched_folders, status.polled_folders), (2, 2));
     for name in ["a/f", "b/f", "c/f", "d/f"] {
         files.write(name, "changed");
         files.wait_for(&format!("updated {name}"));
@@ -339,7 +339,7 @@ fn folders_beyond_the_watch_limit_are_polled_with_an_event() {
     files.settle();
     assert_eq!(files.tracking.status().files, 0);
     files.track(&[("c/f", "5"), ("d/f", "6")]);
-    assert_eq!(files.tracking.status().watched, 2);
+    assert_eq!(files.tracking.status().watched_folders, 2);
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn check_permissions() {
     }
     assert_eq!(files.stale(["a", "sub/b"].map(str::to_owned)), Vec::<String>::new());
     let status = files.tracking.status();
-    assert_eq!((status.orphaned, status.polled), (0, 0));
+    assert_eq!((status.orphaned, status.polled_folders), (0, 0));
 }
 
 #[test]

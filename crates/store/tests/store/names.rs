@@ -259,7 +259,7 @@ fn fields_that_come_go_or_change_are_listed() {
     };
     let from = write(json!({ "same": 1, "gone": 2, "changed": 3 }));
     let to = write(json!({ "same": 1, "come": 4, "changed": null }));
-    let change = |name: &str, old, new| FieldChange { name: name.to_owned(), old, new };
+    let change = |name: &str, before, after| FieldChange { name: name.to_owned(), before, after };
     assert_eq!(
         store.diff(from, to, 3).unwrap().fields,
         [

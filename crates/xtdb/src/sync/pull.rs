@@ -5,7 +5,7 @@ use super::passing::Way;
 use super::state::{Ahead, State};
 use super::{Connected, Sharing, VERSIONS_AT_ONCE};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId, ObjectType, TxId};
+use base::object::{AsOf, ObjectId, ObjectType, TxId, session_name};
 use store::archive::{is_ahead, session_versions};
 use store::{
     ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
@@ -155,12 +155,12 @@ fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
     let sessions = shared.store.list(ObjectType::Session, None, usize::MAX)?;
     let by_id = |version: &Version| {
         let id = version.envelope.id.as_str();
-        id == name || id.strip_prefix("session:") == Some(name)
+        id == name || session_name(id) == name
     };
     let by_host = |version: &Version| host_session(version) == Some(name);
     let by_start = |version: &Version| {
         let id = version.envelope.id.as_str();
-        let names = [Some(id), id.strip_prefix("session:"), host_session(version)];
+        let names = [Some(id), Some(session_name(id)), host_session(version)];
         names.into_iter().flatten().any(|known| known.starts_with(name))
     };
     let ways: [&dyn Fn(&Version) -> bool; 3] = [&by_id, &by_host, &by_start];
