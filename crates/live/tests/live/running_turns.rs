@@ -412,6 +412,23 @@ fn a_turn_that_the_host_takes_out_again_costs_nothing() {
     assert_eq!(says(&host, "Anything to do?"), 0);
 }
 
+#[test]
+fn what_a_person_asks_for_twice_comes_once() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    run(&mut host, "make", &long(1));
+    host.send();
+    host.say("done");
+    for lines in ["700-710", "705", "700-710", "708-712"] {
+        host.live.activate("", &wanted("t1", Some(lines)), false).unwrap();
+    }
+    talk(&mut host, "next");
+    let sent = host.sent.iter().map(Value::to_string).collect::<String>();
+    let count = |line: u32| sent.matches(&format!("run 1: line {} says", line - 1)).count();
+    assert_eq!((count(701), count(705), count(712), count(713)), (1, 1, 1, 0), "{sent}");
+}
+
 /// A whole read of a file.
 fn read(host: &mut Host, path: &str) -> String {
     let text = std::fs::read_to_string(host.path(path)).unwrap();
