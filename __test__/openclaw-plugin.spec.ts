@@ -136,13 +136,22 @@ describe("a list of OpenClaw", () => {
   });
 
   test("has no command of ours however it is spelt, but what another bot is told", () => {
-    const typed = ["/ palimpsest objects", "/PALIMPSEST", " /Palimpsest: pin t1", "/palimpsest\u00a0why", "/palimpsest@ours"];
+    const typed = [
+      "/ palimpsest objects",
+      "/PALIMPSEST",
+      " /Palimpsest: pin t1",
+      "/palimpsest\u00a0why",
+      "/palimpsest@ours",
+    ];
     const said = { role: "assistant", content: [{ type: "text", text: "no" }], timestamp: 20 };
     const toOther = user("/palimpsest@other objects", 19);
     const names = ["/palimpsest-x", "/palimpsest_y", "/palimpsests"].map((text, at) => user(text, 10 + at));
     const commands = typed.map((text, at) => user(text, at + 1));
     expect(asSent([...commands, ...names, toOther, said], [])).toEqual([...names, toOther, said]);
-    const joined = user([...typed, "/palimpsest@other why"].map((text) => ({ type: "text", text })), 19);
+    const joined = user(
+      [...typed, "/palimpsest@other why"].map((text) => ({ type: "text", text })),
+      19,
+    );
     expect(asSent([joined, said], [])).toEqual([user("/palimpsest@other why", 19), said]);
   });
 
