@@ -101,9 +101,9 @@ export declare class Session {
    * adds it to its list. Takes the place of `recordToolCall` for this call.
    *
    * Stores the whole result and resolves to the content to show and to keep in its place: a preview of a long output, which names what
-   * it leaves out, so that the model can `activate` it, or one line for a whole file that stands already. Null: the result as it is.
-   * Other files that the model reads, what it asked for by lines or a pattern, and failures are shown whole. In later lists a result in
-   * these words is taken for the whole again.
+   * it leaves out, so that the model can `activate` it, and a line for what stands already. Null: the result as it is. Other files that
+   * the model reads, what it asked for by lines or a pattern, and failures are shown whole. In later lists a result in these words is
+   * taken for the whole again.
    *
    * `messages`: the host's whole list up to the message that makes the call.
    *

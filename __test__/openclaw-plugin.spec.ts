@@ -135,6 +135,26 @@ describe("a list of OpenClaw", () => {
     ]);
   });
 
+  test("has no command of ours however it is spelt, but what another bot is told", () => {
+    const typed = [
+      "/ palimpsest objects",
+      "/PALIMPSEST",
+      " /Palimpsest: pin t1",
+      "/palimpsest\u00a0why",
+      "/palimpsest@ours",
+    ];
+    const said = { role: "assistant", content: [{ type: "text", text: "no" }], timestamp: 20 };
+    const toOther = user("/palimpsest@other objects", 19);
+    const names = ["/palimpsest-x", "/palimpsest_y", "/palimpsests"].map((text, at) => user(text, 10 + at));
+    const commands = typed.map((text, at) => user(text, at + 1));
+    expect(asSent([...commands, ...names, toOther, said], [])).toEqual([...names, toOther, said]);
+    const joined = user(
+      [...typed, "/palimpsest@other why"].map((text) => ({ type: "text", text })),
+      19,
+    );
+    expect(asSent([joined, said], [])).toEqual([user("/palimpsest@other why", 19), said]);
+  });
+
   test("has neither `/new` nor `/reset`, joined or not", () => {
     const joined = user(
       [
@@ -391,6 +411,7 @@ test("commands may be written with capitals, and work as printed", async () => {
   plugin.authority.configure(...madeUpHost());
   const answer = (args: string) => runCommand(plugin, { ...who, ...operator, args });
   expect(await answer("Objects EXEC")).toMatch(/^t1 /);
+  expect(await answer("\ufeff\u200b objects \t exec \u200e\n")).toMatch(/^t1 /);
   expect(await answer("MEMORY Pages")).not.toContain("is not known");
   expect(await answer("MEMORY Help")).toContain("After `/palimpsest memory` there are:");
   const shown = await answer("SHOW T1");
@@ -463,6 +484,19 @@ test("a request may fill the window, and less after a refusal", () => {
   expect(room.promptTokens).toBe(10_000);
   room.limitTo(50_000);
   expect(room).toMatchObject({ window: 50_000, whole: 200_000 });
+});
+
+test("once usage is reported, the prompt is counted as at first", () => {
+  const room = new Room();
+  room.beforePrompt({ sessionId: "s", messages: [], tokenBudget: 92_000 }, 100_000);
+  expect(room.promptTokens).toBe(8_000);
+  room.sent(40_000, []);
+  expect(room.promptTokens).toBe(10_000);
+  room.reported();
+  // What the session knows by the report is of 8,000.
+  expect(room.promptTokens).toBe(8_000);
+  room.sent(60_000, []);
+  expect(room.promptTokens).toBe(12_000);
 });
 
 test("counts a prompt of which the host only gives the length", async () => {

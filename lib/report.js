@@ -158,6 +158,8 @@ function pricesName(name, host) {
       return `from ${host}'s model data`;
     case "own":
       return "from your setting `prices`";
+    case "local":
+      return "nothing, by the preset `local`; if you pay for the tokens of this model, say so with the setting `prices`";
     default:
       return `the preset \`${name ?? "-"}\``;
   }

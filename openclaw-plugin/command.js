@@ -159,9 +159,12 @@ export async function runCommand(plugin, ctx) {
   }
 }
 
+/** Signs without width that what was copied begins or ends with. */
+const noWidth = /^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu;
+
 /** The first word of what was typed, which phones write with a capital, and the rest. @param {string} typed @returns {{ name?: string, given: string }} */
 function typedIn(typed) {
-  const [, name, given = ""] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(typed) ?? [];
+  const [, name, given = ""] = /^(\S+)\s*(.*)$/s.exec(typed.replaceAll(noWidth, "")) ?? [];
   return { name: name?.toLowerCase(), given };
 }
 

@@ -16,6 +16,9 @@ export class Room {
   #estimated = 0;
   /** System prompt and tools, by the size of a request that went out. @type {number | undefined} */
   #measured;
+  /** What the first request was taken for, by that size. @type {number | undefined} */
+  #first;
+  #isReported = false;
   /** A limit that counts beside the window: what the provider refused was longer. @type {number | undefined} */
   #limit;
 
@@ -29,9 +32,15 @@ export class Room {
     return this.#window === undefined ? undefined : Math.min(this.#window, this.#limit ?? this.#window);
   }
 
-  /** Tokens of system prompt and tools. */
+  /** Tokens of system prompt and tools. What the session knows by reports is of a first figure, so the next ones are in the same measure. */
   get promptTokens() {
-    return this.#measured ?? this.#estimated;
+    const measured = this.#measured ?? this.#estimated;
+    return this.#isReported && this.#first !== undefined ? Math.round(measured * this.#first) : measured;
+  }
+
+  /** An answer said what its request had. */
+  reported() {
+    this.#isReported = true;
   }
 
   /**
@@ -66,6 +75,9 @@ export class Room {
   sent(bytes, messages) {
     const tokens = Math.round((bytes - sizeOf(messages)) / bytesPerToken);
     const known = this.#measured;
+    if (tokens > 0) {
+      this.#first ??= Math.max(0.5, Math.min(2, this.#estimated / tokens));
+    }
     // A figure that moves with each request would say nothing.
     if (tokens > 0 && (known === undefined || Math.abs(tokens - known) > known / 20)) {
       this.#measured = tokens;

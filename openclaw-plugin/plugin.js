@@ -145,6 +145,7 @@ export class Plugin {
       if (current === undefined || input === undefined || input + (cacheRead ?? 0) + (cacheWrite ?? 0) === 0) {
         return;
       }
+      current.room.reported();
       // Without a number the report is about the newest call of the session.
       const call = current.isOurs ? undefined : 0;
       const rest = { cacheRead: cacheRead ?? 0, cacheWrite: cacheWrite ?? 0, output: output ?? 0 };

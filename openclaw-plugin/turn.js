@@ -136,7 +136,9 @@ function hostContent(content, calls) {
 }
 
 /** What a person typed to us or to the host, and not to the model. */
-const command = /^\s*\/(palimpsest(?![\w-])|(new|reset)\s*$)/i;
+const command = /^\s*\/(\s*palimpsest(?=[\s:]|$)|(new|reset)\s*$)/i;
+/** The same with the name of a bot: to another one it is a message. */
+const addressed = /^\s*\/palimpsest@\w/i;
 
 /**
  * A history as the provider got it, turn by turn: without such commands, which OpenClaw keeps as words of the person, and with messages
@@ -147,7 +149,9 @@ const command = /^\s*\/(palimpsest(?![\w-])|(new|reset)\s*$)/i;
  * @returns {HostMessage[]}
  */
 export function asSent(history, sent) {
-  const plain = history.flatMap((message) => (message.role === "user" ? withoutCommands(message) : [message]));
+  const plain = history.flatMap((message, at) =>
+    message.role === "user" ? withoutCommands(message, history[at + 1]?.role === "assistant") : [message],
+  );
   const listed = new Set(plain.map(({ timestamp }) => timestamp));
   const gone = sent.filter(({ timestamp }) => timestamp !== undefined && !listed.has(timestamp));
   if (gone.length === 0) {
@@ -171,13 +175,17 @@ function isCommand({ role, content }) {
   return role === "user" && textsOf(content).some((text) => command.test(text));
 }
 
-/** @param {HostMessage} message @returns {HostMessage[]} */
-function withoutCommands(message) {
-  if (!isCommand(message)) {
+/** @param {HostMessage} message @param {boolean} isAnswered by the model, its last words @returns {HostMessage[]} */
+function withoutCommands(message, isAnswered) {
+  const blocks = blocksOf(message.content);
+  const isLeft = (/** @type {unknown} */ block, /** @type {number} */ at) =>
+    textsOf([block]).some(
+      (text) => command.test(text) || (addressed.test(text) && !(isAnswered && at === blocks.length - 1)),
+    );
+  const rest = blocks.filter((block, at) => !isLeft(block, at));
+  if (rest.length === blocks.length) {
     return [message];
   }
-  const blocks = Array.isArray(message.content) ? message.content : [];
-  const rest = blocks.filter((block) => !textsOf([block]).some((text) => command.test(text)));
   return rest.length === 0 ? [] : [withBlocks(message, rest)];
 }
 

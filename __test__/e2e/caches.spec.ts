@@ -65,7 +65,7 @@ test("a model on loopback without prices is a local one", async () => {
   await pi.prompt("Go on.");
   const shown = pi.waitFor((record) => record.type === "extension_ui_request" && record.method === "notify");
   await pi.send({ type: "prompt", message: "/context" });
-  expect((await shown).message).toContain("the preset `local`\n");
+  expect((await shown).message).toContain("nothing, by the preset `local`; if you pay");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   const { prices, plain } = ledgerOf(sandbox);
   expect(prices).toMatchObject({ name: "local", prices: { read: 0, write: 1 } });

@@ -210,11 +210,11 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     expect(whole.filter((text) => text.includes("test suite_4::case_4::"))).toHaveLength(8);
   });
 
-  test("cost less than half, with nearly the same share cached", () => {
+  test("cost less than two fifths, with nearly the same share cached", () => {
     const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, calls)));
     bills.push([wire, before, after]);
     expect(before.rewrites).toBe(0);
-    expect(after.bill).toBeLessThan(before.bill / 2);
+    expect(after.bill / before.bill).toBeLessThan(wire === "openai" ? 0.365 : 0.39);
     expect(after.largest).toBeLessThan(before.largest / 3);
     expect(after.cached).toBeGreaterThan(0.9);
     expect(after.rewrites).toBeLessThan(6);
@@ -224,7 +224,7 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, 40)));
     bills.push([wire, before, after]);
     // In Anthropic's format what stands behind the last breakpoint is paid anew each time.
-    expect(after.bill / before.bill).toBeLessThan(wire === "openai" ? 0.45 : 0.48);
+    expect(after.bill / before.bill).toBeLessThan(wire === "openai" ? 0.44 : 0.47);
   });
 
   test("show a file that is read again as a line", () => {
@@ -237,8 +237,8 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     const ledger = palimpsest<Ledger>(ours.sandbox, "ledger", await sessionOf(wire));
     const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, calls)));
     expect(ledger).toMatchObject({ calls, failedCalls: 0 });
-    // The ledger does not know where OpenClaw puts its breakpoints.
-    expect(ledger.bill / ledger.plainBill / (after.bill / before.bill)).toBeGreaterThan(0.88);
+    // The ledger does not know where OpenClaw puts its breakpoints, nor how the provider counts what it never got.
+    expect(ledger.bill / ledger.plainBill / (after.bill / before.bill)).toBeGreaterThan(0.9);
     expect(ledger.bill / ledger.plainBill / (after.bill / before.bill)).toBeLessThan(1.1);
     expect(after.rewrites).toBeLessThanOrEqual(ledger.epochs.length);
     for (const { reason } of ledger.epochs) {

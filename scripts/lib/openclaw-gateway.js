@@ -28,7 +28,7 @@ const stopDeadlineMs = 30_000;
  * Starts `openclaw gateway run` and connects to it.
  *
  * @param {OpenClawSandbox} sandbox
- * @param {{ env?: Record<string, string> }} [options]
+ * @param {{ env?: Record<string, string>, launcher?: string[] }} [options]
  */
 export async function startGateway(sandbox, options = {}) {
   const { child, finished, outcome } = startOpenClaw(sandbox, ["gateway", "run"], options);

@@ -60,7 +60,8 @@ const LONG_SECONDS: u64 = 3_600;
 
 /// The prices of a model and their origin: a preset's name, `own` for the user's table, or `model`
 /// for the host's data. If the setting is `auto` and the host knows no prices, a model on this
-/// machine or a private network gets `local`; for any other, the wire format selects a preset.
+/// machine or a private network gets `local`, unless only its maker serves it; for any other, the
+/// wire format selects a preset.
 ///
 /// `model`: `provider/model`; empty if unknown.
 pub fn prices_of(
@@ -89,7 +90,7 @@ fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
     match data.retention {
         // A private address alone is not enough: people who pay for tokens may use their own proxy.
         // Missing prices alone are not either, because some hosted models have none.
-        _ if !is_priced && is_private(&data.base_url) => preset("local"),
+        _ if !is_priced && is_private(&data.base_url) && !is_hosted(model) => preset("local"),
         Retention::None => preset("none"),
         _ if is_priced && data.rates.read <= 0.0 => preset("none"),
         _ if is_priced => ("model".to_owned(), data.prices(reuse, is_long)),
@@ -98,6 +99,16 @@ fn by_data(model: &str, data: Option<&ModelData>) -> (String, Prices) {
         _ if data.api.starts_with("google") => preset("gemini"),
         _ => preset("openai"),
     }
+}
+
+/// How the models are called that only their makers serve: at a private address, a proxy of people
+/// who pay for tokens.
+const HOSTED: [&str; 6] = ["claude-", "gemini-", "gpt-3", "gpt-4", "gpt-5", "chatgpt-"];
+
+fn is_hosted(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
+    let name = name.rsplit("anthropic.").next().unwrap_or(&name);
+    HOSTED.iter().any(|hosted| name.starts_with(hosted))
 }
 
 impl ModelData {
@@ -229,6 +240,18 @@ mod tests {
             (at("http://localhost:4000", model("anthropic-messages", 3.0, 0.3, 3.75)), "model"),
         ] {
             assert_eq!(auto("p/m", &data).0, preset, "{data:?}");
+        }
+        let proxy = |api: &str| at("http://localhost:4000", model(api, 0.0, 0.0, 0.0));
+        for (name, api, preset) in [
+            ("litellm/claude-sonnet-4-5", "anthropic-messages", "anthropic"),
+            ("litellm/bedrock/us.anthropic.Claude-Opus-4-v1:0", "openai-completions", "openai"),
+            ("my/openai/gpt-5.2-codex", "openai-responses", "openai"),
+            ("my/gemini-2.5-pro", "google-vertex", "gemini"),
+            ("lmstudio/openai/gpt-oss-120b", "openai-completions", "local"),
+            ("lmstudio/qwen3-32b-claude-distill", "anthropic-messages", "local"),
+            ("ollama/gemma3:27b", "openai-completions", "local"),
+        ] {
+            assert_eq!(auto(name, &proxy(api)).0, preset, "{name}");
         }
         let chosen = PriceSetting::Named("openai".into());
         let local = at("http://127.0.0.1:8080", unpriced());

@@ -13,7 +13,7 @@ use super::sets::ActiveView;
 use super::state::Note;
 use super::treatment::{Fold, Treatment};
 use super::{is_false, is_zero};
-use base::object::{FileStamp, Hash, ObjectId, Timestamp};
+use base::object::{FileStamp, Hash, ObjectId, Slice, Timestamp};
 
 /// One thing that happened to a session. Events are stored in the order they happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -444,6 +444,9 @@ pub struct ShownResult {
     /// line in its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<(ObjectId, Hash)>,
+    /// Which lines of it, and what the host says behind them; `None`: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<Slice>,
     /// How it is shown.
     pub treatment: Treatment,
 }

@@ -79,6 +79,9 @@ pub(super) fn kept(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
     let kept = session.chat().window().iter().skip(terms.kept_from).copied();
     let referred = |at: u64| match session.treatment(at) {
         Treatment::Reread { parts } => parts.iter().filter_map(|part| part.stands_at).collect(),
+        Treatment::Excerpt { pieces } => {
+            pieces.iter().filter_map(|piece| Some(piece.stands_at()?.0)).collect()
+        }
         _ => Vec::new(),
     };
     kept.flat_map(|at| std::iter::once(at).chain(referred(at))).collect()

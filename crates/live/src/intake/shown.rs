@@ -2,16 +2,18 @@
 //! message comes in, after the full text is staged; a result that comes back in the decided form is
 //! treated as the full text again.
 
+use std::sync::Arc;
+
 use super::Ingest;
-use crate::journal::Journal;
+use crate::journal::{ContentFrom, Journal};
 use base::error::{Error, Result};
-use base::object::Hash;
+use base::object::{Hash, render_slice};
 use config::Layout;
 use context::content::{Images, with_text};
-use context::first_sight::{self, FirstOutput, Previews};
+use context::first_sight::{self, FirstOutput, Previews, as_parts};
 use context::host::{HostCall, HostMessage};
 use context::log_layout::{Texts, excerpt_text, reread_text};
-use session::{Event, Part, ShownResult, Shows, Treatment};
+use session::{Event, ShownResult, Treatment};
 
 impl Ingest<'_> {
     /// Stages the full text of a result that is not in the list yet, and returns the content that
@@ -40,51 +42,44 @@ impl Ingest<'_> {
             Treatment::Reread { parts } => Some(reread_text(state, fact, &text, parts)?),
             _ => None,
         };
-        let file = match &fact.shows {
-            Shows::File { object, version, .. }
-                if matches!(treatment, Treatment::Reread { .. }) =>
-            {
-                Some((object.clone(), version.clone()))
-            }
-            _ => None,
-        };
+        let is_reread = matches!(treatment, Treatment::Reread { .. });
+        let of_file = ingested.from.as_ref().filter(|_| is_reread).and_then(ContentFrom::of_file);
+        let (file, slice) = of_file.unzip();
         let content = part.as_ref().map(|part| with_text(message.content(), part, Images::Stay));
         let (call, cut, whole) = (id.to_owned(), fact.cut.clone(), Hash::of(&*text));
         let shown = part.map_or_else(|| whole.clone(), Hash::of);
-        let known = ShownResult { call, at, object, version, whole, shown, cut, file, treatment };
+        let known =
+            ShownResult { call, at, object, version, whole, shown, cut, file, slice, treatment };
         self.journal.record(Event::Shown(known));
         Ok(content)
     }
 
-    /// Long outputs are previewed, and a whole file that stands already is a line. Nothing else
-    /// refers to other messages, because the host keeps the wording after those have left.
-    fn in_part(&self, output: &FirstOutput<'_>) -> Result<Treatment> {
+    /// Long outputs are previewed, and what stands in a result as the tool gave it is a line: the
+    /// host keeps the wording, and has that result as it was.
+    fn in_part(&mut self, output: &FirstOutput<'_>) -> Result<Treatment> {
         if self.options.settings.layout != Layout::Log {
             return Ok(Treatment::Given);
         }
+        let mut standing = self.standing_blocks(output)?;
+        standing.retain(|block| self.is_as_given(block.at));
         let previews = Previews { reads: false, ..self.previews(output) };
-        let treatment = first_sight::decide(self.journal.state(), output, &[], previews);
-        let may = match &treatment {
-            Treatment::Excerpt { .. } => true,
-            Treatment::Reread { parts } => self.stands_in_full(output, parts)?,
-            _ => false,
-        };
-        Ok(if may { treatment } else { Treatment::Given })
+        Ok(match first_sight::decide(self.journal.state(), output, &standing, previews) {
+            excerpt @ Treatment::Excerpt { .. } => excerpt,
+            Treatment::Reread { mut parts } => {
+                for part in &mut parts {
+                    part.stands_at = part.stands_at.filter(|at| self.is_as_given(*at));
+                }
+                as_parts(parts)
+            }
+            _ => Treatment::Given,
+        })
     }
 
-    /// Whether a result is the whole text of a file, and stands where the host has it, too.
-    fn stands_in_full(&self, output: &FirstOutput<'_>, parts: &[Part]) -> Result<bool> {
+    /// Whether a result stands as the tool gave it, in the host's list as well.
+    fn is_as_given(&self, at: u64) -> bool {
         let state = self.journal.state();
-        let is_given = |part: &Part| {
-            let result = part.stands_at.filter(|at| state.result(*at).is_some());
-            result.is_some_and(|at| *state.treatment(at) == Treatment::Given)
-        };
-        match &output.fact.shows {
-            Shows::File { object, version, .. } if parts.iter().all(is_given) => {
-                Ok(*self.journal.text(object, version)? == *output.text)
-            }
-            _ => Ok(false),
-        }
+        let is_given = *state.treatment(at) == Treatment::Given && !state.is_shown_in_part(at);
+        is_given && state.result(at).is_some()
     }
 
     /// How the host was told to show a result before its message came in.
@@ -110,6 +105,17 @@ impl Ingest<'_> {
     }
 }
 
+/// The full text of a result.
+fn whole_of(journal: &Journal, shown: &ShownResult) -> Result<Arc<str>> {
+    let Some((file, version)) = &shown.file else {
+        return journal.text(&shown.object, &shown.version);
+    };
+    let text = journal.text(file, version)?;
+    let Some(slice) = &shown.slice else { return Ok(text) };
+    let lines = render_slice(&text, slice).ok_or_else(|| Error::internal("lines past the end"))?;
+    Ok(lines.into())
+}
+
 /// Restores the full text of results that the host shows in the form that it was told.
 pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) -> Result<()> {
     let state = journal.state();
@@ -121,11 +127,7 @@ pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) ->
         let Some(shown) = shown.filter(|shown| shown.treatment != Treatment::Given) else {
             continue;
         };
-        let (object, version) = match &shown.file {
-            Some((file, version)) => (file, version),
-            None => (&shown.object, &shown.version),
-        };
-        match journal.text(object, version) {
+        match whole_of(journal, shown) {
             Ok(whole) => {
                 let content = with_text(message.content(), &whole, Images::Stay);
                 *message = HostMessage::parse(&message.with_content(&content), message.counter);

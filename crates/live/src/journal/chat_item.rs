@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use base::error::{Error, Result};
-use base::object::{Hash, ObjectId};
+use base::object::{Hash, ObjectId, Slice};
 use context::content::{self, LeftOutContent};
 use context::host::HostMessage;
 use context::log_layout::{Texts, lines_of};
@@ -51,6 +51,13 @@ impl ContentFrom {
     pub(crate) fn lines(object: &ObjectId, version: &Hash, range: LineRange, after: &str) -> Self {
         let (lines, after) = (Some(range), after.to_owned());
         Self { lines, after, ..Self::whole(object, version) }
+    }
+
+    /// The version whose lines these are, and which; `None` if it is all of a version.
+    pub(crate) fn of_file(&self) -> Option<((ObjectId, Hash), Slice)> {
+        let LineRange { first: first_line, last: last_line } = self.lines?;
+        let slice = Slice { first_line, last_line, suffix: self.after.clone() };
+        Some(((self.object.clone(), self.version.clone()), slice))
     }
 
     /// Returns this if it yields exactly this content.

@@ -139,10 +139,24 @@ impl Workspace {
     }
 }
 
+/// What was asked for, without what another of it brings as well; of the same the first.
+fn asked_once(asked: &[Asked]) -> impl Iterator<Item = &Asked> {
+    let brings = |one: &Asked, other: &Asked| {
+        let is_same = (&one.object, &one.version) == (&other.object, &other.version);
+        is_same && other.ranges.iter().all(|range| range.without(&one.ranges).is_empty())
+    };
+    asked.iter().enumerate().filter_map(move |(place, one)| {
+        let mut others = asked.iter().enumerate().filter(|(at, _)| *at != place);
+        let is_brought =
+            others.any(|(at, other)| brings(other, one) && (at < place || !brings(one, other)));
+        (!is_brought).then_some(one)
+    })
+}
+
 /// The content that the user activated, as a note shows it.
 fn asked_texts(journal: &Journal) -> Result<Vec<(String, NotedText)>> {
     let mut texts = Vec::new();
-    for Asked { heading, object, version, ranges } in journal.state().asked() {
+    for Asked { heading, object, version, ranges } in asked_once(journal.state().asked()) {
         match journal.text(object, version) {
             Ok(text) => {
                 let text = headed_lines(heading, &text, ranges);

@@ -106,11 +106,13 @@ fn reads_and_what_was_asked_for_by_lines_are_shown_whole() {
     host.send();
     for (tool, args) in [
         ("read", json!({ "path": "a.txt" })),
-        ("exec", json!({ "command": "sed -n 1,2000p a.txt" })),
+        ("exec", json!({ "command": "sed -n 1,2000p b.txt" })),
     ] {
         let id = host.call(tool, &args);
-        host.show_answer(&id, tool, &args, &long(1));
-        assert_eq!(text_of(host.messages.last().unwrap()), long(1), "{tool}");
+        let text = long(tool.bytes().map(usize::from).sum());
+        host.write_file("a.txt", &text);
+        host.show_answer(&id, tool, &args, &text);
+        assert_eq!(text_of(host.messages.last().unwrap()), text, "{tool}");
         host.send();
     }
 }
@@ -286,9 +288,10 @@ proptest! {
     /// What `Host::send` checks holds: kept messages as they are, requests that only grow within an
     /// epoch, pairs, exact replay.
     #[test]
-    fn turns_of_any_shape(turns in prop::collection::vec(prop::collection::vec((0..4usize, 1..1_500usize), 0..6), 1..6)) {
+    fn turns_of_any_shape(turns in prop::collection::vec(prop::collection::vec((0..6usize, 1..1_500usize), 0..6), 1..6)) {
         let mut host = host();
         host.window = 30_000;
+        host.write_file("b.txt", &long(9)[..9_000]);
         for (number, calls) in turns.iter().enumerate() {
             begin(&mut host, "go");
             host.send();
@@ -303,6 +306,11 @@ proptest! {
                         let text = std::fs::read_to_string(host.path("a.txt")).unwrap();
                         host.show_answer(&id, "read", &args, &text);
                     }
+                    3 => {
+                        let (first, last) = (size % 90 + 1, size % 90 + size % 150 + 2);
+                        read_part(&mut host, "b.txt", first, last, "\n\n[More lines.]");
+                    }
+                    4 => { run(&mut host, &format!("list {number} {size}"), &long(9)[..size * 6]); }
                     _ => host.restart(),
                 }
                 host.send();
@@ -404,6 +412,23 @@ fn a_turn_that_the_host_takes_out_again_costs_nothing() {
     assert_eq!(says(&host, "Anything to do?"), 0);
 }
 
+#[test]
+fn what_a_person_asks_for_twice_comes_once() {
+    let mut host = host();
+    begin(&mut host, "go");
+    host.send();
+    run(&mut host, "make", &long(1));
+    host.send();
+    host.say("done");
+    for lines in ["700-710", "705", "700-710", "708-712"] {
+        host.live.activate("", &wanted("t1", Some(lines)), false).unwrap();
+    }
+    talk(&mut host, "next");
+    let sent = host.sent.iter().map(Value::to_string).collect::<String>();
+    let count = |line: u32| sent.matches(&format!("run 1: line {} says", line - 1)).count();
+    assert_eq!((count(701), count(705), count(712), count(713)), (1, 1, 1, 0), "{sent}");
+}
+
 /// A whole read of a file.
 fn read(host: &mut Host, path: &str) -> String {
     let text = std::fs::read_to_string(host.path(path)).unwrap();
@@ -470,4 +495,119 @@ fn what_a_running_turn_refers_to_stays_until_it_ends() {
     host.send();
     assert!(host.live.state().epoch() > 0);
     assert_eq!(says(&host, "f1 unchanged"), 0, "nothing refers to what left");
+}
+
+/// Lines of a file, as a read of a part shows them.
+fn read_part(host: &mut Host, path: &str, first: usize, last: usize, notice: &str) -> String {
+    let text = std::fs::read_to_string(host.path(path)).unwrap();
+    let lines: Vec<&str> = text.split('\n').skip(first - 1).take(last + 1 - first).collect();
+    let args = json!({ "path": path, "offset": first, "limit": last + 1 - first });
+    let id = host.call("read", &args);
+    host.show_answer(&id, "read", &args, &(lines.join("\n") + notice));
+    text_of(host.messages.last().unwrap())
+}
+
+/// A step that says nothing, so that what comes next is no request right away.
+fn pass(host: &mut Host, number: usize) {
+    host.send();
+    run(host, &format!("true {number}"), "ok");
+    host.send();
+}
+
+#[test]
+fn parts_of_a_file_that_stand_are_lines() {
+    let mut host = host();
+    host.write_file("a.txt", &long(1)[..8_000]);
+    begin(&mut host, "go");
+    host.send();
+    let notice = "\n\n[Showing lines 1-60 of 250. Use offset=61 to continue.]";
+    read_part(&mut host, "a.txt", 1, 60, notice);
+    pass(&mut host, 1);
+    pass(&mut host, 2);
+    let notice = "\n\n[Showing lines 31-100 of 250. Use offset=101 to continue.]";
+    let part = read_part(&mut host, "a.txt", 31, 100, notice);
+    let line = "f1 unchanged; lines 31-60 stand in the read result above (t1).\n";
+    assert!(part.starts_with(&format!("{line}run 1: line 60 ")), "{part}");
+    assert!(part.ends_with(notice) && part.contains("line 99 says"), "{part}");
+    pass(&mut host, 3);
+    pass(&mut host, 4);
+    // The lines of a result that is shown in part are not taken for known: the host has no more.
+    let whole = read(&mut host, "a.txt");
+    assert!(whole.starts_with("f1 unchanged; lines 1-60 stand in the read result above (t1).\n"));
+    assert!(whole.contains("line 60 says") && whole.contains("line 99 says"), "{whole}");
+    host.send();
+    host.say("done");
+    let text = std::fs::read_to_string(host.path("a.txt")).unwrap();
+    host.restart();
+    begin(&mut host, "go on");
+    host.send();
+    assert_eq!(host.live.state().epoch(), 1);
+    assert_eq!(text_of(&host.sent[2]), "[t1] f1 a.txt · lines 1-60");
+    assert_eq!(text_of(&host.sent[14]), text, "what it named has left");
+    // The host has only its own words of it.
+    pass(&mut host, 5);
+    let again = read(&mut host, "a.txt");
+    assert_eq!(again, text);
+    host.send();
+}
+
+#[test]
+fn lines_of_another_output_that_stand_are_a_line() {
+    let mut host = host();
+    let report = |number: usize| long(number)[..1_500].trim_end().to_owned();
+    begin(&mut host, "go");
+    host.send();
+    let first = run(&mut host, "list all", &format!("begin\n{}\nend", report(1)));
+    assert!(first.contains("run 1: line 9 "), "short enough to be shown");
+    pass(&mut host, 1);
+    let again = format!("other\n{}\nbehind", report(1));
+    let second = run(&mut host, "list more", &again);
+    let lines = report(1).lines().count();
+    let line = format!("… {lines} lines as in t1:2-{}, from", lines + 1);
+    assert!(
+        second.starts_with(&format!("other\n{line}")) && second.ends_with("behind"),
+        "{second}"
+    );
+    host.send();
+    // The same words as before are taken for the whole.
+    host.say("done");
+    let before = host.sent.clone();
+    host.restart();
+    begin(&mut host, "go on");
+    host.send();
+    assert_eq!(host.sent[..before.len()], before[..]);
+    let brought = host.activate(&named("t3"), false);
+    assert!(brought.ends_with(&again), "{brought}");
+    host.send();
+}
+
+fn named(name: &str) -> Wanted {
+    Wanted { name: name.into(), ..Wanted::default() }
+}
+
+#[test]
+fn what_an_output_refers_to_stays_until_the_turn_ends() {
+    let mut host = host();
+    host.window = 30_000;
+    let report = long(1)[..6_000].trim_end().to_owned();
+    begin(&mut host, "go");
+    host.send();
+    let whole = run(&mut host, "sed -n 1,99p a", &report);
+    host.send();
+    host.say("done");
+    begin(&mut host, "go on");
+    host.send();
+    let line = run(&mut host, "sed -n 1,99p b", &report);
+    assert!(line.starts_with("… "), "{line}");
+    for number in 0..12 {
+        host.send();
+        run(&mut host, &format!("sed -n 1,99p {number}"), &long(number + 2)[..6_000]);
+    }
+    host.send();
+    assert_eq!(text_of(&host.sent[2]), whole, "the line refers to it");
+    host.say("done");
+    begin(&mut host, "and now?");
+    host.send();
+    assert!(host.live.state().epoch() > 0);
+    assert_eq!(says(&host, "lines as in"), 0, "nothing refers to what left");
 }

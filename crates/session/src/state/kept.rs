@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Session;
+use crate::Treatment;
 use crate::event::ShownResult;
 use base::object::Hash;
 
@@ -61,6 +62,14 @@ impl Session {
     /// Whether the host itself showed results of this call.
     pub fn shows_itself(&self, call: &str) -> bool {
         self.kept.results.contains_key(call)
+    }
+
+    /// Whether the host shows a result itself, in other words than the tool gave.
+    pub fn is_shown_in_part(&self, at: u64) -> bool {
+        let call = self.chat.get(at).and_then(|message| message.key.calls.first());
+        let results = call.and_then(|call| self.kept.results.get(call)).into_iter().flatten();
+        let shown = results.clone().find(|result| result.at == at).or_else(|| results.last());
+        shown.is_some_and(|shown| shown.treatment != Treatment::Given)
     }
 
     /// The result of a call that the host shows as this text; the newest if there are several.
