@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(super) use self::book::{Book, Met, pinned};
+pub(super) use self::book::{Book, Met};
 use super::identity::{KnownPage, says_the_same};
 use super::load::is_merge_mark;
 use super::page::{Page, PageId};

@@ -10,6 +10,7 @@ mod flush;
 #[cfg(unix)]
 mod flush_kill;
 mod locomo;
+mod many;
 mod marks;
 mod objects;
 mod recall;
