@@ -124,8 +124,9 @@ export class Engine {
     if (current !== undefined) {
       current.room.beforePrompt(params, this.#model(params)?.contextWindow);
     }
-    const own =
-      current === undefined ? [] : [guidance, await current.memory.section(this.#call(current, params, undefined))];
+    const tools = [...availableTools].map((name) => ({ name }));
+    const call = current && { ...this.#call(current, params, undefined), tools };
+    const own = current === undefined ? [] : [guidance, await current.memory.section(call)];
     const theirs = await failures.guarded("the prompt of the memory plugin is missing", undefined, async () =>
       this.#host.buildMemorySystemPromptAddition({ availableTools, citationsMode, agentSessionKey: sessionKey }),
     );

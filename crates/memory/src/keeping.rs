@@ -194,6 +194,18 @@ impl Keeper {
         self.is_shared = true;
     }
 
+    /// The model checked a page: its citations are pinned as they are now.
+    pub(super) fn note_check(
+        &mut self,
+        page: &Page,
+        (places, folders): (&Places, &Folders),
+        now: Timestamp,
+    ) {
+        self.book.note_check(page, places, now);
+        self.index(folders, &[], &[], places).ok();
+        self.write(folders, now);
+    }
+
     /// The facts of a page.
     pub(super) fn fact(&self, id: &PageId) -> Option<&Fact> {
         self.book.get(id)
@@ -343,7 +355,7 @@ impl Look {
         self.files.iter().flat_map(|file| &file.pages)
     }
 
-    fn page(&self, id: &str) -> Result<&Page> {
+    pub(super) fn page(&self, id: &str) -> Result<&Page> {
         let given = id.trim().to_lowercase();
         let is_meant = |page: &&Page| !given.is_empty() && page.id.as_str().starts_with(&given);
         let mut found = self.all_pages().filter(is_meant);

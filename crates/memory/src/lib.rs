@@ -3,6 +3,7 @@
 //! their tokens. Must not know a host or its messages, or need a store. Read [`Memory`] first, then
 //! `scope` and `load`: whose memory it is and how it is read.
 
+mod asked;
 mod at_hand;
 pub mod block;
 pub mod capture;

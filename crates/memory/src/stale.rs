@@ -71,6 +71,11 @@ pub enum Doubt {
         /// The files.
         paths: Vec<String>,
     },
+    /// It was marked, and the model checked that it still holds; no person did since.
+    CheckedByModel {
+        /// The day.
+        day: String,
+    },
     /// It was not confirmed or used for a long time.
     Old {
         /// Days since the last time.
@@ -171,6 +176,9 @@ pub(super) fn doubts(
     doubt(paths("gone"), |paths| Doubt::CitedGone { paths });
     doubt(paths("moved"), |paths| Doubt::CitedMoved { paths });
     doubt(paths("touched"), |paths| Doubt::CitedTouched { paths });
+    if !fact.checked.is_empty() {
+        found.push(Doubt::CheckedByModel { day: fact.checked.clone() });
+    }
     let today = day(now);
     let since = |day: &str| days_between(day, &today);
     let quiet = fact.quiet_days(now).map(i64::from);

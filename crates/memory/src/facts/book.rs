@@ -127,9 +127,19 @@ impl Book {
         let chapter = self.chapter_of(&page.id)?;
         let mut fact = chapter.facts.get(&page.id)?.clone();
         (fact.confirmed, fact.seen) = (day(now), false);
+        fact.checked.clear();
         fact.cites = places.pin_page(page);
         chapter.set(fact);
         Some(())
+    }
+
+    /// Pins a page's citations anew, since the model checked it. Nothing else of it changes: nobody
+    /// confirmed it.
+    pub(crate) fn note_check(&mut self, page: &Page, places: &Places, now: Timestamp) {
+        let Some(chapter) = self.chapter_of(&page.id) else { return };
+        if let Some(fact) = chapter.facts.get(&page.id).cloned() {
+            chapter.set(Fact { checked: day(now), cites: places.pin_page(page), ..fact });
+        }
     }
 
     /// Records that pages were read or recalled today.
@@ -275,7 +285,8 @@ impl Chapter {
         // The line from a pull is right if it knows the page as it is now.
         let is_of_page = |fact: &&Fact| fact.text == text_hash(&page.text);
         let pulled = self.shared.get(&page.id).filter(is_of_page);
-        let pulled = pulled.filter(|_| known.seen || !is_of_page(&known));
+        let is_older = |pulled: &&Fact| !is_of_page(&known) || !known.is_checked_since(pulled);
+        let pulled = pulled.filter(|_| known.seen || !is_of_page(&known)).filter(is_older);
         let mut fact = pulled.unwrap_or(known).clone();
         (fact.scope, fact.on) = (place.scope, on);
         fact.gone.clear();
@@ -284,6 +295,7 @@ impl Chapter {
         if is_edited {
             today.clone_into(&mut fact.confirmed);
             fact.seen = !is_written;
+            fact.checked.clear();
             fact.cites.clear();
             pin(page.cites.iter().collect(), true);
         } else if fact.cited_files() < page.cites.len() {
