@@ -79,7 +79,7 @@ impl Memory {
     /// The places of cited files that an entry rests on as they are now, such as `src/a.rs:3-9`.
     pub(super) fn resting(&mut self, page: &Page) -> Vec<String> {
         let places = self.keeper.places(&self.folders);
-        let pins = places.pin_page(page).into_iter().filter(|pin| !pin.is_run);
+        let pins = places.pin_pages(&[page]).concat().into_iter().filter(|pin| !pin.is_run);
         pins.map(|pin| pin.place()).collect()
     }
 

@@ -417,14 +417,32 @@ impl Memory {
     /// # Errors
     /// `NO_PAGE`.
     pub fn confirm(&mut self, id: &str) -> Result<PageId> {
-        let (look, now) = (self.look(), self.now());
+        let look = self.look();
         let page = look.page(id)?;
-        let places = self.keeper.places(&self.folders);
-        self.keeper.book.confirm(page, &places, now).ok_or(Error::NoPage { id: id.to_owned() })?;
+        // Of a file in conflict nothing is known.
+        self.fact(&page.id).ok_or_else(|| Error::NoPage { id: id.to_owned() })?;
+        self.confirm_pages(&[page]);
+        Ok(page.id.clone())
+    }
+
+    /// Confirms all marked pages that cite a file of this name, as pins have it.
+    pub fn confirm_all_of(&mut self, file: &str) -> Vec<PageId> {
+        let look = self.look();
+        let cites = |page: &&Page| {
+            let staleness = look.staleness(&page.id);
+            staleness.is_some_and(|stale| stale.cited.iter().any(|cited| cited.pin.path == file))
+        };
+        let pages: Vec<&Page> = look.all_pages().filter(cites).collect();
+        self.confirm_pages(&pages);
+        pages.into_iter().map(|page| page.id.clone()).collect()
+    }
+
+    fn confirm_pages(&mut self, pages: &[&Page]) {
+        let (places, now) = (self.keeper.places(&self.folders), self.now());
+        self.keeper.book.confirm(pages, &places, now);
         self.keeper.index(&self.folders, &[], &[], &places).ok();
         self.keeper.shares();
         self.keeper.write(&self.folders, now);
-        Ok(page.id.clone())
     }
 
     /// Call before reading memory that was written here, not by somebody else: its facts go into

@@ -122,15 +122,15 @@ impl Book {
         is_written
     }
 
-    /// Pins a page's citations anew and records its confirmation. `None` if the page is unknown.
-    pub(crate) fn confirm(&mut self, page: &Page, places: &Places, now: Timestamp) -> Option<()> {
-        let chapter = self.chapter_of(&page.id)?;
-        let mut fact = chapter.facts.get(&page.id)?.clone();
-        (fact.confirmed, fact.seen) = (day(now), false);
-        fact.checked.clear();
-        fact.cites = places.pin_page(page);
-        chapter.set(fact);
-        Some(())
+    /// Pins citations of pages anew and records their confirmation.
+    pub(crate) fn confirm(&mut self, pages: &[&Page], places: &Places, now: Timestamp) {
+        for (page, cites) in pages.iter().zip(places.pin_pages(pages)) {
+            let Some(chapter) = self.chapter_of(&page.id) else { continue };
+            if let Some(fact) = chapter.facts.get(&page.id).cloned() {
+                let (confirmed, checked, seen) = (day(now), String::new(), false);
+                chapter.set(Fact { confirmed, checked, seen, cites, ..fact });
+            }
+        }
     }
 
     /// Pins a page's citations anew, since the model checked it. Nothing else of it changes: nobody
@@ -138,7 +138,8 @@ impl Book {
     pub(crate) fn note_check(&mut self, page: &Page, places: &Places, now: Timestamp) {
         let Some(chapter) = self.chapter_of(&page.id) else { return };
         if let Some(fact) = chapter.facts.get(&page.id).cloned() {
-            chapter.set(Fact { checked: day(now), cites: places.pin_page(page), ..fact });
+            let cites = places.pin_pages(&[page]).concat();
+            chapter.set(Fact { checked: day(now), cites, ..fact });
         }
     }
 

@@ -139,10 +139,13 @@ impl Places {
         pins
     }
 
-    /// The pins of all of a new page's citations.
-    pub(crate) fn pin_page(&self, page: &Page) -> Vec<CitationPin> {
-        let citing = Citing { page, cites: page.cites.iter().collect(), is_new: true };
-        self.pin(&[citing]).pop().unwrap_or_default()
+    /// The pins of all citations of pages, as if these were new.
+    pub(crate) fn pin_pages(&self, pages: &[&Page]) -> Vec<Vec<CitationPin>> {
+        let citing = pages.iter().map(|page| {
+            let cites = page.cites.iter().collect();
+            Citing { page, cites, is_new: true }
+        });
+        self.pin(&citing.collect::<Vec<_>>())
     }
 
     /// The folder of the project.

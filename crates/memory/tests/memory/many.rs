@@ -84,3 +84,24 @@ fn old_lines_of_many_files_come_from_git() {
     old.sort_unstable();
     assert_eq!(old, (1..130).chain([1_000]).collect::<Vec<_>>());
 }
+
+#[test]
+fn all_marked_entries_of_a_file_are_confirmed_at_once() {
+    let repository = Repository::new();
+    repository.write("a.rs", "const A: u32 = 1;\n");
+    repository.write("b.rs", "const B: u32 = 1;\n");
+    let entry = |at: u32| {
+        let (file, name) = if at % 2 == 0 { ("a.rs", "A") } else { ("b.rs", "B") };
+        format!("- Entry {at}: `{name}` in `{file}`\n")
+    };
+    repository.write(MEMORY, (0..40).map(entry).collect::<String>());
+    let mut memory = repository.memory();
+    look_after_write(&mut memory);
+    repository.write("a.rs", "const C: u32 = 2;\n");
+    repository.write("b.rs", "const C: u32 = 2;\n");
+    assert_eq!(memory.confirm_all_of("c.rs"), []);
+    assert_eq!(memory.confirm_all_of("a.rs").len(), 20);
+    let left = stale(&repository.memory().look());
+    assert_eq!(left.len(), 20);
+    assert!(left.contains(&"Entry 1".to_owned()), "{left:?}");
+}
