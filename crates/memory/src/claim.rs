@@ -193,7 +193,9 @@ pub(super) fn settings(lines: &[&str]) -> Settings {
     static SET: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"[\w\])][\s\w<>]*[=:]\s*(-?\d[\d_,.]*)"));
     let mut found = Settings::new();
-    for (number, line) in (1..).zip(lines) {
+    let may_set =
+        |line: &&str| line.contains(['=', ':']) && line.bytes().any(|byte| byte.is_ascii_digit());
+    for (number, line) in (1..).zip(lines).filter(|(_, line)| may_set(line)) {
         for set in SET.captures_iter(line) {
             let lines = found.entry(plain_number(set[1].trim_end_matches(['.', ',']))).or_default();
             if lines.last() != Some(&number) {
