@@ -76,7 +76,7 @@ test("memory faults of a session are traced", async () => {
   expect(local).toMatch(/"uses":1,"used":"\d{4}-\d\d-\d\d"/);
 });
 
-test("the model searches memory and unmarks what it checked, and the person sees that", async () => {
+test("the model asks memory, and the person sees what it did", async () => {
   const steps: Step[] = [];
   const { model, sandbox } = await start(() => steps.shift() ?? { text: "Ten." });
   const ask = (name: string) => call("activate", { name });

@@ -392,7 +392,7 @@ fn the_model_asks_memory_by_the_tool_that_it_has() {
         answer.map(|answer| answer.text).map_err(|error| error.code().to_owned())
     };
     // Without memory it is a name like any other.
-    assert_eq!(ask(&mut desk, Tool::Activate, "memory: deploying"), Err("NOT_FOUND".to_owned()));
+    assert_eq!(ask(&mut desk, Tool::Activate, "memory: deploying"), Err("UNKNOWN_NAME".to_owned()));
     let section = desk.section(0);
     assert!(!section.contains("searches all of it"), "the host did not say that it has the tool");
     let tools = json!([{ "name": "read" }, { "name": "activate" }]);
