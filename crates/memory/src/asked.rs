@@ -84,12 +84,11 @@ impl Memory {
         }
         let mark = page.and_then(|page| look.stale_words(page)).map(stale_mark).unwrap_or_default();
         let whole = page.filter(|page| tokens::count(&page.text) <= MOST_TOKENS);
-        let text = match whole {
-            Some(page) => self.injector.form(page, u32::MAX).trim_end().to_owned(),
-            None => {
-                let lines = hit.lines.iter().map(|line| quote::line(line.text.trim()));
-                lines.collect::<Vec<_>>().join("\n")
-            }
+        let text = if let Some(page) = whole {
+            self.injector.form(page, u32::MAX).trim_end().to_owned()
+        } else {
+            let lines = hit.lines.iter().map(|line| quote::line(line.text.trim()));
+            lines.collect::<Vec<_>>().join("\n")
         };
         Some(format!("{head}{mark}\n{text}"))
     }

@@ -385,7 +385,8 @@ fn what_was_at_hand_leaves_with_an_epoch_for_good() {
 
 #[test]
 fn the_model_asks_memory_by_the_tool_that_it_has() {
-    let many: String = (0..300).map(|at| format!("- Fact {at}: of no use to anybody\n")).collect();
+    let many = (0..300).map(|at| format!("- Fact {at}: of no use to anybody\n"));
+    let many = many.collect::<Vec<_>>().concat();
     let mut desk = Desk::new(Layout::Log, &format!("{many}- Deploying: make ship\n"));
     let ask = |desk: &mut Desk, tool: Tool, name: &str| {
         let answer = tool.execute(&mut desk.host.live, "c1", &json!({ "name": name }));

@@ -128,7 +128,7 @@ impl Book {
             let Some(chapter) = self.chapter_of(&page.id) else { continue };
             if let Some(fact) = chapter.facts.get(&page.id).cloned() {
                 let (confirmed, checked, seen) = (day(now), String::new(), false);
-                chapter.set(Fact { confirmed, checked, seen, cites, ..fact });
+                chapter.set(Fact { confirmed, cites, seen, checked, ..fact });
             }
         }
     }

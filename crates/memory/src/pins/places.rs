@@ -128,7 +128,9 @@ impl Places {
             };
             let is_private = self.is_private(&path);
             for (at, found) in &mut found {
-                found.iter_mut().for_each(|pin| pin.is_private = is_private);
+                for pin in found.iter_mut() {
+                    pin.is_private = is_private;
+                }
                 pins[*at].append(found);
             }
         }

@@ -18,7 +18,8 @@ fn prompted(mut memory: Memory) -> Memory {
 #[test]
 fn the_model_finds_what_its_prompt_lacks() {
     let repository = Repository::new();
-    let many: String = (0..400).map(|at| format!("- Fact {at}: of no use to anybody\n")).collect();
+    let many = (0..400).map(|at| format!("- Fact {at}: of no use to anybody\n"));
+    let many = many.collect::<Vec<_>>().concat();
     repository.write(MEMORY, format!("{many}- Deploying: `make ship` on \u{1b}[31mFridays\n"));
     repository.write(".pi/memory/archive/old.md", "# Old\n\nDeploying took two days in 2019.\n");
     repository.write(".pi/memory/secret.md", format!("# Key\n\nDeploying needs {SECRET}\n"));

@@ -11,11 +11,13 @@ const MEMORY: &str = ".pi/memory/MEMORY.md";
 #[test]
 fn facts_of_thousands_of_entries_are_known_at_the_next_start() {
     let repository = Repository::new();
-    let names: String =
-        (0..8).map(|at| format!("pub const LIMIT_OF_{at}: u32 = {at};\n")).collect();
+    let names: String = (0..8)
+        .map(|at| format!("pub const LIMIT_OF_{at}: u32 = {at};\n"))
+        .collect::<Vec<_>>()
+        .concat();
     repository.write("src/a.rs", &names);
-    let named: String = (0..8).map(|at| format!(" `LIMIT_OF_{at}`")).collect();
-    let entry = |at: u32| format!("- Entry {at}: the limits{named} hold in src/a.rs\n");
+    let limits = (0..8).map(|at| format!(" `LIMIT_OF_{at}`")).collect::<Vec<_>>().concat();
+    let entry = |at: u32| format!("- Entry {at}: the limits{limits} hold in src/a.rs\n");
     repository.write(MEMORY, (0..1_500).map(entry).collect::<String>());
     repository.memory().look();
     let facts = repository.text(".pi/memory/page-facts.jsonl").len();
@@ -91,7 +93,7 @@ fn all_marked_entries_of_a_file_are_confirmed_at_once() {
     repository.write("a.rs", "const A: u32 = 1;\n");
     repository.write("b.rs", "const B: u32 = 1;\n");
     let entry = |at: u32| {
-        let (file, name) = if at % 2 == 0 { ("a.rs", "A") } else { ("b.rs", "B") };
+        let (file, name) = if at.is_multiple_of(2) { ("a.rs", "A") } else { ("b.rs", "B") };
         format!("- Entry {at}: `{name}` in `{file}`\n")
     };
     repository.write(MEMORY, (0..40).map(entry).collect::<String>());
