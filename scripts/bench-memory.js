@@ -94,5 +94,5 @@ await looks(
     memoryOf((at) => `${sentence(10)}, src/none${at}.rs`),
   ),
 );
-const large = memoryOf(() => sentence(400)).slice(0, 5 << 20);
+const large = memoryOf(() => sentence(600)).slice(0, 5 << 20);
 await looks(`MEMORY.md of ${(large.length / 2 ** 20).toFixed(1)} MB`, project("large", large));
