@@ -826,10 +826,12 @@ export interface MemoryFaultCount {
   newest: string | null;
 }
 
-/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
+/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many;
+ * `checked_by_model`: it was marked until the model said that it checked it. */
 export type MemoryDoubt =
   | { reason: "cited_contradicted" | "cited_touched" | "cited_moved" | "cited_gone"; paths: string[] }
-  | { reason: "old" | "never_used"; days: number };
+  | { reason: "old" | "never_used"; days: number }
+  | { reason: "checked_by_model"; day: string };
 
 /** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
 export type MemoryTrace = {
@@ -2206,6 +2208,12 @@ export declare class Memory {
    * Rejects with `NO_PAGE`.
    */
   confirm(id: string): Promise<string>
+  /**
+   * Confirms all marked pages that cite a file. Resolves to their IDs.
+   *
+   * `file`: its path as in `CitedFile`.
+   */
+  confirmAllOf(file: string): Promise<Array<string>>
   /** What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing. */
   overview(): Promise<MemoryOverview>
   /**

@@ -176,7 +176,8 @@ export declare class Session {
    *
    * The section is made anew at the start of a session, and when no cache of the model is alive, so that this costs nothing. Otherwise it
    * is the one from before, byte for byte, and the newest message of the next call tells the model what changed in memory since; after
-   * the section was made anew these notes are gone. `call`: what the next call will be made with; its model counts.
+   * the section was made anew these notes are gone. `call`: what the next call will be made with; its model counts, and
+   * where memory is not all in view, the section says how to ask it with the `activate` among its tools.
    *
    * Rejects with `INVALID_ARGUMENT`, `CLOSED` and with what the store reports. Then give the section from before.
    */

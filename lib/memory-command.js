@@ -265,12 +265,7 @@ async function confirm({ memory }, given) {
     if (file === "") {
       throw Object.assign(new Error("`--all-of` names no file"), { code: "INVALID_ARGUMENT" });
     }
-    const stale = await memory.verify();
-    const ids = stale.filter(({ cited }) => cited.some(({ path }) => path === file)).map(({ page }) => page.id);
-    const value = [];
-    for (const id of ids) {
-      value.push(await memory.confirm(id));
-    }
+    const value = await memory.confirmAllOf(file);
     const none = `No marked page cites \`${file}\`.`;
     const many = `${value.map((id) => `\`${id}\``).join(", ")} count as written today, with the files that they cite as they are now.`;
     return { value, text: value.length === 0 ? none : many };

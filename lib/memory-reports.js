@@ -114,6 +114,8 @@ export function staleText(found, command) {
       switch (doubt.reason) {
         case "old":
           return `  neither confirmed nor used for ${plural(doubt.days, "day")}`;
+        case "checked_by_model":
+          return `  the model checked it on ${doubt.day}: its mark went, and nobody confirmed it`;
         case "never_used":
           return `  never used in ${plural(doubt.days, "day")}`;
         default:

@@ -124,8 +124,11 @@ export class Engine {
     if (current !== undefined) {
       current.room.beforePrompt(params, this.#model(params)?.contextWindow);
     }
+    const asked = { tools: [...availableTools].map((name) => ({ name })) };
     const own =
-      current === undefined ? [] : [guidance, await current.memory.section(this.#call(current, params, undefined))];
+      current === undefined
+        ? []
+        : [guidance, await current.memory.section({ ...this.#call(current, params, undefined), ...asked })];
     const theirs = await failures.guarded("the prompt of the memory plugin is missing", undefined, async () =>
       this.#host.buildMemorySystemPromptAddition({ availableTools, citationsMode, agentSessionKey: sessionKey }),
     );

@@ -120,7 +120,7 @@ export class MemoryLife {
       const section =
         current === undefined
           ? await memory.section()
-          : await current.session.memorySection(memory, { model: modelOf(ctx) });
+          : await current.session.memorySection(memory, { model: modelOf(ctx), tools: this.#tools() });
       this.#text = section?.text;
     });
     if (this.#text !== undefined) {
@@ -128,6 +128,11 @@ export class MemoryLife {
       const { sections } = event.systemPromptOptions;
       sections.memory = sections.memory ? `${sections.memory}\n\n${this.#text}` : this.#text;
     }
+  }
+
+  /** The tools that the model has, by which it may ask memory. */
+  #tools(): { name: string }[] {
+    return this.#pi.getActiveTools().map((name) => ({ name }));
   }
 
   /** A tool is about to run. Resolves to what keeps it from that, if anything does. */

@@ -63,6 +63,8 @@ if (filter.length === 0) {
   codes.push((await run(process.execPath, [start], { shown: true, env })).code);
   const growth = join(root, "scripts", "bench-growth.js");
   codes.push((await run(process.execPath, [growth], { shown: true, env })).code);
+  const memory = join(root, "scripts", "bench-memory.js");
+  codes.push((await run(process.execPath, [memory], { shown: true, env })).code);
   const inspector = join(root, "scripts", "bench-inspector.js");
   codes.push((await run(process.execPath, [inspector], { shown: true, env })).code);
 }

@@ -75,3 +75,31 @@ test("memory faults of a session are traced", async () => {
   const local = readFileSync(join(keptFolder(sandbox), "page-facts.local.jsonl"), "utf8");
   expect(local).toMatch(/"uses":1,"used":"\d{4}-\d\d-\d\d"/);
 });
+
+test("the model asks memory, and the person sees what it did", async () => {
+  const steps: Step[] = [];
+  const { model, sandbox } = await start(() => steps.shift() ?? { text: "Ten." });
+  const ask = (name: string) => call("activate", { name });
+  const facts = Array.from({ length: 60 }, (_, at) => `- fact ${at} #important\n`).join("");
+  const folder = join(sandbox.projectDir, ".pi", "memory");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "MEMORY.md"), `${facts}- Limit: ten calls, see \`limits.ts\`\n`);
+  writeFileSync(join(folder, "config.json"), '{ "maxMemoryTokens": 300 }');
+  writeFileSync(join(sandbox.projectDir, "limits.ts"), "export const limit = 10;\n");
+  const memory = openMemory({ agentDir: sandbox.agentDir, project: sandbox.projectDir, trusted: true });
+  const id = (await memory.pages()).find(({ key }) => key === "Limit")?.id;
+  writeFileSync(join(sandbox.projectDir, "limits.ts"), "export const most = 20;\n");
+  steps.push(ask("memory: limit of calls"), ask(`memory: confirm ${id}`), ask("memory: limit"));
+  expect(await runPi(sandbox, ["-p", "-e", extension, "How many calls?"])).toMatchObject({ code: 0, stderr: "" });
+  const [first, ...later] = model.requests.map(({ body }) => JSON.stringify(body));
+  expect(first).toContain("- activate with name `memory: WORDS` searches all of it");
+  const found = `.pi/memory/MEMORY.md:61 ${id}`;
+  expect(later[0]).toContain(`${found} (cited file changed)\\n- Limit: ten calls, see \`limits.ts\``);
+  expect(later[1]).toContain("MEMORY.md:61 is taken to hold with limits.ts as now; the user sees that you checked it.");
+  expect(later[2]).toContain(`${found}\\n- Limit: ten calls`);
+  const [doubtful] = await memory.stale();
+  expect(doubtful).toMatchObject({ page: { id }, reasons: [{ reason: "checked_by_model" }] });
+  const told = await runPi(sandbox, ["-p", "-e", extension, "/memory stale"]);
+  expect(told.stderr).toContain("the model checked it on ");
+  expect(told.stderr).toContain("nobody confirmed it");
+});

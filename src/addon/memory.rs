@@ -141,6 +141,10 @@ impl Prompting for Prompted {
             Err(_) => Ok(()),
         }
     }
+
+    fn asked(&self, question: &str) -> Result<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).asked(question)
+    }
 }
 
 #[napi]

@@ -98,6 +98,17 @@ impl Memory {
         self.with(move |memory| Ok(memory.confirm(&id.named("id")?)?.to_string()))
     }
 
+    /// Confirms all marked pages that cite a file. Resolves to their IDs.
+    ///
+    /// `file`: its path as in `CitedFile`.
+    #[napi(ts_args_type = "file: string", ts_return_type = "Promise<Array<string>>")]
+    pub fn confirm_all_of(&self, file: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        self.answer(move |memory| {
+            let confirmed = memory.confirm_all_of(&file.named("file")?);
+            Ok(confirmed.iter().map(ToString::to_string).collect::<Vec<_>>())
+        })
+    }
+
     /// What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing.
     #[napi(ts_return_type = "Promise<MemoryOverview>")]
     pub fn overview(&self) -> AsyncTask<Blocking<Answer>> {

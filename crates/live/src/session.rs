@@ -219,6 +219,9 @@ impl LiveSession {
     /// high-water mark, or pinned content would exceed half the window; `INVALID_ARGUMENT` for
     /// unreadable lines or patterns.
     pub fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
+        if !pin && let Some(answer) = self.asked_of_memory(&wanted.name) {
+            return answer;
+        }
         self.durably(|live| {
             let answer = live.tools().activate(call, wanted, pin);
             live.tools().note_refusal(call, wanted, answer.as_ref().ok());

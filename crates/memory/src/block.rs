@@ -72,6 +72,13 @@ const GUIDANCE: &str = "\
     - Delete what is wrong; move what is merely old to archive/.\n\
     - No secrets, nothing that code, git or AGENTS.md says; project memory is read by the team.";
 
+/// How to ask it. `tool`: as it is called.
+pub fn asking(tool: &str) -> String {
+    format!(
+        "\n- {tool} with name `memory: WORDS` searches all of it; `memory: confirm ID` unmarks an entry that you checked."
+    )
+}
+
 /// Title of a scope's pages.
 pub fn title(scope: Scope) -> String {
     let name = match scope {

@@ -3,9 +3,10 @@
 //! at files.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use regex::Regex;
 
 use super::citations::{names_file, path_in_code};
@@ -160,7 +161,8 @@ impl<'a> Said<'a> {
         } else if is_plain(name) {
             has_word(self.text, name)
         } else {
-            self.squeezed.get_or_init(|| squeezed(self.text)).contains(&squeezed(name))
+            let text = self.squeezed.get_or_init(|| squeezed(self.text));
+            memmem::find(text.as_bytes(), squeezed(name).as_bytes()).is_some()
         }
     }
 }
@@ -168,9 +170,8 @@ impl<'a> Said<'a> {
 /// Whether a text has a word, bounded by what is no part of a name.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
-    text.match_indices(word).any(|(at, _)| {
-        !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part)
-    })
+    memmem::find_iter(text.as_bytes(), word)
+        .any(|at| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }
 
 /// A text without blanks and byte order marks, which formatters change.
@@ -184,11 +185,25 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
     NUMBER.find_iter(text).map(|found| plain_number(found.as_str()))
 }
 
-/// Whether a line sets something to a number: `MAX = 3`, `max: 3`.
-pub(super) fn sets(line: &str, number: &str) -> bool {
+/// The lines, from 1, that set something to a number, as `MAX = 3` and `max: 3` do, by the number.
+pub(super) type Settings = HashMap<String, Vec<u32>>;
+
+/// What the lines of a text set to numbers.
+pub(super) fn settings(lines: &[&str]) -> Settings {
     static SET: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"[\w\])][\s\w<>]*[=:]\s*(-?\d[\d_,.]*)"));
-    SET.captures_iter(line).any(|set| plain_number(set[1].trim_end_matches(['.', ','])) == number)
+    let mut found = Settings::new();
+    let may_set =
+        |line: &&str| line.contains(['=', ':']) && line.bytes().any(|byte| byte.is_ascii_digit());
+    for (number, line) in (1..).zip(lines).filter(|(_, line)| may_set(line)) {
+        for set in SET.captures_iter(line) {
+            let lines = found.entry(plain_number(set[1].trim_end_matches(['.', ',']))).or_default();
+            if lines.last() != Some(&number) {
+                lines.push(number);
+            }
+        }
+    }
+    found
 }
 
 fn plain_number(text: &str) -> String {
@@ -200,7 +215,7 @@ pub(super) fn is_number(name: &str) -> bool {
         && name.chars().all(|char| char.is_ascii_digit() || "._,".contains(char))
 }
 
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|char| char.is_alphanumeric() || char == '_')
 }
 

@@ -7,7 +7,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::checks::{CheckLimits, shown};
-use super::facts::pinned;
 use super::finding::{FindingCode, MemoryFinding};
 use super::guard::{self, Written};
 use super::missing::{Search, missing};
@@ -80,7 +79,7 @@ impl Memory {
     /// The places of cited files that an entry rests on as they are now, such as `src/a.rs:3-9`.
     pub(super) fn resting(&mut self, page: &Page) -> Vec<String> {
         let places = self.keeper.places(&self.folders);
-        let pins = pinned(page, &places, true).into_iter().filter(|pin| !pin.is_run);
+        let pins = places.pin_pages(&[page]).concat().into_iter().filter(|pin| !pin.is_run);
         pins.map(|pin| pin.place()).collect()
     }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(super) use self::book::{Book, Met, pinned};
+pub(super) use self::book::{Book, Met};
 use super::identity::{KnownPage, says_the_same};
 use super::load::is_merge_mark;
 use super::page::{Page, PageId};
@@ -69,6 +69,10 @@ pub struct Fact {
     /// citations are as they were then. Whoever wrote it knows better.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub seen: bool,
+    /// The day on which the model checked that it still holds: its citations are as of then. Nobody
+    /// confirmed it by that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checked: String,
     /// What was checked out where it stood, if `page-facts.jsonl` does not know it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub on: String,
@@ -105,6 +109,7 @@ impl Fact {
             used: String::new(),
             origin: String::new(),
             seen: false,
+            checked: String::new(),
             on: String::new(),
             gone: String::new(),
             rest: Map::new(),
@@ -165,6 +170,8 @@ impl Fact {
         let (own, others) = (day_of(&self), day_of(&other));
         let is_same = self.text == other.text;
         let takes_other = match (self.seen, other.seen) {
+            _ if is_same && self.is_checked_since(&other) => false,
+            _ if is_same && other.is_checked_since(&self) => true,
             (true, false) if is_same => true,
             (false, true) if is_same => false,
             (true, true) if is_same => others <= own,
@@ -191,6 +198,11 @@ impl Fact {
             newer.rest.entry(name).or_insert(value);
         }
         newer
+    }
+
+    /// Whether the model checked it after its citations were pinned elsewhere.
+    fn is_checked_since(&self, other: &Self) -> bool {
+        !self.checked.is_empty() && self.checked >= *(&other.confirmed).max(&other.checked)
     }
 
     /// Adds this person's own facts to the line of `page-facts.jsonl`.

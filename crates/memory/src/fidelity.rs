@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::page::{Page, words};
+use super::page::{Page, each_word};
 use super::parse::without_marker;
 use base::object::quote;
 use context::tokens;
@@ -132,8 +132,8 @@ fn structured(page: &Page) -> String {
 
 fn pointer(page: &Page) -> String {
     let first = || {
-        let words = words(&page.text);
-        format!("{} …", words[..words.len().min(POINTER_WORDS)].join(" "))
+        let words: Vec<String> = each_word(&page.text).take(POINTER_WORDS).collect();
+        format!("{} …", words.join(" "))
     };
     let name = page.key.clone().unwrap_or_else(first);
     format!("- {} → {}", quote::line(&name), position(page))

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::page::{Page, PageId, words};
+use super::page::{Page, PageId, each_word};
 use super::scope::Scope;
 
 /// Least similarity at which a page counts as an edited version of another.
@@ -48,10 +48,8 @@ impl KnownPage {
 /// The words that identify a page. Tags do not: they say what to do with it.
 fn compared(text: &str) -> Vec<String> {
     let is_tag = |word: &&str| word.len() > 1 && word.starts_with('#') && !word.starts_with("##");
-    let untagged: Vec<&str> = text.split_whitespace().filter(|word| !is_tag(word)).collect();
-    let mut words = words(&untagged.join(" "));
-    words.truncate(MAX_WORDS);
-    words
+    let untagged = text.split_whitespace().filter(|word| !is_tag(word));
+    untagged.flat_map(each_word).take(MAX_WORDS).collect()
 }
 
 /// Whether two texts, by their [`KnownPage::words`], say the same: punctuation, emphasis and tags

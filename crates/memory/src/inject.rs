@@ -10,6 +10,7 @@ use super::fidelity::{Fidelity, Forms};
 use super::page::{Page, PageId, PageKind};
 use super::residency::{self, NO_LIMIT, PageSize, Residency, ResidencyCandidate, ResidencyLimits};
 use super::scope::{Folders, Scope};
+use super::stale::Staleness;
 use super::table::Row;
 use super::worth::{Signals, worth};
 use super::{Look, MemoryFile};
@@ -73,15 +74,17 @@ impl Injector {
     }
 
     /// Renders memory's part of the system prompt. `signals`: what is known about a page besides
-    /// its text.
+    /// its text. `tool`: that by which the model can ask memory; it is told of where not all stands
+    /// in full and unmarked.
     pub(super) fn inject(
         &mut self,
         folders: &Folders,
         look: &Look,
         signals: &dyn Fn(&Page) -> Signals,
+        tool: Option<&str>,
     ) -> Injection {
         let is_empty = look.files.iter().all(|file| file.pages.is_empty());
-        let preamble = block::preamble(folders, self.home.as_deref(), is_empty);
+        let mut preamble = block::preamble(folders, self.home.as_deref(), is_empty);
         let settings = &look.settings;
         let (pages, resident, below_least) = if settings.page_table_injection {
             self.pages(look, signals)
@@ -89,6 +92,12 @@ impl Injector {
             let (lines, bytes) = (settings.max_inject_lines, settings.max_inject_bytes);
             (block::capped_indexes(&look.files, lines, bytes), Vec::new(), Vec::new())
         };
+        let full = resident.iter().filter(|(_, fidelity)| *fidelity == Fidelity::Full).count();
+        let all = look.all_pages().filter(|page| !page.is_withheld).count();
+        let is_marked = look.stale.values().any(Staleness::is_changed);
+        if let Some(tool) = tool.filter(|_| full < all || is_marked) {
+            preamble.push_str(&block::asking(tool));
+        }
         self.resident = resident.iter().cloned().collect();
         let page_tokens = tokens::count(&pages);
         let text = format!("{preamble}{pages}");

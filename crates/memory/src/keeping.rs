@@ -2,22 +2,22 @@
 //! memory files and of the files they cite. Must not parse Markdown or decide what a model sees.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use super::compared::{CitedReport, Compared};
 use super::facts::{Book, Fact, Met, text_hash};
-use super::history::History;
 use super::identity::{self, KnownPage};
 use super::page::{Page, PageId, PagePlace};
-use super::pins::{Checker, CitationPin, CitedChange, MAX_BYTES, Places, with_lf};
+use super::pins::{Checker, CitedChange, Places};
 use super::stale::{self, CitedFile, Doubt, Staleness};
 use super::warning::Warning;
 use super::{Folders, Look, Memory, MemoryFile, Scope};
 use base::error::{Error, Result};
-use base::object::{AsOf, Hash, Timestamp, unified_diff};
+use base::object::{Hash, Timestamp};
 use config::Settings;
-use source::{FileState, IndexOptions, read_file};
+use source::IndexOptions;
 use store::{IndexedFolder, Store, slashed};
 
 /// Warning about a file that holds merge markers.
@@ -33,10 +33,6 @@ const UNSURE: [&str; 8] = [
     "MANY_FILES",
     "MANY_ENTRIES",
 ];
-/// Most lines of a diff that are shown.
-const MAX_DIFF_LINES: usize = 200;
-/// Unchanged lines around each change.
-const DIFF_CONTEXT: usize = 3;
 
 /// How to put files into a store, worked out on first use because that may access the disk.
 type Options = LazyLock<Result<IndexOptions>, Box<dyn FnOnce() -> Result<IndexOptions> + Send>>;
@@ -104,23 +100,6 @@ pub struct StaleReport {
     pub page: Page,
     /// The cited files that changed.
     pub cited: Vec<CitedReport>,
-}
-
-/// A cited file that changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CitedReport {
-    /// Its path as it is pinned.
-    pub path: String,
-    /// The place in it as it is pinned: `src/a.rs:3-9`, or the path.
-    pub place: String,
-    /// How it changed.
-    pub change: CitedChange,
-    /// SHA-256 of its text when pinned, with LF line endings.
-    pub before: Hash,
-    /// SHA-256 of its present text; `None` if it is gone.
-    pub now: Option<Hash>,
-    /// Unified diff, if the store or git has the pinned text: of the place, if it is one.
-    pub diff: Option<String>,
 }
 
 /// Something imported that is in memory now.
@@ -215,6 +194,18 @@ impl Keeper {
         self.is_shared = true;
     }
 
+    /// The model checked a page: its citations are pinned as they are now.
+    pub(super) fn note_check(
+        &mut self,
+        page: &Page,
+        (places, folders): (&Places, &Folders),
+        now: Timestamp,
+    ) {
+        self.book.note_check(page, places, now);
+        self.index(folders, &[], &[], places).ok();
+        self.write(folders, now);
+    }
+
     /// The facts of a page.
     pub(super) fn fact(&self, id: &PageId) -> Option<&Fact> {
         self.book.get(id)
@@ -303,9 +294,12 @@ impl Keeper {
         let is_gone = |path: &&PathBuf| files.iter().all(|file| file.path != **path);
         let gone = before.iter().map(|(_, path, _)| path).filter(is_gone).cloned();
         let pins = self.book.new_pins();
-        let cited = pins.iter().filter_map(|(scope, pin)| {
-            places.open(*scope, pin).filter(|path| places.is_allowed(*scope, path))
-        });
+        // A file that many entries cite is looked at once.
+        let cited =
+            pins.iter().filter_map(|(scope, pin)| Some((*scope, places.open(*scope, pin)?)));
+        let cited: BTreeSet<(Scope, PathBuf)> = cited.collect();
+        let cited = cited.into_iter().filter(|(scope, path)| places.is_allowed(*scope, path));
+        let cited = cited.map(|(_, path)| path);
         let paths: Vec<PathBuf> = changed.chain(gone).chain(cited).collect();
         if paths.is_empty() {
             return Ok(());
@@ -319,58 +313,6 @@ impl Keeper {
             store.add_folder(&IndexedFolder { filesystem_id: located.filesystem_id, path })?;
         }
         source::index_files(store, &paths, options).map(drop)
-    }
-
-    /// The changes of a page's cited files, the most doubtful first.
-    fn reports(
-        &self,
-        (places, history): (&Places, &mut History),
-        staleness: Option<&Staleness>,
-    ) -> Vec<CitedReport> {
-        let cited = staleness.iter().flat_map(|staleness| &staleness.cited);
-        let mut reports: Vec<CitedReport> =
-            cited.map(|cited| self.report((places, history), cited)).collect();
-        reports.sort_by(|one, other| one.change.cmp(&other.change));
-        reports
-    }
-
-    fn report(&self, (places, history): (&Places, &mut History), cited: &CitedFile) -> CitedReport {
-        let CitedFile { pin, path, change } = cited;
-        let now = match read_file(path, MAX_BYTES).state {
-            FileState::Text { text, .. } if *change != CitedChange::Gone => Some(with_lf(&text)),
-            _ => None,
-        };
-        let hash = now.as_ref().map(Hash::of);
-        let is_shown = !places.is_excluded(path);
-        let is_shown = is_shown && !matches!(change, CitedChange::Moved { .. });
-        let stored = || self.text_of(pin, path).ok().flatten();
-        let before = is_shown.then(|| stored().or_else(|| history.text_of(pin))).flatten();
-        let diff = before.map(|before| {
-            let diff = unified_diff(&before, now.as_deref().unwrap_or_default(), DIFF_CONTEXT);
-            shortened(&of_place(&diff, pin))
-        });
-        let (path, place, before) = (pin.path.clone(), pin.place(), pin.hash.clone());
-        CitedReport { path, place, change: change.clone(), before, now: hash, diff }
-    }
-
-    /// The pinned text of a file, if the store has a version with it.
-    fn text_of(&self, pin: &CitationPin, path: &Path) -> Result<Option<String>> {
-        let Some((store, options)) = self.store() else { return Ok(None) };
-        let id = options.files.locate(&source::canonical_path(path)).id()?;
-        if store.get(&id, AsOf::Latest)?.is_none() {
-            return Ok(None);
-        }
-        for version in store.history(&id)? {
-            if version.source_hash.is_none() {
-                continue;
-            }
-            let Some(text) = store.content(&version)? else { continue };
-            let text = with_lf(&text);
-            if Hash::of(&text) == pin.hash {
-                return Ok(Some(text));
-            }
-        }
-        Ok(None)
     }
 }
 
@@ -413,7 +355,7 @@ impl Look {
         self.files.iter().flat_map(|file| &file.pages)
     }
 
-    fn page(&self, id: &str) -> Result<&Page> {
+    pub(super) fn page(&self, id: &str) -> Result<&Page> {
         let given = id.trim().to_lowercase();
         let is_meant = |page: &&Page| !given.is_empty() && page.id.as_str().starts_with(&given);
         let mut found = self.all_pages().filter(is_meant);
@@ -435,7 +377,7 @@ impl Memory {
     pub fn stale(&mut self) -> Vec<StalePage> {
         let (look, now) = (self.look(), self.now());
         let places = self.keeper.places(&self.folders);
-        let mut history = History::of(places.project());
+        let compared = Compared::of(self.keeper.store(), &places, &look.stale);
         let files = look.files.iter().filter(|file| !file.is_archived());
         let pages = files.flat_map(|file| &file.pages);
         let mut found: Vec<StalePage> = pages
@@ -443,8 +385,7 @@ impl Memory {
                 let fact = self.keeper.fact(&page.id)?.clone();
                 let is_seen = page.is_entry();
                 let doubts = stale::doubts(page, &fact, look.staleness(&page.id), is_seen, now);
-                let asked = (&places, &mut history);
-                let cited = self.keeper.reports(asked, look.staleness(&page.id));
+                let cited = compared.reports(look.staleness(&page.id));
                 (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts, cited })
             })
             .collect();
@@ -463,10 +404,9 @@ impl Memory {
         self.rebuild();
         let look = self.look();
         let places = self.keeper.places(&self.folders);
-        let mut history = History::of(places.project());
+        let compared = Compared::of(self.keeper.store(), &places, &look.stale);
         let reports = look.all_pages().filter_map(|page| {
-            let staleness = look.staleness(&page.id)?;
-            let cited = self.keeper.reports((&places, &mut history), Some(staleness));
+            let cited = compared.reports(Some(look.staleness(&page.id)?));
             Some(StaleReport { page: page.clone(), cited })
         });
         reports.collect()
@@ -477,14 +417,32 @@ impl Memory {
     /// # Errors
     /// `NO_PAGE`.
     pub fn confirm(&mut self, id: &str) -> Result<PageId> {
-        let (look, now) = (self.look(), self.now());
+        let look = self.look();
         let page = look.page(id)?;
-        let places = self.keeper.places(&self.folders);
-        self.keeper.book.confirm(page, &places, now).ok_or(Error::NoPage { id: id.to_owned() })?;
+        // Of a file in conflict nothing is known.
+        self.fact(&page.id).ok_or_else(|| Error::NoPage { id: id.to_owned() })?;
+        self.confirm_pages(&[page]);
+        Ok(page.id.clone())
+    }
+
+    /// Confirms all marked pages that cite a file of this name, as pins have it.
+    pub fn confirm_all_of(&mut self, file: &str) -> Vec<PageId> {
+        let look = self.look();
+        let cites = |page: &&Page| {
+            let staleness = look.staleness(&page.id);
+            staleness.is_some_and(|stale| stale.cited.iter().any(|cited| cited.pin.path == file))
+        };
+        let pages: Vec<&Page> = look.all_pages().filter(cites).collect();
+        self.confirm_pages(&pages);
+        pages.into_iter().map(|page| page.id.clone()).collect()
+    }
+
+    fn confirm_pages(&mut self, pages: &[&Page]) {
+        let (places, now) = (self.keeper.places(&self.folders), self.now());
+        self.keeper.book.confirm(pages, &places, now);
         self.keeper.index(&self.folders, &[], &[], &places).ok();
         self.keeper.shares();
         self.keeper.write(&self.folders, now);
-        Ok(page.id.clone())
     }
 
     /// Call before reading memory that was written here, not by somebody else: its facts go into
@@ -515,32 +473,4 @@ impl Memory {
         self.keeper.shares();
         self.keeper.write(&self.folders, self.now());
     }
-}
-
-/// The parts of a diff that touch the place of a pin; all of it if none does.
-fn of_place(diff: &str, pin: &CitationPin) -> String {
-    let Some(lines) = &pin.lines else { return diff.to_owned() };
-    let touches = |part: &&str| {
-        // `@@ -3,7 +3,7 @@`
-        let old = part.split([' ', ',']).nth(1)?.strip_prefix('-')?.parse::<u32>().ok()?;
-        let kept = part.lines().skip(1).filter(|line| !line.starts_with('+')).count();
-        let last = old.saturating_add(u32::try_from(kept).unwrap_or(u32::MAX));
-        Some(old <= lines.last().saturating_add(1) && lines.first <= last)
-    };
-    let starts = diff.match_indices("@@ -").map(|(at, _)| at);
-    let starts: Vec<usize> = starts.filter(|at| *at == 0 || diff[..*at].ends_with('\n')).collect();
-    let ends = starts.iter().skip(1).copied().chain([diff.len()]);
-    let parts = starts.iter().zip(ends).map(|(from, end)| &diff[*from..end]);
-    let touching: String = parts.filter(|part| touches(part) != Some(false)).collect();
-    if touching.is_empty() { diff.to_owned() } else { touching }
-}
-
-/// The first lines of a diff, and the number of further ones.
-fn shortened(diff: &str) -> String {
-    let count = diff.lines().count();
-    if count <= MAX_DIFF_LINES {
-        return diff.to_owned();
-    }
-    let first: Vec<&str> = diff.lines().take(MAX_DIFF_LINES).collect();
-    format!("{}\n… {} more lines\n", first.join("\n"), count - MAX_DIFF_LINES)
 }

@@ -2,7 +2,7 @@
 //! only affects order and abbreviation; it never hides a page. Must not look at anything but the
 //! text.
 
-use super::page::{PageKind, words};
+use super::page::{PageKind, each_word, words};
 
 /// Words of headings that say what stands below.
 const HEADINGS: [(PageKind, &[&str]); 5] = [
@@ -52,6 +52,8 @@ const HEADINGS: [(PageKind, &[&str]); 5] = [
     (PageKind::Reference, &["reference", "references", "links", "resources", "pointers", "see"]),
 ];
 
+/// Most words of a beginning.
+const LONGEST_BEGINNING: usize = 4;
 /// First words of texts that say what they are.
 const BEGINNINGS: [(PageKind, &[&str]); 4] = [
     (
@@ -108,7 +110,7 @@ const BEGINNINGS: [(PageKind, &[&str]); 4] = [
 
 /// The kind of a text below some headings. `links_only`: whether it says little besides a link.
 pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> PageKind {
-    let said = words(text);
+    let said: Vec<String> = each_word(text).take(LONGEST_BEGINNING).collect();
     let begins = |beginning: &&str| {
         let count = beginning.split(' ').count();
         said.len() >= count && said[..count].iter().map(String::as_str).eq(beginning.split(' '))
@@ -138,8 +140,8 @@ pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> Page
 /// Whether the words behind a key are an order: `Migrations: never run them by hand`.
 fn is_order_behind_key(text: &str) -> bool {
     let behind = text.split_once(": ").or_else(|| text.split_once(" — "));
-    let said = behind.map(|(_, value)| words(value)).unwrap_or_default();
-    matches!(said.first().map(String::as_str), Some("always" | "never" | "niemals" | "immer"))
+    let said = behind.and_then(|(_, value)| each_word(value).next());
+    matches!(said.as_deref(), Some("always" | "never" | "niemals" | "immer"))
 }
 
 /// Whether a text is a numbered list, or a block of code with some words.

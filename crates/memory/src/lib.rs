@@ -3,12 +3,14 @@
 //! their tokens. Must not know a host or its messages, or need a store. Read [`Memory`] first, then
 //! `scope` and `load`: whose memory it is and how it is read.
 
+mod asked;
 mod at_hand;
 pub mod block;
 pub mod capture;
 pub mod checks;
 pub mod citations;
 mod claim;
+mod compared;
 mod conversations;
 pub mod facts;
 pub mod faults;
@@ -54,13 +56,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 pub use self::citations::Cite;
+pub use self::compared::CitedReport;
 pub use self::conversations::Conversation;
 pub use self::facts::{FACTS_FILE, Fact};
 pub use self::faults::{MemoryFault, Resident};
 pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
-pub use self::keeping::{CitedReport, ImportedMemory, StalePage, StaleReport, StoreAccess};
+pub use self::keeping::{ImportedMemory, StalePage, StaleReport, StoreAccess};
 pub use self::load::{Loaded, MemoryFile};
 pub use self::overview::{
     FileOverview, Overview, PageOverview, ScopeOverview, SectionOverview, TableState,

@@ -2,12 +2,13 @@
 //! entry can never become stale. Must not pin a file, or look at what one says.
 
 use files::looks;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use super::citations::{Cite, names_file};
 use super::finding::{FindingCode, MemoryFinding};
 use super::page::Page;
-use super::pins::{MAX_LISTED, ends_so};
+use super::pins::{Listing, ends_so};
 use super::scope::Scope;
 use base::object::quote;
 
@@ -30,37 +31,43 @@ pub(super) fn missing<'a>(
     search: Search,
     known: &dyn Fn(&Page, &str) -> bool,
 ) -> Vec<MemoryFinding> {
-    let mut listing: Option<Option<Vec<String>>> = None;
-    let list = || source::files_under(&source::canonical_path(project), MAX_LISTED);
-    let mut found = Vec::new();
-    for page in pages.filter(|page| matches!(page.place.scope, Scope::Project | Scope::Local)) {
-        for cite in page.cites.iter().filter(|cite| is_telling(cite)) {
-            let path = cite.path.trim_start_matches("./");
-            if known(page, path) || is_there(&project.join(path)) {
-                continue;
-            }
-            let is_missing = match search {
-                Search::Path => {
-                    let first = path.split('/').next().unwrap_or_default();
-                    first != path && is_there(&project.join(first))
-                }
-                Search::Project => {
-                    let files = listing.get_or_insert_with(list).as_ref();
-                    files.is_some_and(|files| !files.iter().any(|file| ends_so(file, path)))
-                }
-            };
-            if is_missing && !source::is_ignored(project, &project.join(path)) {
-                let words = format!("`{}` is no file of the project", quote::name(&cite.path));
-                let finding = MemoryFinding::new(FindingCode::NoSuchFile, words);
-                found.push(MemoryFinding { line: Some(page.place.line as usize), ..finding });
-            }
-        }
+    let cites = pages.filter(|page| matches!(page.place.scope, Scope::Project | Scope::Local));
+    let cites = cites.flat_map(|page| page.cites.iter().map(move |cite| (page, cite)));
+    let cites = cites.filter(|(_, cite)| is_telling(cite));
+    let cites = cites.map(|(page, cite)| (page, cite, cite.path.trim_start_matches("./")));
+    let open: Vec<(&Page, &Cite, &str)> =
+        cites.filter(|(page, _, path)| !known(page, path)).collect();
+    let paths: BTreeSet<&str> = open.iter().map(|(_, _, path)| *path).collect();
+    let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+    let at = project.to_owned();
+    let absent = looks::each(paths.clone(), &|_| (), move |path| is_absent(&at, path, search));
+    let absent = paths.into_iter().zip(absent).filter(|(_, is_absent)| is_absent.unwrap_or(false));
+    let mut absent: HashSet<String> = absent.map(|(path, _)| path).collect();
+    if search == Search::Project && !absent.is_empty() {
+        let listing = Listing::under(project);
+        let is_there = |path: &String| listing.named(path).any(|file| ends_so(file, path));
+        // Of a project with too many files it cannot be told.
+        absent.retain(|path| !listing.files.is_empty() && !is_there(path));
     }
-    found
+    let found = open.into_iter().filter(|(_, _, path)| absent.contains(*path));
+    let found = found.map(|(page, cite, _)| {
+        let words = format!("`{}` is no file of the project", quote::name(&cite.path));
+        let finding = MemoryFinding::new(FindingCode::NoSuchFile, words);
+        MemoryFinding { line: Some(page.place.line as usize), ..finding }
+    });
+    found.collect()
 }
 
-fn is_there(path: &Path) -> bool {
-    looks::try_exists(path).unwrap_or(true)
+/// Whether a path of the project is not there and should be.
+fn is_absent(project: &Path, path: &str, search: Search) -> bool {
+    let is_there = |path: &str| looks::try_exists(&project.join(path)).unwrap_or(true);
+    let begins_inside = || {
+        let first = path.split('/').next().unwrap_or_default();
+        first != path && is_there(first)
+    };
+    !is_there(path)
+        && (search == Search::Project || begins_inside())
+        && !source::is_ignored(project, &project.join(path))
 }
 
 /// Whether a citation can hardly mean anything but a file of the project.

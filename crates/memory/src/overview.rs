@@ -2,6 +2,7 @@
 //! Must not change anything.
 
 use files::looks;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -142,8 +143,9 @@ impl Memory {
             let files = files.map(|file| file_overview(file, &look.settings)).collect();
             self.scope_overview(scope, files, &rows)
         });
+        let by_id: HashMap<&PageId, &Row> = rows.iter().map(|row| (&row.id, row)).collect();
         let pages = look.pages().filter_map(|page| {
-            let row = rows.iter().find(|row| row.id == page.id)?;
+            let row = by_id.get(&page.id)?;
             let lines = page.text.lines().map(str::trim);
             Some(PageOverview {
                 id: page.id.clone(),

@@ -144,6 +144,11 @@ impl Page {
 
 /// The words of a text, folded for comparison: lower case, letters and digits only.
 pub fn words(text: &str) -> Vec<String> {
+    each_word(text).collect()
+}
+
+/// As [`words`], one after another: of many a long text the first ones are enough.
+pub(crate) fn each_word(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+    words.map(str::to_lowercase)
 }

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::citations::cites;
 use super::kind::kind_of;
-use super::page::{FIRST_WORDS, Page, PageId, PagePlace, words};
+use super::page::{FIRST_WORDS, Page, PageId, PagePlace, each_word, words};
 use super::scope::Scope;
 use base::markdown::{self, Document, UnitKind};
 
@@ -52,7 +52,7 @@ pub(super) fn pages_of(
         let links = links(document, &draft.range);
         let key = draft.key.or_else(|| key_of(body, &links));
         let named = key.as_deref().map(words).filter(|words| !words.is_empty());
-        let first = named.unwrap_or_else(|| words(body).into_iter().take(FIRST_WORDS).collect());
+        let first = named.unwrap_or_else(|| each_word(body).take(FIRST_WORDS).collect());
         let nth = met.entry(PageId::first(&place, &first, 0)).or_default();
         let id = PageId::first(&place, &first, *nth);
         *nth += 1;

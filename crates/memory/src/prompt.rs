@@ -29,11 +29,18 @@ pub(super) struct InForce {
     stale: BTreeMap<PageId, &'static str>,
     /// Entries that come with the file that they cite.
     at_hand: AtHand,
+    /// Whether the last call's system prompt lacked it: the person turned memory off.
+    is_out: bool,
     /// Changes since it was rendered.
     changes: u32,
 }
 
 impl InForce {
+    /// Whether the model has it.
+    pub(super) fn is_shown(&self) -> bool {
+        self.injection.is_some() && !self.is_out
+    }
+
     /// Its size.
     pub(super) fn overview(&self) -> Option<SectionOverview> {
         let Injection { tokens, page_tokens, .. } = *self.injection.as_ref()?;
@@ -69,7 +76,8 @@ impl Memory {
         };
         if self.in_force.injection.is_none() || may_change {
             let paths = session.as_ref().map(|session| session.known_paths(&BTreeSet::new()));
-            self.render(&look, &paths.unwrap_or_default());
+            let tool = session.as_ref().and_then(|session| session.asking_tool());
+            self.render(&look, &paths.unwrap_or_default(), tool.as_deref());
             if let Some(session) = &mut session {
                 session.memory_rendered()?;
             }
@@ -107,8 +115,8 @@ impl Memory {
         session: &mut dyn PromptedSession,
         prompt: Option<&str>,
     ) -> Result<()> {
-        let is_shown = prompt.is_none_or(|prompt| prompt.contains(FIRST_LINE));
-        if self.in_force.injection.is_none() || !is_shown {
+        self.in_force.is_out = prompt.is_some_and(|prompt| !prompt.contains(FIRST_LINE));
+        if !self.in_force.is_shown() {
             return Ok(());
         }
         if self.keeper.may_differ() {
@@ -121,7 +129,7 @@ impl Memory {
         session.memory_changed(&notes.into_iter().map(once).collect::<Vec<_>>())
     }
 
-    fn render(&mut self, look: &Look, paths: &[String]) {
+    fn render(&mut self, look: &Look, paths: &[String], tool: Option<&str>) {
         self.resume();
         let now = self.now();
         let signals = |page: &Page| {
@@ -133,7 +141,7 @@ impl Memory {
                 stale: look.stale_words(page),
             }
         };
-        let injection = self.injector.inject(&self.folders, look, &signals);
+        let injection = self.injector.inject(&self.folders, look, &signals, tool);
         let reason = |page: &Page| {
             if page.is_pinned {
                 "pinned".to_owned()
@@ -304,12 +312,12 @@ impl Memory {
         paths
     }
 
-    fn path(&self, scope: Scope, file: &str) -> Option<PathBuf> {
+    pub(super) fn path(&self, scope: Scope, file: &str) -> Option<PathBuf> {
         Some(self.folders.folder(scope)?.join(file))
     }
 
     /// A path as the model knows it: `~` for the home folder, or relative to the project.
-    fn shown_path(&self, path: &Path) -> String {
+    pub(super) fn shown_path(&self, path: &Path) -> String {
         if let Some(shown) = self.folders.shown_in_project(path) {
             return shown;
         }

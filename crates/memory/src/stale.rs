@@ -2,7 +2,7 @@
 //! that nobody has looked at for a long time. Only suggests; changes nothing. Must not say how a
 //! stale page is shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -71,6 +71,11 @@ pub enum Doubt {
         /// The files.
         paths: Vec<String>,
     },
+    /// It was marked, and the model checked that it still holds; no person did since.
+    CheckedByModel {
+        /// The day.
+        day: String,
+    },
     /// It was not confirmed or used for a long time.
     Old {
         /// Days since the last time.
@@ -105,17 +110,22 @@ pub(super) fn check(
     }
     let changes = checker.check(places, pinned);
     let mut stale: BTreeMap<PageId, Staleness> = BTreeMap::new();
-    for (id, path, pin) in &wanted {
-        let change_of =
-            |path: &PathBuf, pin: &CitationPin| changes.get(&(path.clone(), pin.clone())).cloned();
-        let Some(change) = change_of(path, pin) else { continue };
-        // If two branches pinned the same citation, one matching pin is enough.
-        let is_same = |other: &(&PageId, PathBuf, &CitationPin)| {
-            other.0 == *id && other.1 == *path && place_of(other.2) == place_of(pin)
-        };
-        let holds =
-            |other: &(&PageId, PathBuf, &CitationPin)| change_of(&other.1, other.2).is_none();
-        if wanted.iter().filter(|other| is_same(other)).any(holds) {
+    if changes.is_empty() {
+        return stale;
+    }
+    let change_of = |(_, path, pin): &(&PageId, PathBuf, &CitationPin)| {
+        changes.get(path).and_then(|of_file| of_file.get(*pin)).cloned()
+    };
+    // If two branches pinned the same citation, one matching pin is enough.
+    let holding: HashSet<_> = wanted
+        .iter()
+        .filter(|one| change_of(one).is_none())
+        .map(|(id, path, pin)| (*id, path, place_of(pin)))
+        .collect();
+    for one in &wanted {
+        let (id, path, pin) = one;
+        let Some(change) = change_of(one) else { continue };
+        if holding.contains(&(*id, path, place_of(pin))) {
             continue;
         }
         let staleness =
@@ -166,6 +176,9 @@ pub(super) fn doubts(
     doubt(paths("gone"), |paths| Doubt::CitedGone { paths });
     doubt(paths("moved"), |paths| Doubt::CitedMoved { paths });
     doubt(paths("touched"), |paths| Doubt::CitedTouched { paths });
+    if !fact.checked.is_empty() {
+        found.push(Doubt::CheckedByModel { day: fact.checked.clone() });
+    }
     let today = day(now);
     let since = |day: &str| days_between(day, &today);
     let quiet = fact.quiet_days(now).map(i64::from);

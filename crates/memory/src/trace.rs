@@ -74,6 +74,13 @@ pub enum Traced {
         /// What could not be searched, and why.
         unsearched: Vec<String>,
     },
+    /// The model checked a marked page: its mark went.
+    Checked {
+        /// The page.
+        page: PageId,
+        /// The places that it cites.
+        cited: Vec<String>,
+    },
     /// A memory fault.
     Fault {
         /// Which.
@@ -110,6 +117,9 @@ impl fmt::Display for Traced {
             }
             Self::Recall { query, code, pages, .. } => {
                 write!(out, "recall `{query}`: {code}, {} pages", pages.len())
+            }
+            Self::Checked { page, cited } => {
+                write!(out, "the model checked {page}, which cites {}", cited.join(", "))
             }
             Self::Fault { fault, words, .. } => write!(out, "memory fault {fault}: {words}"),
         }

@@ -254,7 +254,7 @@ impl Memory {
         }
     }
 
-    fn trace(&mut self, what: Traced) {
+    pub(super) fn trace(&mut self, what: Traced) {
         if self.watcher.is_traced {
             let now = self.now();
             self.watcher.traces.record(&self.folders, what, now);

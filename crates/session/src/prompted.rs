@@ -15,12 +15,22 @@ pub trait Prompting: std::fmt::Debug + Send {
     /// # Errors
     /// What the store reports.
     fn before_call(&self, session: &mut dyn PromptedSession, prompt: Option<&str>) -> Result<()>;
+
+    /// Answers what the model asks of it by a tool.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`, `NO_PAGE`; where it does not answer in this session.
+    fn asked(&self, question: &str) -> Result<String>;
 }
 
 /// A session whose system prompt includes memory, just before its next call.
 pub trait PromptedSession {
     /// Whether changing the system prompt costs nothing now.
     fn is_cold(&self) -> bool;
+
+    /// The tool by which the model asks, as it is called in this session; `None` if it has none, or
+    /// the host did not say.
+    fn asking_tool(&self) -> Option<String>;
 
     /// Paths of the files that the session knows besides these, as the agent sees them: whose text
     /// the model knows, that it edited, or that tool calls touched since the last request. Ascending.

@@ -27,10 +27,12 @@ export interface MemoryFaultCount {
   newest: string | null;
 }
 
-/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many. */
+/** Why a person may want to look at a page. `old`: neither confirmed nor used for so many days; `never_used`: known for so many;
+ * `checked_by_model`: it was marked until the model said that it checked it. */
 export type MemoryDoubt =
   | { reason: "cited_contradicted" | "cited_touched" | "cited_moved" | "cited_gone"; paths: string[] }
-  | { reason: "old" | "never_used"; days: number };
+  | { reason: "old" | "never_used"; days: number }
+  | { reason: "checked_by_model"; day: string };
 
 /** A decision about memory, or a memory fault; see `Memory.traces`. Lists hold the first 100 pages. */
 export type MemoryTrace = {

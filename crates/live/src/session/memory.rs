@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::LiveSession;
 use crate::CallInfo;
+use crate::model_tools::Tool;
 use base::error::Result;
 use base::object::Timestamp;
 use config::Layout;
@@ -32,6 +33,15 @@ impl LiveSession {
         self.prompting = Some(prompting);
     }
 
+    /// What memory answers where a tool names it, as `memory: how do we deploy`; `None` if something
+    /// else is named, or this session has no memory.
+    pub(super) fn asked_of_memory(&self, name: &str) -> Option<Result<String>> {
+        let (named, question) = name.trim().split_once(':')?;
+        let is_meant = named.trim_end().eq_ignore_ascii_case("memory");
+        let prompting = self.prompting.as_ref().filter(|_| is_meant)?;
+        Some(prompting.asked(question.trim()))
+    }
+
     /// Asks what stands in the system prompt. An error there must not fail the call.
     pub(super) fn ask_prompting(&mut self, call: &CallInfo) {
         let Some(prompting) = self.prompting.take() else { return };
@@ -55,6 +65,12 @@ impl PromptedSession for AtCall<'_> {
         let (time, lifetime_seconds) = (Some(self.now.0), prices.lifetime_seconds);
         let now = CallTime { time, lifetime_seconds };
         settings.layout == Layout::Pools || !live.state().requests().ours().is_any_alive(model, now)
+    }
+
+    fn asking_tool(&self) -> Option<String> {
+        let tools = self.call.tools.as_array()?;
+        let has = |name: &String| tools.iter().any(|tool| tool["name"] == name.as_str());
+        [false, true].map(|prefixed| Tool::Activate.called(prefixed)).into_iter().rev().find(has)
     }
 
     fn memory_rendered(&mut self) -> Result<()> {

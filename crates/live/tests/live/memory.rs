@@ -4,6 +4,7 @@
 use base::object::Timestamp;
 use config::{Layout, PriceSetting, Settings};
 use live::CallInfo;
+use live::model_tools::Tool;
 use memory::{Folders, Memory};
 use serde_json::{Value, json};
 
@@ -241,6 +242,10 @@ fn watching(mut desk: Desk) -> (Desk, std::sync::Arc<std::sync::Mutex<Memory>>) 
         ) -> base::error::Result<()> {
             self.0.lock().unwrap().before_call(session, prompt)
         }
+
+        fn asked(&self, question: &str) -> base::error::Result<String> {
+            self.0.lock().unwrap().asked(question)
+        }
     }
 
     let agent = desk.host.folder.path().join(".agent");
@@ -376,4 +381,42 @@ fn what_was_at_hand_leaves_with_an_epoch_for_good() {
         assert_eq!(holding(&sent, "Memory at hand"), [2]);
     }
     panic!("no epoch");
+}
+
+#[test]
+fn the_model_asks_memory_by_the_tool_that_it_has() {
+    let many = (0..300).map(|at| format!("- Fact {at}: of no use to anybody\n"));
+    let many = many.collect::<Vec<_>>().concat();
+    let mut desk = Desk::new(Layout::Log, &format!("{many}- Deploying: make ship\n"));
+    let ask = |desk: &mut Desk, tool: Tool, name: &str| {
+        let answer = tool.execute(&mut desk.host.live, "c1", &json!({ "name": name }));
+        answer.map(|answer| answer.text).map_err(|error| error.code().to_owned())
+    };
+    // Without memory it is a name like any other.
+    assert_eq!(ask(&mut desk, Tool::Activate, "memory: deploying"), Err("UNKNOWN_NAME".to_owned()));
+    let section = desk.section(0);
+    assert!(!section.contains("searches all of it"), "the host did not say that it has the tool");
+    let tools = json!([{ "name": "read" }, { "name": "activate" }]);
+    let call = CallInfo { tools, model: Some("fake/other".to_owned()), ..CallInfo::default() };
+    let now = Timestamp(desk.host.now());
+    let section = desk.memory.prompt(Some(&mut desk.host.live.at_call(&call, now))).unwrap();
+    let section = section.unwrap().text.clone();
+    let told = "- activate with name `memory: WORDS` searches all of it; `memory: confirm ID` unmarks an entry that you checked.";
+    assert_eq!(section.lines().filter(|line| *line == told).count(), 1, "{section}");
+    let (mut desk, _memory) = watching(desk);
+    let answer = ask(&mut desk, Tool::Activate, " Memory:deploying").unwrap();
+    assert!(
+        answer.contains("MEMORY.md:301 ") && answer.ends_with("\n- Deploying: make ship"),
+        "{answer}"
+    );
+    assert!(ask(&mut desk, Tool::Pin, "memory: deploying").is_err(), "it is not pinned");
+}
+
+#[test]
+fn memory_that_stands_in_full_does_not_say_how_to_search_it() {
+    let mut desk = Desk::new(Layout::Log, "- a: 1\n");
+    let call = CallInfo { tools: json!([{ "name": "activate" }]), ..CallInfo::default() };
+    let now = Timestamp(desk.host.now());
+    let section = desk.memory.prompt(Some(&mut desk.host.live.at_call(&call, now))).unwrap();
+    assert!(!section.unwrap().text.contains("activate"));
 }

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
 use crate::citations::Cite;
-use crate::claim::Claim;
 use crate::identity::KnownPage;
 use crate::page::{Page, PageId};
-use crate::pins::{CitationPin, Places};
+use crate::pins::{CitationPin, Citing, Places};
 use crate::scope::{Folders, LOCAL_INDEX_FILE, Scope};
-use crate::sidecar::{MemoryFolder, finding_of};
+use crate::sidecar::{MAX_FILE_BYTES, MemoryFolder, finding_of};
 use crate::warning::Warning;
 use base::error::{Error, Result};
 use base::object::{FileStamp, Timestamp};
@@ -21,9 +20,6 @@ use source::{self};
 /// Days for which the facts of a missing page are kept: it may come back, in another file or with
 /// another branch.
 const KEPT_DAYS: i64 = 180;
-
-/// Largest file that is read.
-const MAX_BYTES: u64 = 4 << 20;
 
 /// The facts of one folder's pages.
 #[derive(Debug, Default)]
@@ -106,13 +102,17 @@ impl Book {
             let Some(chapter) = self.chapters.get_mut(path) else { continue };
             let is_here = |page: &&&Page| folders.folder(page.place.scope) == Some(path);
             let here: Vec<&Page> = met.pages.iter().filter(is_here).copied().collect();
+            let mut open = Vec::new();
             for page in &here {
                 let place = &page.place;
                 if !(met.is_torn)(place.scope, &place.file) {
-                    is_written |= chapter.meet(page, &met, &today)
+                    is_written |= chapter.meet(page, &met, &today, &mut open)
                         && place.scope == Scope::Project
                         && is_in_git;
                 }
+            }
+            for (citing, pins) in open.iter().zip(met.places.pin(&open)) {
+                chapter.pin(&citing.page.id, pins);
             }
             let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
             let is_unsure =
@@ -122,14 +122,25 @@ impl Book {
         is_written
     }
 
-    /// Pins a page's citations anew and records its confirmation. `None` if the page is unknown.
-    pub(crate) fn confirm(&mut self, page: &Page, places: &Places, now: Timestamp) -> Option<()> {
-        let chapter = self.chapter_of(&page.id)?;
-        let mut fact = chapter.facts.get(&page.id)?.clone();
-        (fact.confirmed, fact.seen) = (day(now), false);
-        fact.cites = pinned(page, places, true);
-        chapter.set(fact);
-        Some(())
+    /// Pins citations of pages anew and records their confirmation.
+    pub(crate) fn confirm(&mut self, pages: &[&Page], places: &Places, now: Timestamp) {
+        for (page, cites) in pages.iter().zip(places.pin_pages(pages)) {
+            let Some(chapter) = self.chapter_of(&page.id) else { continue };
+            if let Some(fact) = chapter.facts.get(&page.id).cloned() {
+                let (confirmed, checked, seen) = (day(now), String::new(), false);
+                chapter.set(Fact { confirmed, cites, seen, checked, ..fact });
+            }
+        }
+    }
+
+    /// Pins a page's citations anew, since the model checked it. Nothing else of it changes: nobody
+    /// confirmed it.
+    pub(crate) fn note_check(&mut self, page: &Page, places: &Places, now: Timestamp) {
+        let Some(chapter) = self.chapter_of(&page.id) else { return };
+        if let Some(fact) = chapter.facts.get(&page.id).cloned() {
+            let cites = places.pin_pages(&[page]).concat();
+            chapter.set(Fact { checked: day(now), cites, ..fact });
+        }
     }
 
     /// Records that pages were read or recalled today.
@@ -241,9 +252,21 @@ impl Chapter {
         }
     }
 
-    /// Returns whether this person wrote the page since it was last met.
-    fn meet(&mut self, page: &Page, met: &Met<'_>, today: &str) -> bool {
-        let (place, places) = (&page.place, met.places);
+    /// Returns whether this person wrote the page since it was last met. `open`: takes the citations
+    /// that are to be pinned.
+    fn meet<'p>(
+        &mut self,
+        page: &'p Page,
+        met: &Met<'_>,
+        today: &str,
+        open: &mut Vec<Citing<'p>>,
+    ) -> bool {
+        let place = &page.place;
+        let mut pin = |cites: Vec<&'p Cite>, is_new: bool| {
+            if !cites.is_empty() {
+                open.push(Citing { page, cites, is_new });
+            }
+        };
         let is_written = || (met.is_written_here)(place.scope, &place.file);
         let on = if place.scope == Scope::Project && !self.shared.contains_key(&page.id) {
             met.checked_out.to_owned()
@@ -255,14 +278,16 @@ impl Chapter {
             let changed_at = (met.changed_at)(place.scope, &place.file);
             let since = changed_at.map(day).filter(|since| since.as_str() < today);
             let fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
-            let (is_written, cites) = (is_written(), pinned(page, places, true));
-            self.set(Fact { cites, seen: !is_written, on, ..fact });
+            let is_written = is_written();
+            self.set(Fact { seen: !is_written, on, ..fact });
+            pin(page.cites.iter().collect(), true);
             return is_written;
         };
         // The line from a pull is right if it knows the page as it is now.
         let is_of_page = |fact: &&Fact| fact.text == text_hash(&page.text);
         let pulled = self.shared.get(&page.id).filter(is_of_page);
-        let pulled = pulled.filter(|_| known.seen || !is_of_page(&known));
+        let is_older = |pulled: &&Fact| !is_of_page(&known) || !known.is_checked_since(pulled);
+        let pulled = pulled.filter(|_| known.seen || !is_of_page(&known)).filter(is_older);
         let mut fact = pulled.unwrap_or(known).clone();
         (fact.scope, fact.on) = (place.scope, on);
         fact.gone.clear();
@@ -271,20 +296,28 @@ impl Chapter {
         if is_edited {
             today.clone_into(&mut fact.confirmed);
             fact.seen = !is_written;
-            fact.cites = pinned(page, places, true);
+            fact.checked.clear();
+            fact.cites.clear();
+            pin(page.cites.iter().collect(), true);
         } else if fact.cited_files() < page.cites.len() {
             // Includes only files that were created since, or that this person has and others do
             // not. What is pinned is not read for it.
-            let is_pinned = |cite: &Cite| fact.cites.iter().any(|pin| pin.path == cite.path);
-            let mut open = page.clone();
-            open.cites.retain(|cite| !is_pinned(cite));
-            let new: Vec<CitationPin> = pinned(&open, places, false);
-            let is_new = |pin: &CitationPin| fact.cites.iter().all(|known| known.path != pin.path);
-            let new: Vec<CitationPin> = new.into_iter().filter(is_new).collect();
-            fact.cites.extend(new);
+            let is_open = |cite: &&Cite| fact.cites.iter().all(|pin| pin.path != cite.path);
+            pin(page.cites.iter().filter(is_open).collect(), false);
         }
         self.set(fact);
         is_written
+    }
+
+    /// Adds the pins of files that a page did not have yet.
+    fn pin(&mut self, id: &PageId, mut pins: Vec<CitationPin>) {
+        let Some(known) = self.facts.get(id) else { return };
+        pins.retain(|pin| known.cites.iter().all(|known| known.path != pin.path));
+        if !pins.is_empty() {
+            let cites = known.cites.iter().cloned().chain(pins).collect();
+            let fact = Fact { cites, ..known.clone() };
+            self.set(fact);
+        }
     }
 
     fn miss(
@@ -358,7 +391,7 @@ impl Chapter {
     }
 
     fn is_too_large(&self) -> bool {
-        self.stamps.iter().flatten().any(|stamp| stamp.size > MAX_BYTES)
+        self.stamps.iter().flatten().any(|stamp| stamp.size > MAX_FILE_BYTES)
     }
 
     /// What `page-facts.jsonl` should say.
@@ -405,16 +438,6 @@ fn put(folder: &MemoryFolder, name: &str, text: &str, aside: &mut Vec<String>) -
     } else {
         folder.write(name, text.as_bytes())
     }
-}
-
-/// The pins of all of a page's citations. `is_new`: see [`Places::pin`].
-pub(crate) fn pinned(page: &Page, places: &Places, is_new: bool) -> Vec<CitationPin> {
-    let (place, claim) = (&page.place, Claim::of(&page.text));
-    let pin = |cite| places.pin(place.scope, &place.file, (cite, &claim), is_new);
-    let mut pins: Vec<CitationPin> = page.cites.iter().flat_map(pin).collect();
-    pins.sort();
-    pins.dedup();
-    pins
 }
 
 /// The folders that have facts, each once, with the scope of their facts in git.

@@ -30,19 +30,17 @@ pub(super) struct Definitions {
 }
 
 /// The definitions of a name. `name`: its last part is what is defined, within what the one before
-/// names if that is there, as in `Type::method` and `module.function`; in Markdown a heading's text,
-/// or as in links to it.
-pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Definitions {
-    if is_markdown {
-        return Definitions {
-            places: section(lines, name).into_iter().collect(),
-            ..Definitions::default()
-        };
-    }
+/// names if that is there, as in `Type::method` and `module.function`. `with`: the lines in which a
+/// text stands, from 0.
+pub(super) fn definitions(
+    lines: &[&str],
+    name: &str,
+    with: &dyn Fn(&str) -> Vec<usize>,
+) -> Definitions {
     let mut parts = name.trim_end_matches("()").rsplit([':', '.', '#']);
-    let found = defined(lines, parts.next().unwrap_or_default());
+    let found = defined(lines, parts.next().unwrap_or_default(), with);
     let Some(around) = parts.find(|part| !part.is_empty()) else { return found };
-    let around = defined(lines, around);
+    let around = defined(lines, around, with);
     let is_inside = |(first, last): &(usize, usize)| {
         let mut around = around.places.iter().chain(&around.extending);
         around.any(|(from, to)| from < first && last <= to)
@@ -52,13 +50,13 @@ pub(super) fn definitions(lines: &[&str], name: &str, is_markdown: bool) -> Defi
 }
 
 /// The definitions of a name without what it is a part of.
-fn defined(lines: &[&str], name: &str) -> Definitions {
+fn defined(lines: &[&str], name: &str, with: &dyn Fn(&str) -> Vec<usize>) -> Definitions {
     let is_name = name.chars().all(|char| char.is_alphanumeric() || "_$-!?".contains(char));
     if name.is_empty() || !is_name {
         return Definitions::default();
     }
-    let defining: Vec<(usize, Form)> =
-        (0..lines.len()).filter_map(|at| Some((at, form_of(name, lines, at)?))).collect();
+    let defining = with(name).into_iter().filter_map(|at| Some((at, form_of(name, lines, at)?)));
+    let defining: Vec<(usize, Form)> = defining.collect();
     let of = |form: Form| -> Vec<usize> {
         defining.iter().filter(|(_, other)| *other == form).map(|(at, _)| *at).collect()
     };
@@ -226,26 +224,38 @@ fn indentation(line: &str) -> usize {
         .sum()
 }
 
-/// The section of Markdown below a heading, to the next one as high.
-fn section(lines: &[&str], name: &str) -> Option<(usize, usize)> {
+/// A heading of Markdown.
+#[derive(Debug)]
+pub(super) struct Heading {
+    /// Its line, from 0.
+    line: usize,
+    level: usize,
+    slug: String,
+}
+
+/// The headings of Markdown.
+pub(super) fn headings(lines: &[&str]) -> Vec<Heading> {
     let level = |line: &str| {
         let marks = line.chars().take_while(|char| *char == '#').count();
         (1..=6).contains(&marks).then_some(marks).filter(|marks| line[*marks..].starts_with(' '))
     };
     let mut is_fenced = false;
-    let headings: Vec<(usize, usize)> = lines
-        .iter()
-        .enumerate()
-        .filter_map(|(at, line)| {
-            is_fenced ^= line.trim_start().starts_with("```");
-            Some((at, level(line).filter(|_| !is_fenced)?))
-        })
-        .collect();
+    let found = lines.iter().enumerate().filter_map(|(at, line)| {
+        is_fenced ^= line.trim_start().starts_with("```");
+        let level = level(line).filter(|_| !is_fenced)?;
+        Some(Heading { line: at, level, slug: slug(&line[level..]) })
+    });
+    found.collect()
+}
+
+/// The section below a heading, to the next one as high. `name`: the heading's text, or as in links
+/// to it.
+pub(super) fn section(headings: &[Heading], count: usize, name: &str) -> Option<(usize, usize)> {
     let wanted = slug(name);
-    let place = headings.iter().position(|(at, level)| slug(&lines[*at][*level..]) == wanted)?;
-    let (first, level) = headings[place];
-    let next = headings[place + 1..].iter().find(|(_, other)| *other <= level);
-    let end = next.map_or(lines.len(), |(at, _)| *at);
+    let place = headings.iter().position(|heading| heading.slug == wanted)?;
+    let Heading { line: first, level, .. } = headings[place];
+    let next = headings[place + 1..].iter().find(|other| other.level <= level);
+    let end = next.map_or(count, |next| next.line);
     (end - first <= MAX_LINES).then_some((first, end - 1))
 }
 
@@ -260,7 +270,9 @@ mod tests {
     use super::*;
 
     fn found(text: &str, name: &str) -> Vec<(usize, usize)> {
-        definitions(&text.lines().collect::<Vec<_>>(), name, false).places
+        let lines: Vec<&str> = text.lines().collect();
+        let with = |part: &str| (0..lines.len()).filter(|at| lines[*at].contains(part)).collect();
+        definitions(&lines, name, &with).places
     }
 
     #[test]
@@ -304,9 +316,9 @@ mod tests {
     fn a_heading_has_its_section() {
         let text = "# A\n## Set up\nx\n```\n# no heading\n```\n### Deep\ny\n## Next\nz\n";
         let lines: Vec<&str> = text.lines().collect();
-        let found = |name: &str| definitions(&lines, name, true).places;
-        assert_eq!(found("set-up"), [(1, 7)]);
-        assert_eq!(found("Next"), [(8, 9)]);
-        assert_eq!(found("other"), []);
+        let found = |name: &str| section(&headings(&lines), lines.len(), name);
+        assert_eq!(found("set-up"), Some((1, 7)));
+        assert_eq!(found("Next"), Some((8, 9)));
+        assert_eq!(found("other"), None);
     }
 }

@@ -4,6 +4,7 @@ use files::looks;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::lines::Lines;
 use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, moved, with_lf};
@@ -31,6 +32,8 @@ pub(super) type Verdicts = BTreeMap<CitationPin, Option<CitedChange>>;
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     known: HashMap<PathBuf, Known>,
+    /// The stamps of all files on which that rests.
+    stamps: Arc<Vec<(PathBuf, Option<FileStamp>)>>,
     /// Whether some file may change again without another stamp.
     is_unsure: bool,
 }
@@ -51,33 +54,37 @@ struct Known {
 
 impl Checker {
     /// Whether a pinned file may say something else than at the last check: compares stamps alone.
+    /// In one look, since each look has a cost and this is asked before each call.
     pub(crate) fn may_differ(&self) -> bool {
-        self.is_unsure || self.known.iter().any(|(path, known)| !known.is_as_read(path))
+        let stamps = Arc::clone(&self.stamps);
+        let is_as_read = move || stamps.iter().all(|(path, stamp)| source::stamp(path) == *stamp);
+        self.is_unsure || !looks::together(is_as_read).unwrap_or(true)
     }
 
-    /// The changed pinned files, by path and pin. Looks at all of them at once, and reads those
-    /// with a new stamp.
+    /// What became of the pins of the files that changed, by path. Looks at all files at once, and
+    /// reads those with a new stamp.
     pub(crate) fn check(
         &mut self,
         places: &Places,
         pinned: BTreeMap<PathBuf, Pinned>,
-    ) -> BTreeMap<(PathBuf, CitationPin), CitedChange> {
+    ) -> BTreeMap<PathBuf, BTreeMap<CitationPin, CitedChange>> {
         let mut before = std::mem::take(&mut self.known);
         let asked: Vec<_> = pinned
             .into_iter()
             .map(|(path, pinned)| {
                 let known = before.remove(&path);
-                (path, pinned, known, places.clone())
+                (path, pinned, known)
             })
             .collect();
         let paths: Vec<PathBuf> = asked.iter().map(|(path, ..)| path.clone()).collect();
-        let found = looks::each(asked, &|_| (), |(path, pinned, known, places)| {
+        let of = places.clone();
+        let found = looks::each(asked, &|_| (), move |(path, pinned, known)| {
             let tells = |known: &Known| {
                 !known.is_unsure
                     && pinned.pins.iter().all(|pin| known.verdicts.contains_key(pin))
                     && known.is_as_read(path)
             };
-            known.clone().filter(tells).unwrap_or_else(|| read(path, pinned, places))
+            known.clone().filter(tells).unwrap_or_else(|| read(path, pinned, &of))
         });
         let unanswered = || Known { is_unsure: true, ..Known::default() };
         let found = found.into_iter().map(|found| found.unwrap_or_else(unanswered));
@@ -93,11 +100,16 @@ impl Checker {
             }
         }
         self.is_unsure = self.known.values().any(|known| known.is_unsure);
-        let changes = self.known.iter().flat_map(|(path, known)| {
-            let changed = known.verdicts.iter().filter_map(|(pin, now)| Some((pin, now.clone()?)));
-            changed.map(|(pin, now)| ((path.clone(), pin.clone()), now))
+        let stamps = self.known.iter().flat_map(|(path, known)| {
+            [(path.clone(), known.stamp)].into_iter().chain(known.moved.clone())
         });
-        changes.collect()
+        self.stamps = Arc::new(stamps.collect());
+        let changes = self.known.iter().map(|(path, known)| {
+            let changed = known.verdicts.iter();
+            let changed = changed.filter_map(|(pin, now)| Some((pin.clone(), now.clone()?)));
+            (path.clone(), changed.collect::<BTreeMap<_, _>>())
+        });
+        changes.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 }
 
@@ -137,7 +149,8 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
     let of = |verdicts| Known { stamp: reading.stamp, verdicts, is_unsure, ..Known::default() };
     match reading.state {
         FileState::Text { text, .. } => {
-            let judged = judged(&with_lf(&text), path, pinned).into_iter();
+            let text = with_lf(&text);
+            let judged = Now::of(&text, path).judged(pinned).into_iter();
             of(judged.map(|(pin, now)| (pin.clone(), now.filter(|_| !pin.is_run))).collect())
         }
         FileState::Binary { source_hash, .. } => of(verdicts(&|pin| {
@@ -160,36 +173,53 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
     }
 }
 
-/// What became of the pins of a file that has a text now.
-pub(super) fn judged(text: &str, path: &Path, pinned: &Pinned) -> Verdicts {
-    let hash = Hash::of(text);
-    let lines = LazyCell::new(|| Lines::of(text, is_markdown(&path.to_string_lossy())));
-    let said = LazyCell::new(|| lines.hash());
-    let is_same =
-        |pin: &CitationPin| pin.hash == hash || pin.said.as_ref().is_some_and(|it| *it == *said);
-    let now = |pin: &CitationPin| if is_same(pin) { None } else { change(pin, text, &lines) };
-    pinned.pins.iter().map(|pin| (pin.clone(), now(pin))).collect()
+/// The text of a pinned file now. Its lines are parted only where it says something else.
+pub(super) struct Now<'t> {
+    hash: Hash,
+    lines: LazyCell<Lines<'t>, Box<dyn FnOnce() -> Lines<'t> + 't>>,
 }
 
-fn change(pin: &CitationPin, text: &str, now: &Lines<'_>) -> Option<CitedChange> {
-    let stand = |text: &str| {
-        let said = Said::of(text);
-        pin.names.iter().all(|name| said.says(name))
-    };
+impl<'t> Now<'t> {
+    /// `text`: with LF line endings.
+    pub(super) fn of(text: &'t str, path: &Path) -> Self {
+        let is_markdown = is_markdown(&path.to_string_lossy());
+        let lines: Box<dyn FnOnce() -> Lines<'t>> = Box::new(move || Lines::of(text, is_markdown));
+        Self { hash: Hash::of(text), lines: LazyCell::new(lines) }
+    }
+
+    /// Whether it says all that a pinned file said.
+    pub(super) fn says_all_of(&self, pin: &CitationPin) -> bool {
+        pin.hash == self.hash || pin.said.as_ref().is_some_and(|it| it == self.lines.said_hash())
+    }
+
+    /// Whether what is pinned stands in it, wherever.
+    pub(super) fn holds(&self, pin: &CitationPin) -> bool {
+        self.says_all_of(pin) || pin.lines.as_ref().is_some_and(|it| it.stand_in(&self.lines))
+    }
+
+    /// What became of the pins of a file.
+    pub(super) fn judged(&self, pinned: &Pinned) -> Verdicts {
+        let change = |pin: &CitationPin| (!self.holds(pin)).then(|| change(pin, &self.lines));
+        pinned.pins.iter().map(|pin| (pin.clone(), change(pin))).collect()
+    }
+}
+
+/// What became of a place that does not stand any more.
+fn change(pin: &CitationPin, now: &Lines<'_>) -> CitedChange {
+    let stand = |said: &Said<'_>| pin.names.iter().all(|name| said.says(name));
     let is_touched = match &pin.lines {
-        Some(lines) if lines.stand_in(now) => return None,
         Some(lines) => {
             let tells = !pin.names.is_empty() || lines.symbol.is_some();
             match lines.place_in(now) {
-                Some(place) => tells && stand(&now.text(place)),
+                Some(place) => tells && stand(&Said::of(now.text(place))),
                 None => lines.symbol.is_none() && stand_elsewhere(pin, lines.count, now),
             }
         }
         None if pin.said.is_none() => false,
         None if pin.names.is_empty() => now.percent_standing(&pin.marks) > STILL_SAME,
-        None => stand(text),
+        None => stand(now.said()),
     };
-    Some(if is_touched { CitedChange::Touched } else { CitedChange::Contradicted })
+    if is_touched { CitedChange::Touched } else { CitedChange::Contradicted }
 }
 
 /// Whether all that an entry names stands together somewhere, with words that can tell that it is what

@@ -3,12 +3,13 @@
 //! files.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{Definitions, definitions};
-use crate::claim::{Said, squeezed};
+use super::blocks::{Definitions, Heading, definitions, headings, section};
+use crate::claim::{Said, Settings, has_word, is_plain, settings, squeezed};
 use base::object::Hash;
 
 /// Most lines that are tracked; a longer range counts as the whole file.
@@ -57,28 +58,63 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A text by its lines that are not empty, without blanks.
+/// A text by its lines that are not empty, without blanks. What is asked of it more than once is
+/// worked out once, since many pins and entries may ask.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
+    text: &'a str,
     all: Vec<&'a str>,
+    /// Where each line begins in the text.
+    starts: Vec<usize>,
     /// Number in the text, from 1, and what it says.
     filled: Vec<(u32, String)>,
-    /// The marks of these.
-    marks: OnceCell<Vec<String>>,
     is_markdown: bool,
+    marks: OnceCell<Marks>,
+    hash: OnceCell<Hash>,
+    said_hash: OnceCell<Hash>,
+    said: Said<'a>,
+    headings: OnceCell<Vec<Heading>>,
+    settings: OnceCell<Settings>,
 }
 
+/// Where the lines with each mark stand, among those that are not empty.
+type Marks = HashMap<String, Vec<usize>>;
+
 impl<'a> Lines<'a> {
+    /// `text`: with LF line endings.
     pub(super) fn of(text: &'a str, is_markdown: bool) -> Self {
         let all: Vec<&str> = text.lines().collect();
+        let starts = all.iter().map(|line| line.as_ptr() as usize - text.as_ptr() as usize);
         let numbered = (1..).zip(all.iter().map(|line| squeezed(line)));
         let filled = numbered.filter(|(_, line)| !line.is_empty()).collect();
-        Self { all, filled, marks: OnceCell::new(), is_markdown }
+        Self {
+            text,
+            starts: starts.collect(),
+            all,
+            filled,
+            is_markdown,
+            marks: OnceCell::new(),
+            hash: OnceCell::new(),
+            said_hash: OnceCell::new(),
+            said: Said::of(text),
+            headings: OnceCell::new(),
+            settings: OnceCell::new(),
+        }
+    }
+
+    /// All of the text, in which names are looked up.
+    pub(super) fn said(&self) -> &Said<'a> {
+        &self.said
     }
 
     /// The definitions of a name.
     pub(super) fn definitions(&self, name: &str) -> Definitions {
-        definitions(&self.all, name, self.is_markdown)
+        if self.is_markdown {
+            let headings = self.headings.get_or_init(|| headings(&self.all));
+            let section = section(headings, self.all.len(), name);
+            return Definitions { places: section.into_iter().collect(), ..Definitions::default() };
+        }
+        definitions(&self.all, name, &|part| self.with(part))
     }
 
     /// The lines of all definitions of a name, from 1, and of what else belongs to its type.
@@ -87,49 +123,94 @@ impl<'a> Lines<'a> {
         places.into_iter().chain(extending).map(numbered).collect()
     }
 
-    /// The lines, from 1, that hold a text.
-    pub(super) fn holding(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(u32, u32)> {
-        let lines = (1..).zip(&self.all).filter(|(_, line)| is_meant(line));
-        lines.map(|(line, _)| (line, line)).collect()
+    /// The lines, from 0, in which a text of one line stands.
+    fn with(&self, said: &str) -> Vec<usize> {
+        let found = memmem::find_iter(self.text.as_bytes(), said);
+        let mut lines: Vec<usize> =
+            found.map(|at| self.starts.partition_point(|start| *start <= at) - 1).collect();
+        lines.dedup();
+        lines
+    }
+
+    /// The lines, from 1, in which a name stands that is no number.
+    pub(super) fn saying(&self, name: &str) -> Vec<(u32, u32)> {
+        if is_plain(name) {
+            let lines = self.with(name).into_iter().filter(|at| has_word(self.all[*at], name));
+            return lines.map(|at| numbered((at, at))).collect();
+        }
+        let name = squeezed(name);
+        let lines = self.filled.iter().filter(|(_, line)| line.contains(&name));
+        lines.map(|(line, _)| (*line, *line)).collect()
+    }
+
+    /// The lines, from 1, that set something to a number.
+    pub(super) fn setting(&self, number: &str) -> &[u32] {
+        let settings = self.settings.get_or_init(|| settings(&self.all));
+        settings.get(number).map_or(&[], Vec::as_slice)
     }
 
     /// Whether some names stand together within as many lines as a place had. `telling`: one that
     /// can tell where.
     pub(super) fn say_together(&self, names: &[String], telling: &str, count: u32) -> bool {
-        self.holding(|line| Said::of(line).says(telling)).into_iter().any(|(line, _)| {
+        self.saying(telling).into_iter().any(|(line, _)| {
             let around = self.text((line.saturating_sub(count - 1).max(1), line + count - 1));
-            let said = Said::of(&around);
+            let said = Said::of(around);
             names.iter().all(|name| said.says(name))
         })
     }
 
     /// The text of lines, from 1.
-    pub(super) fn text(&self, (first, last): (u32, u32)) -> String {
-        let [first, last] = [first, last].map(|line| line as usize);
-        let lines = self.all.get(first.saturating_sub(1)..last.min(self.all.len()));
-        lines.unwrap_or_default().join("\n")
+    pub(super) fn text(&self, (first, last): (u32, u32)) -> &'a str {
+        let from = (first as usize).saturating_sub(1);
+        let Some(to) = (last as usize).min(self.all.len()).checked_sub(1) else { return "" };
+        let range = self.starts.get(from).map(|start| *start..self.starts[to] + self.all[to].len());
+        range.and_then(|range| self.text.get(range)).unwrap_or_default()
+    }
+
+    /// SHA-256 of the text.
+    pub(super) fn hash(&self) -> &Hash {
+        self.hash.get_or_init(|| Hash::of(self.text))
     }
 
     /// SHA-256 of all that it says.
-    pub(super) fn hash(&self) -> Hash {
-        Hash::of(self.filled.iter().map(|(_, line)| line.as_str()).collect::<String>())
+    pub(super) fn said_hash(&self) -> &Hash {
+        let said = || self.filled.iter().map(|(_, line)| line.as_str()).collect::<String>();
+        self.said_hash.get_or_init(|| Hash::of(said()))
     }
 
     /// Marks of some of its lines, at equal distances.
-    pub(super) fn marks(&self) -> String {
+    pub(super) fn sampled(&self) -> String {
         sampled(&self.filled)
     }
 
     /// The share of some marks, in hundredths, whose lines stand in it.
     pub(super) fn percent_standing(&self, marks: &str) -> usize {
-        let standing: HashSet<&str> = self.all_marks().iter().map(String::as_str).collect();
         let marks: Vec<&str> = parted(marks).filter(|mark| *mark != NO_MARK).collect();
-        let held = marks.iter().filter(|mark| standing.contains(**mark)).count();
+        let held = marks.iter().filter(|mark| self.marks().contains_key(**mark)).count();
         (held * 100).checked_div(marks.len()).unwrap_or(0)
     }
 
-    fn all_marks(&self) -> &[String] {
-        self.marks.get_or_init(|| self.filled.iter().map(|(_, line)| mark(line)).collect())
+    fn marks(&self) -> &Marks {
+        self.marks.get_or_init(|| {
+            let mut marks = Marks::new();
+            for (at, (_, line)) in self.filled.iter().enumerate() {
+                marks.entry(mark(line)).or_default().push(at);
+            }
+            marks
+        })
+    }
+
+    /// Where lines begin, among those that are not empty, whose first one has a mark; all that may
+    /// where it is not known.
+    fn beginning(&self, mark: Option<&str>) -> Vec<usize> {
+        match mark {
+            Some(mark) => self.marked(mark).to_vec(),
+            None => (0..self.filled.len()).collect(),
+        }
+    }
+
+    fn marked(&self, mark: &str) -> &[usize] {
+        self.marks().get(mark).map_or(&[], Vec::as_slice)
     }
 
     fn within(&self, (first, last): (u32, u32)) -> std::ops::Range<usize> {
@@ -162,10 +243,12 @@ impl PinnedLines {
         let says = |lines: &&[(u32, String)]| {
             lines.iter().map(|(_, line)| line).eq(said.iter().map(|(_, line)| line))
         };
+        let alike = text.beginning(said.first().map(|(_, line)| mark(line)).as_deref());
+        let alike = alike.into_iter().filter_map(|at| text.filled.get(at..at + said.len()));
         Some(Self {
             first,
             count: last - first + 1,
-            stood: whole(text.filled.windows(said.len()).filter(says).count()),
+            stood: whole(alike.filter(says).count()),
             filled: whole(said.len()),
             hash: hash_of(said),
             symbol: symbol.map(str::to_owned),
@@ -193,12 +276,9 @@ impl PinnedLines {
             }
         }
         // The second mark is that of the first line: only where it stands are lines hashed.
-        let first = parted(&self.marks).nth(1);
-        let windows = text.filled.windows(self.filled as usize).zip(text.all_marks());
-        let stands = windows.filter(|(lines, mark)| {
-            first.is_none_or(|first| *mark == first) && hash_of(lines) == self.hash
-        });
-        stands.count() >= self.stood.max(1) as usize
+        let alike = text.beginning(parted(&self.marks).nth(1)).into_iter();
+        let alike = alike.filter_map(|at| text.filled.get(at..at + self.filled as usize));
+        alike.filter(|lines| hash_of(lines) == self.hash).count() >= self.stood.max(1) as usize
     }
 
     /// As earlier releases compared: blanks count.
@@ -221,19 +301,18 @@ impl PinnedLines {
         let [before, inner @ .., after] = &marks[..] else { return None };
         let filled = self.filled as usize;
         let step = filled.div_ceil(inner.len().max(1)).max(1);
-        let now = text.all_marks();
         let wanted = inner.iter().enumerate().map(|(at, mark)| (at * step + 1, *mark));
         let wanted = wanted.chain([(0, *before), (filled + 1, *after)]);
-        let start = most_likely_start(now, wanted, text.within((self.first, self.first)).start)?;
+        let start = most_likely_start(text, wanted, text.within((self.first, self.first)).start)?;
         // Lines may have come into the place or left it.
         let near = |from: usize, mark: &str| {
-            let reach = &now[from.min(now.len())..(from + 2 * filled + 8).min(now.len())];
-            reach.iter().position(|one| one == mark).filter(|_| mark != NO_MARK).map(|at| from + at)
+            let mut places = text.marked(mark).iter().copied().filter(|_| mark != NO_MARK);
+            places.find(|at| *at >= from).filter(|at| *at < from + 2 * filled + 8)
         };
         let first = near(start.saturating_sub(1), before)
             .filter(|at| *at < start + filled)
             .map_or(start, |at| at + 1);
-        let end = near(first, after).unwrap_or(start + filled).min(now.len());
+        let end = near(first, after).unwrap_or(start + filled).min(text.filled.len());
         let (one, last) = (text.filled.get(first)?, text.filled.get(end.checked_sub(1)?)?);
         (one.0 <= last.0).then_some((one.0, last.0))
     }
@@ -241,15 +320,14 @@ impl PinnedLines {
 
 /// Where in a text the lines began that most marks speak for; near `from` where they disagree.
 fn most_likely_start<'m>(
-    now: &[String],
+    now: &Lines<'_>,
     wanted: impl Iterator<Item = (usize, &'m str)>,
     from: usize,
 ) -> Option<usize> {
     let mut votes: HashMap<usize, usize> = HashMap::new();
     for (place, mark) in wanted.filter(|(_, mark)| *mark != NO_MARK) {
-        let found = now.iter().enumerate().filter(|(_, one)| *one == mark);
         // Places count from the line before the first one.
-        for start in found.filter_map(|(at, _)| (at + 1).checked_sub(place)) {
+        for start in now.marked(mark).iter().filter_map(|at| (at + 1).checked_sub(place)) {
             *votes.entry(start).or_default() += 1;
         }
     }

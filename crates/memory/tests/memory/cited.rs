@@ -279,6 +279,7 @@ fn what_is_old_or_was_never_used_is_suggested_and_stays() {
             Doubt::CitedTouched { paths } => format!("touched {paths:?}"),
             Doubt::CitedMoved { paths } => format!("moved {paths:?}"),
             Doubt::CitedGone { paths } => format!("gone {paths:?}"),
+            Doubt::CheckedByModel { day } => format!("checked {day}"),
             Doubt::Old { days } => format!("old {days}"),
             Doubt::NeverUsed { days } => format!("unused {days}"),
         };

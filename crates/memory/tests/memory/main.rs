@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
+mod asked;
 mod cited;
 mod desk;
 mod facts;
@@ -10,6 +11,7 @@ mod flush;
 #[cfg(unix)]
 mod flush_kill;
 mod locomo;
+mod many;
 mod marks;
 mod objects;
 mod recall;

@@ -419,6 +419,8 @@ fn a_hostile_repository_runs_nothing() {
         "filter.evil.process",
         "pager.rev-list",
         "pager.cat-file",
+        "pager.diff-tree",
+        "alias.diff-tree",
         "alias.cat-file",
         "remote.origin.uploadpack",
         "credential.helper",

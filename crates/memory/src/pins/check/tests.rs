@@ -26,11 +26,16 @@ fn what_tells_nothing_is_looked_at_once_until_it_changes() {
     assert!(!checker.may_differ(), "nothing changed");
     std::fs::remove_file(&cited).unwrap();
     assert!(checker.may_differ());
-    let gone: Vec<_> = checker.check(&places, pinned.clone()).into_values().collect();
+    let gone: Vec<_> = checker
+        .check(&places, pinned.clone())
+        .into_values()
+        .flat_map(BTreeMap::into_values)
+        .collect();
     assert_eq!(gone, [CitedChange::Gone]);
     assert!(!checker.may_differ());
     std::fs::write(&cited, "y").unwrap();
     assert!(checker.may_differ());
-    let changed: Vec<_> = checker.check(&places, pinned).into_values().collect();
+    let changed: Vec<_> =
+        checker.check(&places, pinned).into_values().flat_map(BTreeMap::into_values).collect();
     assert_eq!(changed, [CitedChange::Contradicted]);
 }
