@@ -29,10 +29,11 @@ use self::items::{Leaving, Standing, outputs_of};
 use super::fold;
 use super::hazard::Chances;
 use super::held::Budgets;
+use super::ledger::KEPT_TOKENS;
 use super::model_rules::ModelRules;
 use super::window::Marks;
 use config::Prices;
-use session::{Fold, MessageKind, Rewrite, Session, Treatment};
+use session::{Fold, MessageKind, Rewrite, SUMMARY_COST, SUMMARY_TOKENS, Session, Treatment};
 
 /// Target size after an epoch under window pressure, in percent of the size at which pressure
 /// begins. Well below it, so that the next calls do not need relief again.
@@ -42,8 +43,8 @@ const LOW_WATER_PERCENT: u64 = 40;
 /// above its bound would otherwise keep paying for a full window (docs/policy.md, "The bound").
 const RELIEF_CALLS: f64 = 12.0;
 
-/// Relief must free at least 1/30 of the largest request. If less can go, the next call would need
-/// relief again.
+/// Where no compaction would help, relief must free at least 1/30 of the largest request. If less
+/// can go, the next call would need relief again.
 const LEAST_RELIEF: u64 = 30;
 
 /// What the decision depends on besides the session.
@@ -166,8 +167,8 @@ fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 }
 
 /// The window is under pressure, and one of these holds: the bill can afford the rewrite, the
-/// rewrite is free, it pays soon, or the next step may make the host compact. Does nothing if too
-/// little can leave.
+/// rewrite is free, it pays soon, or the next step may make the host compact. Does nothing where
+/// the host's compaction makes the same room for less.
 fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
     let total = standing.total();
@@ -183,8 +184,14 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
         // The host will not compact yet, so there is no need to exceed the bound.
         return None;
     }
+    let is_worth = is_free
+        || match compaction_cost(total, terms.prices) {
+            // Behind a request of that size a host that compacts would have done so.
+            Some(least) if standing.sent_before() <= marks.most => cost <= least * as_cost(gain),
+            _ => gain * LEAST_RELIEF >= marks.most,
+        };
     let reason = format!("window pressure: {total} tokens, {gain} of them can go");
-    (gain > 0 && gain * LEAST_RELIEF >= marks.most).then_some(Cause {
+    (gain > 0 && is_worth).then_some(Cause {
         reason,
         reserve: None,
         leaving,
@@ -194,9 +201,23 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
 }
 
 /// Whether the saving pays for the rewrite within [`RELIEF_CALLS`].
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn pays_soon(cost: f64, gain: u64, terms: &EpochTerms<'_>) -> bool {
-    cost <= RELIEF_CALLS * terms.prices.read * gain as f64
+    cost <= RELIEF_CALLS * terms.prices.read * as_cost(gain)
+}
+
+/// What each token of room costs if the host compacts messages of this size, in input tokens: the
+/// summary is written by a request without a cache, and then it and what stays are cached anew.
+/// `None` if hardly more would go than the summary takes.
+fn compaction_cost(total: u64, prices: &Prices) -> Option<f64> {
+    let dropped = total.saturating_sub(KEPT_TOKENS);
+    let room = dropped.checked_sub(SUMMARY_TOKENS).filter(|room| *room > 0)?;
+    let written = prices.write * as_cost(KEPT_TOKENS + SUMMARY_TOKENS);
+    Some((as_cost(dropped) + SUMMARY_COST + written) / as_cost(room))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn as_cost(tokens: u64) -> f64 {
+    tokens as f64
 }
 
 /// What leaves under pressure: all outputs outside the working set; then, until the low-water mark

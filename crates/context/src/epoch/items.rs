@@ -208,6 +208,11 @@ impl<'a> Standing<'a> {
         suffix
     }
 
+    /// Tokens of the messages that the previous request had.
+    pub(super) fn sent_before(&self) -> u64 {
+        self.shown.iter().take(self.terms.first_new).sum()
+    }
+
     /// Tokens that no cache holds, so that they are written in any case.
     pub(super) fn new_tokens(&self, suffix: &[u64]) -> u64 {
         suffix[self.terms.cold_from.min(self.shown.len())]

@@ -230,3 +230,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_compaction_costs_its_request_and_a_new_cache() {
+    let prices = Prices {
+        read: 0.1,
+        write: 1.25,
+        reuse: Reuse::AnyPrefix,
+        lifetime_seconds: None,
+        tiers: Vec::new(),
+    };
+    let cost = compaction_cost(42_000, &prices).unwrap();
+    assert!((cost - (22_000.0 + 7_500.0 + 27_500.0) / 20_000.0).abs() < 1e-9, "{cost}");
+    assert_eq!(compaction_cost(22_000, &prices), None, "no room");
+}

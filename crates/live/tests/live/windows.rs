@@ -68,6 +68,24 @@ fn thirty_calls_in_a_40k_window_stay_below_pis_threshold() {
     }
 }
 
+/// Most of the window is what a person said, so little may leave, and soon again.
+#[test]
+fn dear_relief_waits_for_the_hosts_compaction() {
+    let mut host = host(65_536);
+    host.user(&text(1_000, 32_000));
+    let mut requests = Vec::new();
+    for number in 0..30 {
+        step(&mut host, number, &[2_000]);
+        host.send();
+        requests.push((request_tokens(&host), host.live.state().epoch()));
+    }
+    let first = requests.iter().position(|(_, epoch)| *epoch == 1).unwrap();
+    let limit = 65_536 - RESERVED;
+    assert!(requests[first - 1].0 > limit, "a host that compacts does so: {requests:?}");
+    assert!(requests[first].0 < limit, "else the window is relieved: {requests:?}");
+    assert!(requests.iter().all(|(tokens, _)| *tokens < limit + 1_000), "{requests:?}");
+}
+
 #[test]
 fn a_new_output_that_does_not_fit_is_shortened() {
     let mut host = host(32_000);
