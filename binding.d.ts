@@ -1859,7 +1859,7 @@ export interface ChangedLatest {
   id: string;
   /** Its type. */
   type: string;
-  /** Path of a file; `null` for other objects. */
+  /** Path of a file; absent for other objects. */
   path?: string;
   /** When the version that was the latest was first written, in milliseconds since 1970. */
   before: number;

@@ -120,6 +120,7 @@ describe("the exports", () => {
       "checkWrite",
       "compacted",
       "confirm",
+      "confirmAllOf",
       "conversations",
       "ended",
       "explainWrite",

@@ -135,7 +135,7 @@ describe("a list of OpenClaw", () => {
     ]);
   });
 
-  test("has no command of ours however it is spelt, but what another bot is told", () => {
+  test("has no command of ours, but what another bot is told", () => {
     const typed = [
       "/ palimpsest objects",
       "/PALIMPSEST",

@@ -103,7 +103,7 @@ test("a store that may not be written later loses nothing", async () => {
   expect(await said("later", "/palimpsest objects")).toMatch(/cherry[\s\S]*damson/);
 });
 
-test("what is asked for before the first message comes with it, once", async () => {
+test("what is asked for first comes once, with the first message", async () => {
   expect(await said("first", "/palimpsest")).toMatch(/^Palimpsest is on\. No call to the model yet\./);
   expect(await said("first", "/palimpsest objects")).toBe("No file and no output yet.");
   for (const name of ["a.txt", "a.txt"]) {

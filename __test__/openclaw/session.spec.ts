@@ -210,7 +210,7 @@ describe.each(wires)("sixty calls in the format of %s", (wire) => {
     expect(whole.filter((text) => text.includes("test suite_4::case_4::"))).toHaveLength(8);
   });
 
-  test("cost less than two fifths, with nearly the same share cached", () => {
+  test("cost less than two fifths, and nine tenths are cached", () => {
     const [before, after] = [plain, ours].map((side) => billOf(wire, side.models[wire].bodies.slice(0, calls)));
     bills.push([wire, before, after]);
     expect(before.rewrites).toBe(0);
