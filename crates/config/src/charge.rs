@@ -82,6 +82,12 @@ impl Prices {
     }
 }
 
+/// A token count to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+pub fn as_f64(tokens: u64) -> f64 {
+    tokens as f64
+}
+
 /// Converts our token count to the provider's.
 #[expect(
     clippy::cast_precision_loss,

@@ -24,7 +24,7 @@ use base::error::Result;
 use base::path::absolute_path;
 use serde::{Deserialize, Serialize};
 
-pub use charge::{Charge, Input, scaled};
+pub use charge::{Charge, Input, as_f64, scaled};
 pub use exclude::{DEFAULT_EXCLUDE, Exclude, wildcard};
 pub use instructions::{INSTRUCTION_FILES, Instructions};
 pub use kind::SettingType;

@@ -32,8 +32,8 @@ use super::held::Budgets;
 use super::ledger::KEPT_TOKENS;
 use super::model_rules::ModelRules;
 use super::window::Marks;
-use config::Prices;
-use session::{Fold, MessageKind, Rewrite, SUMMARY_COST, SUMMARY_TOKENS, Session, Treatment};
+use config::{Prices, as_f64};
+use session::{Fold, MessageKind, Rewrite, SUMMARY_TOKENS, Session, Treatment, compaction_cost};
 
 /// Target size after an epoch under window pressure, in percent of the size at which pressure
 /// begins. Well below it, so that the next calls do not need relief again.
@@ -185,9 +185,9 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
         return None;
     }
     let is_worth = is_free
-        || match compaction_cost(total, terms.prices) {
+        || match compacted_room_cost(total, terms.prices) {
             // Behind a request of that size a host that compacts would have done so.
-            Some(least) if standing.sent_before() <= marks.most => cost <= least * as_cost(gain),
+            Some(least) if standing.sent_before() <= marks.most => cost <= least * as_f64(gain),
             _ => gain * LEAST_RELIEF >= marks.most,
         };
     let reason = format!("window pressure: {total} tokens, {gain} of them can go");
@@ -202,22 +202,17 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
 
 /// Whether the saving pays for the rewrite within [`RELIEF_CALLS`].
 fn pays_soon(cost: f64, gain: u64, terms: &EpochTerms<'_>) -> bool {
-    cost <= RELIEF_CALLS * terms.prices.read * as_cost(gain)
+    cost <= RELIEF_CALLS * terms.prices.read * as_f64(gain)
 }
 
 /// What each token of room costs if the host compacts messages of this size, in input tokens: the
 /// summary is written by a request without a cache, and then it and what stays are cached anew.
 /// `None` if hardly more would go than the summary takes.
-fn compaction_cost(total: u64, prices: &Prices) -> Option<f64> {
+fn compacted_room_cost(total: u64, prices: &Prices) -> Option<f64> {
     let dropped = total.saturating_sub(KEPT_TOKENS);
     let room = dropped.checked_sub(SUMMARY_TOKENS).filter(|room| *room > 0)?;
-    let written = prices.write * as_cost(KEPT_TOKENS + SUMMARY_TOKENS);
-    Some((as_cost(dropped) + SUMMARY_COST + written) / as_cost(room))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn as_cost(tokens: u64) -> f64 {
-    tokens as f64
+    let written = prices.write * as_f64(KEPT_TOKENS + SUMMARY_TOKENS);
+    Some((compaction_cost(as_f64(dropped)) + written) / as_f64(room))
 }
 
 /// What leaves under pressure: all outputs outside the working set; then, until the low-water mark

@@ -37,8 +37,8 @@ impl Memory {
 
     fn search(&mut self, question: &str) -> String {
         let options = RecallOptions { limit: 2 * MOST_HITS, ..RecallOptions::default() };
-        let answer = self.recall(question, &options, None);
         let look = self.look();
+        let answer = self.recall_at(question, &options, None, Some(&look));
         let shown: Vec<String> = answer
             .hits
             .iter()

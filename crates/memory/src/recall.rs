@@ -184,15 +184,34 @@ impl Memory {
         options: &RecallOptions,
         store: Option<&Store>,
     ) -> RecallAnswer {
+        self.recall_at(query, options, store, None)
+    }
+
+    /// As [`Self::recall`], without another look than `known`, if there is one.
+    pub(super) fn recall_at(
+        &mut self,
+        query: &str,
+        options: &RecallOptions,
+        store: Option<&Store>,
+        known: Option<&Look>,
+    ) -> RecallAnswer {
         let expression = match parsed(query, options) {
             Ok(expression) => expression,
             Err(error) => return RecallAnswer::malformed(&error),
         };
-        let (warnings, look) = self.learn();
+        let (warnings, look) = match known {
+            Some(known) => (self.learn_from(known), None),
+            None => self.learn(),
+        };
         let mut problems = denied(options, &self.folders);
         problems.extend(unsearched(&warnings));
         let Found { mut hits, mut is_answered } = self.recall.find(&expression, options);
-        self.mark_stale(&mut hits, look);
+        if hits.iter().any(|hit| hit.page.is_some()) {
+            match known {
+                Some(known) => mark_stale(&mut hits, known),
+                None => mark_stale(&mut hits, &look.unwrap_or_else(|| self.look())),
+            }
+        }
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
             let (found, problem) = sessions::recall(store.or(known), &expression, options);
@@ -226,16 +245,12 @@ impl Memory {
         (std::mem::take(&mut look.warnings), Some(look))
     }
 
-    /// Says of the hits what became of the files that they cite.
-    fn mark_stale(&mut self, hits: &mut [RecallHit], look: Option<Look>) {
-        if hits.iter().all(|hit| hit.page.is_none()) {
-            return;
+    /// Indexes the files of a look, unless nothing changed. Returns its warnings.
+    fn learn_from(&mut self, look: &Look) -> Vec<Warning> {
+        if !self.recall.knows(&look.files) {
+            self.recall.learn(look.files.clone());
         }
-        let look = look.unwrap_or_else(|| self.look());
-        for hit in hits {
-            let staleness = hit.page.as_ref().and_then(|page| look.staleness(page));
-            hit.stale = staleness.and_then(Staleness::worst).cloned();
-        }
+        look.warnings.clone()
     }
 
     fn note_recall(
@@ -254,6 +269,14 @@ impl Memory {
         let failed = problems.iter().filter(|problem| problem.reason > RecallReason::Denied);
         let unsearched = failed.map(|problem| problem.message.clone()).collect();
         self.recalled(Recalled { query, code: reason.as_str(), pages, unsearched });
+    }
+}
+
+/// Says of the hits what became of the files that they cite.
+fn mark_stale(hits: &mut [RecallHit], look: &Look) {
+    for hit in hits {
+        let staleness = hit.page.as_ref().and_then(|page| look.staleness(page));
+        hit.stale = staleness.and_then(Staleness::worst).cloned();
     }
 }
 

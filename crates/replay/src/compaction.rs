@@ -3,7 +3,7 @@
 
 use context::ledger::{KEPT_TOKENS, RESERVED_TOKENS};
 use context::tokens::Counter;
-use session::SUMMARY_COST;
+use session::compaction_cost;
 
 /// A message of the list to compact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn first_kept(messages: &[Sized], counter: Counter) -> Option<usize> {
 /// Cost of a compaction that drops this many units, in uncached input tokens.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 pub fn cost(dropped_units: u64, counter: Counter) -> f64 {
-    dropped_units as f64 / counter.units_per_token() as f64 + SUMMARY_COST
+    compaction_cost(dropped_units as f64 / counter.units_per_token() as f64)
 }
 
 #[cfg(test)]

@@ -6,12 +6,19 @@
 use super::call_note::{CallNote, PlainCompaction, PriceNote};
 use super::faults::{FaultKind, Faults};
 use super::record::CallRecord;
-use config::{Charge, Input, Prices, scaled};
+use config::{Charge, Input, Prices, as_f64, scaled};
 
 /// Tokens of the summary that replaces what the plain host compacts away.
 pub const SUMMARY_TOKENS: u64 = 2_000;
 /// Cost of writing that summary, without reading what it sums up.
-pub const SUMMARY_COST: f64 = 7_500.0;
+const SUMMARY_COST: f64 = 7_500.0;
+
+/// Cost of a compaction, in uncached input tokens: reading what goes, and writing the summary.
+///
+/// `dropped`: tokens of what goes.
+pub fn compaction_cost(dropped: f64) -> f64 {
+    dropped + SUMMARY_COST
+}
 
 /// The bill of a call. Tokens are in the provider's count unless stated otherwise.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,8 +149,7 @@ impl BillTerms<'_> {
         // The summary is new, so no cache holds anything from it on.
         let front = Front { shared: Some(0), cached: Some(0) };
         let mut side = self.side(fixed, left, front, 0);
-        // Making the summary means reading what goes at the full price, and writing the summary.
-        side.cost += as_f64(gone) + SUMMARY_COST;
+        side.cost += compaction_cost(as_f64(gone));
         side
     }
 
@@ -284,11 +290,6 @@ fn slots_after(before: u64, record: &CallRecord) -> u64 {
         .edits
         .iter()
         .fold(before, |slots, edit| slots.saturating_sub(edit.remove) + edit.insert.len() as u64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn as_f64(tokens: u64) -> f64 {
-    tokens as f64
 }
 
 #[cfg(test)]

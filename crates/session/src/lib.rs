@@ -40,7 +40,9 @@ mod usage;
 pub use absence::Amount;
 pub use bill::{Account, Bill, EpochBill, LastCall, ReportedSums, Warming};
 pub use caches::{CacheKey, Caches, CallTime, Prefix};
-pub use call_bill::{BillTerms, CallBill, Front, SUMMARY_COST, SUMMARY_TOKENS, Side, plain_tokens};
+pub use call_bill::{
+    BillTerms, CallBill, Front, SUMMARY_TOKENS, Side, compaction_cost, plain_tokens,
+};
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use config::as_f64;
 use serde::{Deserialize, Serialize};
 
 /// Sizes of a call's requests in the provider's count, system prompt and tools included.
@@ -139,11 +140,6 @@ impl Measured {
             self.ratios.extend(which.map(|new| (new.at, ratio)));
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-pub(super) fn as_f64(tokens: u64) -> f64 {
-    tokens as f64
 }
 
 /// The messages of a request in order, each with its tokens in our count and its ratio.

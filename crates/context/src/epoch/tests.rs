@@ -240,7 +240,7 @@ fn a_compaction_costs_its_request_and_a_new_cache() {
         lifetime_seconds: None,
         tiers: Vec::new(),
     };
-    let cost = compaction_cost(42_000, &prices).unwrap();
+    let cost = compacted_room_cost(42_000, &prices).unwrap();
     assert!((cost - (22_000.0 + 7_500.0 + 27_500.0) / 20_000.0).abs() < 1e-9, "{cost}");
-    assert_eq!(compaction_cost(22_000, &prices), None, "no room");
+    assert_eq!(compacted_room_cost(22_000, &prices), None, "no room");
 }

@@ -70,7 +70,7 @@ impl PromptedSession for AtCall<'_> {
     fn asking_tool(&self) -> Option<String> {
         let tools = self.call.tools.as_array()?;
         let has = |name: &String| tools.iter().any(|tool| tool["name"] == name.as_str());
-        [false, true].map(|prefixed| Tool::Activate.called(prefixed)).into_iter().rev().find(has)
+        [true, false].map(|prefixed| Tool::Activate.called(prefixed)).into_iter().find(has)
     }
 
     fn memory_rendered(&mut self) -> Result<()> {

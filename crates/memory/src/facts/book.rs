@@ -124,22 +124,26 @@ impl Book {
 
     /// Pins citations of pages anew and records their confirmation.
     pub(crate) fn confirm(&mut self, pages: &[&Page], places: &Places, now: Timestamp) {
-        for (page, cites) in pages.iter().zip(places.pin_pages(pages)) {
-            let Some(chapter) = self.chapter_of(&page.id) else { continue };
-            if let Some(fact) = chapter.facts.get(&page.id).cloned() {
-                let (confirmed, checked, seen) = (day(now), String::new(), false);
-                chapter.set(Fact { confirmed, cites, seen, checked, ..fact });
-            }
-        }
+        self.pin_anew(pages, places, |fact| Fact {
+            confirmed: day(now),
+            checked: String::new(),
+            seen: false,
+            ..fact
+        });
     }
 
     /// Pins a page's citations anew, since the model checked it. Nothing else of it changes: nobody
     /// confirmed it.
     pub(crate) fn note_check(&mut self, page: &Page, places: &Places, now: Timestamp) {
-        let Some(chapter) = self.chapter_of(&page.id) else { return };
-        if let Some(fact) = chapter.facts.get(&page.id).cloned() {
-            let cites = places.pin_pages(&[page]).concat();
-            chapter.set(Fact { checked: day(now), cites, ..fact });
+        self.pin_anew(&[page], places, |fact| Fact { checked: day(now), ..fact });
+    }
+
+    fn pin_anew(&mut self, pages: &[&Page], places: &Places, with: impl Fn(Fact) -> Fact) {
+        for (page, cites) in pages.iter().zip(places.pin_pages(pages)) {
+            let Some(chapter) = self.chapter_of(&page.id) else { continue };
+            if let Some(fact) = chapter.facts.get(&page.id).cloned() {
+                chapter.set(Fact { cites, ..with(fact) });
+            }
         }
     }
 

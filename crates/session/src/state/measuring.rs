@@ -5,11 +5,11 @@ use super::Session;
 use crate::call_bill::{SUMMARY_TOKENS, Side};
 use crate::call_note::PlainCompaction;
 use crate::chat::ChatMessage;
-use crate::measured::{Measured, New, Waiting, Weighed, as_f64};
+use crate::measured::{Measured, New, Waiting, Weighed};
 use crate::message::MessageKind;
 use crate::record::CallRecord;
 use crate::report::{ReportKind, Reported};
-use config::scaled;
+use config::{as_f64, scaled};
 
 impl Session {
     /// How many tokens of the provider's the messages have.
