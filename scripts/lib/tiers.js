@@ -38,15 +38,9 @@ export const quickOnCurrentPi = [
   "pi-1.5/scripts",
 ];
 
-/** What `npm test` has on the oldest Pi, and what CI has there: Pi itself, tools, prompts and the terminal, which differ. */
+/** What `npm test` has on the oldest Pi, and what CI has there: Pi itself, prompts and the terminal, which differ. */
 export const quickOnOldestPi = ["extension"];
-export const ciOnOldestPi = [
-  "extension",
-  "harness",
-  "lifecycle",
-  "prompts",
-  "terminal-rows",
-];
+export const ciOnOldestPi = ["extension", "harness", "lifecycle", "prompts", "terminal-rows"];
 
 /** Files that `npm test` leaves to CI, by their names in `__test__`: many views, texts and servers, where others walk through once. */
 export const leftToCi = [
