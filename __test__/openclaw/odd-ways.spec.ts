@@ -6,14 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openStore } from "../../index.js";
 import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
-import {
-  type RequestBody,
-  type ScriptedModel,
-  type Step,
-  startScriptedModel,
-} from "../../scripts/lib/scripted-model.js";
+import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { asOtherUser, missingOtherUser, toolNames } from "../e2e/support.ts";
-import { call, fromNow, isPaired, lines, linkPalimpsest, textOf } from "./support.ts";
+import { call, fromNow, isPaired, isReport, lines, linkPalimpsest, startParent } from "./support.ts";
 
 const files = {
   "log.sh": "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); echo $1 number $i; done\n",
@@ -22,23 +17,12 @@ const files = {
 const log = (word: string) => call("exec", { command: `sh log.sh ${word}` });
 const look = (name: string, lines: string) => call("activate", { name, lines });
 const keyOf = (name: string) => `agent:main:${name}`;
-const isChild = ({ messages }: RequestBody) => textOf(messages[0]).includes("# Subagent Context");
-/** What OpenClaw says to a parent whose sub-agent is done. */
-const isReport = (body: RequestBody) =>
-  lines(body)
-    .findLast((line) => line.startsWith("user: "))
-    ?.includes("source: subagent");
-let steps: Step[] = [];
-let childSteps: Step[] = [];
-let model: ScriptedModel;
+let model: Awaited<ReturnType<typeof startParent>>;
 let sandbox: OpenClawSandbox;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  model = await startScriptedModel(({ body }) => {
-    const next = isChild(body) ? childSteps : steps;
-    return (isReport(body) ? undefined : next.shift()) ?? { text: "done" };
-  });
+  model = await startParent();
   // Else the tool that spawns is behind the tool search.
   sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files, config: { tools: { toolSearch: false } } });
   linkPalimpsest(sandbox);
@@ -64,7 +48,7 @@ function letWrite(may: boolean): void {
 /** Plays a turn, which always succeeds; resolves to its requests. */
 async function turn(name: string, message: string, ...next: Step[]): Promise<RequestBody[]> {
   const since = fromNow(model);
-  steps = next;
+  model.steps.own = next;
   expect(await gateway.agent({ sessionKey: keyOf(name), message })).toMatchObject({ status: "ok" });
   const requests = since();
   expect(requests.map(isPaired)).toEqual(requests.map(() => true));
@@ -161,9 +145,12 @@ test("our command is known in any spelling, and never sent", async () => {
 });
 
 test("a sub-agent that somebody talks to has a session of its own", async () => {
-  childSteps = [log("kiwi"), { text: "found" }];
+  model.steps.child = [log("kiwi"), { text: "found" }];
   const spawn = call("sessions_spawn", { task: "look", context: "isolated" });
+  const since = fromNow(model);
   await turn("parent", "go", log("lemon"), spawn, { text: "ok" });
+  // Else a message would come into the middle of its turn.
+  await expect.poll(() => since().some(isReport), { timeout: 60_000 }).toBe(true);
   const child = async () => {
     const { sessions } = await gateway.call("sessions.list", {});
     return sessions.find(({ key }: { key: string }) => key.includes(":subagent:"))?.key.replace("agent:main:", "");

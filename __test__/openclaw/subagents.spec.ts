@@ -1,32 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
-import {
-  type RequestBody,
-  type ScriptedModel,
-  type Step,
-  startScriptedModel,
-} from "../../scripts/lib/scripted-model.js";
+import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { palimpsest } from "../e2e/support.ts";
-import { call, isPaired, lines, linkPalimpsest, rememberGlobally, textOf } from "./support.ts";
+import { call, isPaired, lines, linkPalimpsest, rememberGlobally, startParent, textOf } from "./support.ts";
 
-/** What OpenClaw says to a parent whose sub-agent is done: it takes no step of the next test. */
-const isReport = (body: RequestBody) =>
-  lines(body)
-    .findLast((line) => line.startsWith("user: "))
-    ?.includes("source: subagent");
-const isChild = ({ messages }: RequestBody) => textOf(messages[0]).includes("# Subagent Context");
-let parentSteps: Step[] = [];
-let childSteps: Step[] = [];
-let model: ScriptedModel;
+let model: Awaited<ReturnType<typeof startParent>>;
 let sandbox: OpenClawSandbox;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  model = await startScriptedModel(({ body }) => {
-    const steps = isChild(body) ? childSteps : parentSteps;
-    return (isReport(body) ? undefined : steps.shift()) ?? { text: "done" };
-  });
+  model = await startParent();
   const log = Array.from({ length: 900 }, (_, at) => `test case number ${at + 1} ... ok`).join("\n");
   const files = { "log.sh": "cat log.txt\n", "log.txt": `${log}\n` };
   // Else the tool that spawns is behind the tool search.
@@ -45,12 +29,12 @@ afterAll(async () => {
 /** Has the agent of a session spawn a sub-agent, which does one step; resolves to the sub-agent's requests. */
 async function spawned(sessionKey: string, context: string, step: Step): Promise<RequestBody[]> {
   const before = model.requests.length;
-  parentSteps = [
+  model.steps.own = [
     call("exec", { command: "sh log.sh" }),
     call("sessions_spawn", { task: "look", context }),
     { text: "ok" },
   ];
-  childSteps = [step, { text: "found" }];
+  model.steps.child = [step, { text: "found" }];
   expect(await gateway.agent({ sessionKey, message: `spawn ${context}` })).toMatchObject({ status: "ok" });
   const isOurs = (body: RequestBody) => textOf(body.messages[0]).includes(`Requester session: ${sessionKey}.`);
   const children = () => model.requests.slice(before).flatMap(({ body }) => (isOurs(body) ? [body] : []));

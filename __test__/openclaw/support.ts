@@ -42,6 +42,23 @@ export async function startPuppet() {
   return { ...(await startScriptedModel(script)), play };
 }
 
+const isChild = ({ messages }: RequestBody) => textOf(messages[0]).includes("# Subagent Context");
+/** What OpenClaw says to a parent whose sub-agent is done: it takes no step of the next test. */
+export const isReport = (body: RequestBody) =>
+  lines(body)
+    .findLast((line) => line.startsWith("user: "))
+    ?.includes("source: subagent");
+
+/** A model for an agent and its sub-agents, which does `steps.own` and `steps.child`, and says that it is done when there are none. */
+export async function startParent() {
+  const steps: { own: Step[]; child: Step[] } = { own: [], child: [] };
+  const model = await startScriptedModel(({ body }) => {
+    const next = isChild(body) ? steps.child : steps.own;
+    return (isReport(body) ? undefined : next.shift()) ?? { text: "done" };
+  });
+  return { ...model, steps };
+}
+
 export type Puppet = Awaited<ReturnType<typeof startPuppet>>;
 
 /** Gives the bodies that a model receives from here on. */
