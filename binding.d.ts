@@ -1401,21 +1401,34 @@ export interface ReplayReport {
 
 /** How likely a call needs an output or a step: the contents of `hazards.json` and of the file that the setting `hazards` names. */
 export interface Hazards {
-  version: 2;
-  /** Weight of a fault on an output and on a step, as a multiple of its price. */
-  caution: { outputs: number; steps: number };
+  version: 3;
+  /** What they are learned from: sessions, their calls, and how well each model tells what is needed from the rest. */
+  learned: { sessions: number; calls: number; outputs: HazardQuality; steps: HazardQuality };
   /** Weights of the logarithm of the chance that a call needs an output. */
   outputs: {
     base: number;
     read: number;
     listing: number;
-    lateNeeds: number;
-    turnsSince: number;
-    stepsSince: number;
+    fromStart: number;
     tokens: number;
+    stepsSince: number;
+    turnsSince: number;
+    timesNeeded: number;
+    lateNeeds: number;
   };
   /** The same for a step. */
-  steps: { base: number; longArguments: number; argumentTokens: number; stepsSince: number };
+  steps: {
+    base: number;
+    edit: number;
+    write: number;
+    failed: number;
+    argumentTokens: number;
+    stepsSince: number;
+    earlierTurn: number;
+    timesNeeded: number;
+    stepsSinceNeeded: number;
+    lateOwnNeeds: number;
+  };
 }
 
 /** Quality of weights: the number of `needs` that they are learned from, and the area under the ROC curve (0.5: chance, 1: perfect). */
@@ -1427,11 +1440,6 @@ export interface HazardQuality {
 /** The result of learning. */
 export interface LearnedHazards {
   hazards: Hazards;
-  /** Sessions that it is learned from, and their calls. */
-  sessions: number;
-  calls: number;
-  outputs: HazardQuality;
-  steps: HazardQuality;
   /** Files that are no transcripts. */
   skipped: { file: string; problem: string }[];
 }
@@ -1648,6 +1656,8 @@ export interface Settings {
   collapseTokens: number;
   extraShare: number;
   extraTokens: number;
+  thrift: "careful" | "balanced" | "thrifty";
+  faultTokens: number;
   hazards: string | null;
   previewTokens: number;
   previewReads: boolean;
@@ -2906,10 +2916,6 @@ export declare function learnHazards(paths: string[], options?: LearnOptions): P
 
 /** How to learn hazards. */
 export interface LearnOptions {
-  /** Weight of a fault on an output, as a multiple of its price. Default: that of the shipped weights. */
-  caution?: number
-  /** The same for a fault on a step. */
-  stepCaution?: number
   /** Paths of transcripts to test the weights on. Default: those that they are learned from. */
   tested?: Array<string>
 }

@@ -193,6 +193,8 @@ describe("the exports", () => {
       collapseTokens: 1_000,
       extraShare: 0.03,
       extraTokens: 3_000,
+      thrift: "balanced",
+      faultTokens: 0,
       hazards: null,
       previewTokens: 1_000,
       previewReads: false,

@@ -24,20 +24,16 @@ test("prints weights to stdout or a file, and sources to stderr", () => {
     ),
   });
   const weights = JSON.parse(stdout);
-  expect(Object.keys(weights)).toEqual(["version", "caution", "outputs", "steps"]);
+  expect(Object.keys(weights)).toEqual(["version", "learned", "outputs", "steps"]);
+  expect(weights.learned).toMatchObject({ sessions: 2, calls: 300 });
   expect(at.run("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 0, stdout: "" });
   expect(readFileSync(`${at.folder}/mine.json`, "utf8")).toBe(stdout);
-  const learned = at.json<LearnedHazards>("learn", "sessions", "--caution", "3", "--step-caution", "4");
-  const caution = { outputs: 3, steps: 4 };
-  expect(learned).toMatchObject({ sessions: 2, calls: 300, hazards: { ...weights, caution } });
+  expect(at.json<LearnedHazards>("learn", "sessions")).toMatchObject({ hazards: weights });
 });
 
 test("refuses too little data and wrong usage, and writes nothing", () => {
   const at = withSessions(false);
   expect(at.failure("learn", "sessions", "--out", "mine.json")).toMatchObject({ status: 1, code: "TOO_FEW_NEEDS" });
-  for (const option of ["--caution", "--step-caution"]) {
-    expect(at.failure("learn", "sessions", option, "0")).toMatchObject({ status: 2, code: "USAGE" });
-  }
   expect(at.failure("learn", "none.jsonl")).toMatchObject({ status: 1, code: "FILE" });
   expect(at.failure("learn")).toMatchObject({ status: 2, code: "USAGE" });
   expect(existsSync(`${at.folder}/mine.json`)).toBe(false);

@@ -1,6 +1,6 @@
 // The policy study: replays all recorded transcripts under several prices, with and without a window, and with one setting changed
 // at a time; then how well memory's marks follow the history of this repository. Writes Markdown tables to stdout; docs/policy.md explains
-// them. Takes some minutes.
+// them. Takes an hour.
 //
 // Reads the folders `transcripts` and `transcripts-2` of PALIMPSEST_DATA, or else of ../shared/data. Must not decide anything; it
 // only replays.
@@ -19,7 +19,7 @@ const { learnHazards, loadSettings, openMemory, replayFile, replayReport } = awa
  * @typedef {import("../index.js").ReplayedFile} ReplayedFile
  * @typedef {import("../index.js").ReplayOptions} ReplayOptions
  * @typedef {{ path: string, repository: string, kinds: Map<string, string>, messages: any[] }} Recording
- * @typedef {(recording: Recording) => ReplayOptions["settings"]} SettingsOf
+ * @typedef {(recording: Recording) => NonNullable<ReplayOptions["settings"]>} SettingsOf
  * @typedef {[name: string, settings: SettingsOf]} Variant
  */
 
@@ -32,22 +32,44 @@ const window = 200_000;
 /** A base weight with which nothing of a kind ever leaves. */
 const never = 100;
 
+/** What a fault weighs, in tokens that stay for one call. */
+const weighed = [125_000, 250_000, 1_000_000, 2_000_000];
+
 let written = 0;
 const recordings = readRecordings();
 const folder = mkdtempSync(join(tmpdir(), "policy-study-"));
 try {
-  await study();
+  const { table, weightsOf } = await learnedOnOthers();
+  /** @type {SettingsOf} */
+  const unseen = (recording) => ({ hazards: saved("unseen", weightsOf(recording)) });
+  await study(table, unseen);
 } finally {
   rmSync(folder, { recursive: true });
 }
 
-async function study() {
-  const shipped = /** @type {Hazards} */ (
-    JSON.parse(readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8"))
-  );
+/** @returns {Hazards} */
+function shippedHazards() {
+  return JSON.parse(readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8"));
+}
+
+/**
+ * @param {string} name
+ * @param {(hazards: Hazards) => void} change
+ * @returns {SettingsOf}
+ */
+function changed(name, change) {
+  const hazards = shippedHazards();
+  change(hazards);
+  const path = saved(name, hazards);
+  return () => ({ hazards: path });
+}
+
+/**
+ * @param {string} table how well weights tell what is needed from the rest
+ * @param {SettingsOf} unseen
+ */
+async function study(table, unseen) {
   const defaults = await loadSettings({});
-  const { table, weightsOf } = await learnedOnOthers();
-  const unseen = careful(weightsOf, shipped.caution);
   /** @type {ReplayedFile[]} */
   let files = [];
   heading("Prices and windows, weights learned on other repositories");
@@ -55,26 +77,14 @@ async function study() {
   for (const limit of [undefined, window, 131_072, 65_536]) {
     for (const prices of ["anthropic", "openai", "gemini", "deepseek"]) {
       const replayed = await row(`${prices}, ${limit ?? "none"}`, { prices, window: limit }, unseen);
-      files = prices === "anthropic" && limit === undefined ? replayed : files;
+      files = prices === "anthropic" && limit === undefined ? replayed.files : files;
     }
   }
   faultsByKind(files);
 
-  const changed = (/** @type {string} */ name, /** @type {(hazards: Hazards) => void} */ change) => {
-    const hazards = structuredClone(shipped);
-    change(hazards);
-    const path = saved(name, hazards);
-    return () => ({ hazards: path });
-  };
   /** @type {(key: "previewTokens" | "keepResults", values: number[]) => Variant[]} */
   const numbers = (key, values) =>
     values.filter((value) => value !== defaults[key]).map((value) => [`${key} ${value}`, () => ({ [key]: value })]);
-  /** @type {(of: "outputs" | "steps", factors: number[]) => Variant[]} */
-  const cautions = (of, factors) =>
-    factors.map((factor) => {
-      const caution = Math.round(shipped.caution[of] * factor);
-      return [`caution of ${of} ${caution}`, changed(`${of}-${caution}`, (hazards) => (hazards.caution[of] = caution))];
-    });
   /** @type {Variant[]} */
   const variants = [
     ["as shipped", () => ({})],
@@ -84,8 +94,7 @@ async function study() {
     ...numbers("keepResults", [2, 4, 6, 10]),
     ["no folding", changed("steps", (hazards) => (hazards.steps.base = never))],
     ["no collapsing", changed("outputs", (hazards) => (hazards.outputs.base = never))],
-    ...cautions("outputs", [0.25, 0.5, 2]),
-    ...cautions("steps", [0.25, 0.5, 2]),
+    ...weighed.map((faultTokens) => /** @type {Variant} */ ([`faultTokens ${faultTokens}`, () => ({ faultTokens })])),
     ...[
       [0.003, 1_000],
       [0.03, 3_000],
@@ -128,21 +137,23 @@ async function learnedOnOthers() {
   for (const group of groups) {
     const of = (/** @type {boolean} */ own) =>
       recordings.filter(({ repository }) => group.includes(repository) === own).map(({ path }) => path);
-    const { hazards, outputs, steps } = await learnHazards(of(false), { tested: of(true) });
+    const { hazards } = await learnHazards(of(false), { tested: of(true) });
+    const { outputs, steps } = hazards.learned;
     for (const repository of group) {
       weights.set(repository, hazards);
     }
     const cells = [of(true).length, outputs.needs, figure(outputs.auc), steps.needs, figure(steps.auc)];
     rows.push(`| ${group.join(", ")} | ${cells.join(" | ")} |`);
   }
-  const all = await learnHazards(recordings.map(({ path }) => path));
-  const cells = [all.sessions, all.outputs.needs, figure(all.outputs.auc), all.steps.needs, figure(all.steps.auc)];
+  const { hazards: all } = await learnHazards(recordings.map(({ path }) => path));
+  const { sessions, calls, outputs, steps } = all.learned;
+  const cells = [sessions, outputs.needs, figure(outputs.auc), steps.needs, figure(steps.auc)];
   rows.push(
     `| all, on themselves | ${cells.join(" | ")} |`,
-    `\nThe needs are those learned from. ${all.calls} calls. Learned on all:\n`,
-    `\`\`\`json\n${JSON.stringify(all.hazards, null, 2)}\n\`\`\``,
+    `\nThe needs are those learned from. ${calls} calls. Learned on all:\n`,
+    `\`\`\`json\n${JSON.stringify(all, null, 2)}\n\`\`\``,
   );
-  const weightsOf = (/** @type {Recording} */ { repository }) => weights.get(repository) ?? all.hazards;
+  const weightsOf = (/** @type {Recording} */ { repository }) => weights.get(repository) ?? all;
   return { table: rows.join("\n"), weightsOf };
 }
 
@@ -159,16 +170,6 @@ function grouped() {
     smallest.sessions += size(repository);
   }
   return groups.map((group) => group.repositories);
-}
-
-/**
- * Settings with the weights for each recording and with this caution.
- * @param {(recording: Recording) => Hazards} weightsOf
- * @param {Hazards["caution"]} caution
- * @returns {SettingsOf}
- */
-function careful(weightsOf, caution) {
-  return (recording) => ({ hazards: saved("careful", { ...weightsOf(recording), caution }) });
 }
 
 /**
@@ -197,7 +198,7 @@ async function row(name, options, settingsOf) {
     ...[sum.faults.raw, sum.faults.strict, sum.faults.ownWords, sum.plainFaults.raw].map(percent),
   ];
   print(`| ${cells.join(" | ")} |`);
-  return files;
+  return { files, sum };
 }
 
 /** @param {string} first */

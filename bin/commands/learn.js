@@ -1,7 +1,7 @@
 // `palimpsest learn`: learns from recorded sessions how likely outputs and steps are needed again.
 import { resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
-import { text, UsageError } from "../lib/arguments.js";
+import { text } from "../lib/arguments.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { transcripts } from "../lib/transcripts.js";
@@ -9,17 +9,11 @@ import { transcripts } from "../lib/transcripts.js";
 /** @type {import("../lib/arguments.js").Command} */
 export const learn = {
   name: "learn",
-  usage: "FILE… [--out FILE] [--caution NUMBER] [--step-caution NUMBER]",
+  usage: "FILE… [--out FILE]",
   summary: "Learn from recorded sessions what is needed again",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
     out: { type: "string", value: "FILE", text: "write the weights to this file instead of stdout" },
-    caution: {
-      type: "string",
-      value: "NUMBER",
-      text: "weight of a fault on an output, as a multiple of its price; default: that of the shipped weights",
-    },
-    "step-caution": { type: "string", value: "NUMBER", text: "the same for a fault on what the model itself wrote" },
   },
   notes: [
     "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode or OpenClaw, plain or compressed, a database of the last two, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on the same sessions (0.5: chance, 1: perfect).",
@@ -27,19 +21,12 @@ export const learn = {
   json: "LearnedHazards",
   examples: [
     "palimpsest learn ~/.pi/agent/sessions --out ~/.pi/agent/hazards.json",
-    "palimpsest learn --caution 20 a.jsonl b.jsonl",
+    "palimpsest learn --json a.jsonl b.jsonl",
   ],
   async run(given) {
     const addon = await import("../../index.js");
     const found = await transcripts(addon, given.positionals);
-    const caution = positive(given, "caution");
-    const stepCaution = positive(given, "step-caution");
-    const learned = await withProgress("learning", () =>
-      addon.learnHazards(
-        found.map(({ path }) => path),
-        { caution, stepCaution },
-      ),
-    );
+    const learned = await withProgress("learning", () => addon.learnHazards(found.map(({ path }) => path)));
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
     if (out !== undefined) {
@@ -57,7 +44,8 @@ export const learn = {
 };
 
 /** @param {import("../../index.js").LearnedHazards} learned */
-function said({ sessions, calls, outputs, steps, skipped }) {
+function said({ hazards, skipped }) {
+  const { sessions, calls, outputs, steps } = hazards.learned;
   const of = (/** @type {string} */ what, /** @type {import("../../index.js").HazardQuality} */ { needs, auc }) =>
     `${what}: ${plural(needs, "need")}, area under the curve ${auc?.toFixed(3) ?? "unknown"}\n`;
   return [
@@ -66,20 +54,4 @@ function said({ sessions, calls, outputs, steps, skipped }) {
     of("steps", steps),
     ...skipped.map(({ problem }) => `skipped: ${problem}\n`),
   ].join("");
-}
-
-/**
- * @param {Parameters<typeof text>[0]} given
- * @param {string} option
- */
-function positive(given, option) {
-  const value = text(given, option);
-  const number = value === undefined ? undefined : Number(value);
-  if (number !== undefined && !(Number.isFinite(number) && number > 0)) {
-    throw new UsageError(
-      `\`--${option}\` must be a number above 0, is \`${value}\``,
-      "write it in digits, such as `10`",
-    );
-  }
-  return number;
 }

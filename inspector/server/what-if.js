@@ -17,6 +17,7 @@ const heeded = /** @type {const} */ ([
   "collapseTokens",
   "extraShare",
   "extraTokens",
+  "thrift",
   "previewTokens",
   "previewReads",
   "highWater",

@@ -87,9 +87,12 @@ function schemaOf(kind) {
   if (least !== undefined) {
     return { type: "integer", minimum: Number(least), maximum: Number(most) };
   }
+  const choices = [...kind.matchAll(/`"(\w+)"`/g)].map(([, choice]) => choice);
+  if (choices.length > 0) {
+    return { type: "string", enum: choices };
+  }
   const known = /** @type {Record<string, object>} */ ({
     "`true` or `false`": { type: "boolean" },
-    '`"log"` or `"pools"`': { type: "string", enum: ["log", "pools"] },
     "a string that is not empty, or `null`": { type: ["string", "null"], minLength: 1 },
     "a number above 0 and up to 1": { type: "number", exclusiveMinimum: 0, maximum: 1 },
     "an address that begins with `http://` or `https://`, or `null`": {

@@ -9,18 +9,14 @@ use serde::Serialize;
 use super::argument::Given;
 use super::blocking::{Answer, Blocking, answering};
 use base::error::{Error, Result};
-use context::hazard::{Caution, Hazards};
-use replay::learn::{Learned, Samples};
+use context::hazard::Hazards;
+use replay::learn::{Samples, learned};
 use replay::transcript::Transcript;
 
 /// How to learn hazards.
 #[napi(object)]
 #[derive(Default)]
 pub struct LearnOptions {
-    /// Weight of a fault on an output, as a multiple of its price. Default: that of the shipped weights.
-    pub caution: Option<f64>,
-    /// The same for a fault on a step.
-    pub step_caution: Option<f64>,
     /// Paths of transcripts to test the weights on. Default: those that they are learned from.
     pub tested: Option<Vec<String>>,
 }
@@ -43,20 +39,14 @@ pub fn learn_hazards(
         let mut skipped = Vec::new();
         let samples = collected(&paths.named("paths")?, &mut skipped)?;
         let tested = options.tested.map(|paths| collected(&paths, &mut skipped)).transpose()?;
-        let built_in = Hazards::shipped().caution;
-        let caution = Caution {
-            outputs: options.caution.unwrap_or(built_in.outputs),
-            steps: options.step_caution.unwrap_or(built_in.steps),
-        };
-        let learned = Learned::from_samples(&samples, caution, tested.as_ref())?;
-        Ok(WithSkipped { learned, skipped })
+        let hazards = learned(&samples, tested.as_ref())?;
+        Ok(WithSkipped { hazards, skipped })
     })
 }
 
 #[derive(Serialize)]
 struct WithSkipped {
-    #[serde(flatten)]
-    learned: Learned,
+    hazards: Hazards,
     skipped: Vec<Skipped>,
 }
 

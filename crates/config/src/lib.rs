@@ -72,6 +72,10 @@ pub struct Settings {
     /// Layout `log`: how far our bill may exceed the plain host's on top of that, in uncached input
     /// tokens. Default 3,000.
     pub extra_tokens: u64,
+    /// Layout `log`: how much a fault weighs against the saving. Default `balanced`.
+    pub thrift: Thrift,
+    /// The same as a number, see [`Thrift::fault_tokens`]; 0: as `thrift` says. Default 0.
+    pub fault_tokens: u64,
     /// File with the weights of the hazards, written by `palimpsest learn`. A relative path is
     /// resolved from the settings file or, if a program gives it, from the session's working
     /// folder. Default `None`: the built-in weights. Not in project files.
@@ -158,6 +162,38 @@ impl Layout {
     }
 }
 
+/// How much a fault, a call that needs what has left the window, weighs against the saving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum Thrift {
+    /// Fewer faults, a higher bill.
+    Careful,
+    /// In between.
+    Balanced,
+    /// A lower bill, more faults.
+    Thrifty,
+}
+
+impl Thrift {
+    /// The name in the settings file.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
+    /// What a fault weighs, in tokens that stay in the window for one call. With 500,000, an output
+    /// of 1,000 tokens leaves if less than one call in 500 is likely to need it. The same for every
+    /// window and price; half as much again for the model's own words. docs/policy.md has what each
+    /// costs.
+    pub fn fault_tokens(self) -> u64 {
+        match self {
+            Self::Careful => 1_000_000,
+            Self::Balanced => 500_000,
+            Self::Thrifty => 250_000,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -171,6 +207,8 @@ impl Default for Settings {
             collapse_tokens: 1_000,
             extra_share: 0.03,
             extra_tokens: 3_000,
+            thrift: Thrift::Balanced,
+            fault_tokens: 0,
             hazards: None,
             preview_tokens: 1_000,
             preview_reads: false,
@@ -203,6 +241,11 @@ impl Settings {
     /// cache reads are free.
     pub fn first_token_tokens(&self) -> u64 {
         self.first_token_seconds.saturating_mul(self.prompt_tokens_per_second)
+    }
+
+    /// What a fault weighs, in tokens that stay in the window for one call.
+    pub fn fault_weight(&self) -> u64 {
+        if self.fault_tokens > 0 { self.fault_tokens } else { self.thrift.fault_tokens() }
     }
 
     /// How long a call waits for others before it gives up.

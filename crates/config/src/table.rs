@@ -100,6 +100,18 @@ pub const SETTINGS: &[SettingDoc] = &[
         "3000",
         "Layout `log`: how far our bill may exceed the plain bill in any case, in uncached input tokens",
     ),
+    setting(
+        "thrift",
+        SettingType::Choice(&["careful", "balanced", "thrifty"]),
+        "\"balanced\"",
+        "Layout `log`: how much a fault weighs against the saving, see [Thrift](#thrift)",
+    ),
+    setting(
+        "faultTokens",
+        COUNT,
+        "0",
+        "Layout `log`: what a fault weighs, in tokens that stay in the window for one call; 0: as `thrift` says",
+    ),
     user_only(setting(
         "hazards",
         SettingType::OptionalText,

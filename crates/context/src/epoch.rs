@@ -82,6 +82,9 @@ pub struct EpochTerms<'a> {
     pub rules: ModelRules,
     /// Most tokens of what must stand.
     pub budgets: Budgets,
+    /// What a fault weighs, in tokens that stay for one call: content leaves where it saves more
+    /// than that per likely fault.
+    pub fault_tokens: f64,
     /// How likely outputs and steps are needed again.
     pub hazards: &'a dyn Chances,
 }
@@ -216,7 +219,7 @@ fn compacted_room_cost(total: u64, prices: &Prices) -> Option<f64> {
 }
 
 /// What leaves under pressure: all outputs outside the working set; then, until the low-water mark
-/// is reached, steps from the oldest on and the working set, newest last. Recent steps, which
+/// is reached, steps from the idlest on and the working set, newest last. Recent steps, which
 /// otherwise never fold, go only if the window is still under pressure after that.
 fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
     let low = marks.high * LOW_WATER_PERCENT / 100;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::measure::message::{MeasuredMessage, Speaker};
 use super::measure::needed::needed;
 use context::epoch::SMALL_TOKENS;
-use context::hazard::{Caution, Chances};
+use context::hazard::Chances;
 use context::tokens::Counter;
 use session::Session;
 
@@ -47,7 +47,7 @@ impl Oracle {
         let is_small =
             |message: &MeasuredMessage| message.speaker() == Speaker::Tool && message.units <= most;
         let small = messages.iter().map(is_small).collect();
-        Self { needed: Arc::new(Needed { calls: needed(&messages), small }) }
+        Self { needed: Arc::new(Needed { calls: needed(&messages, false), small }) }
     }
 
     /// The chances at a call whose answer follows `before` messages.
@@ -95,9 +95,8 @@ impl Chances for Foresight {
         Some(rate(self.call, &calls))
     }
 
-    /// Known needs weigh exactly what they cost.
-    fn caution(&self) -> Caution {
-        Caution { outputs: 1.0, steps: 1.0 }
+    fn are_certain(&self) -> bool {
+        true
     }
 }
 

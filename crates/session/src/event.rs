@@ -255,7 +255,7 @@ pub enum Event {
         object: ObjectId,
     },
     /// A model's answer repeats lines from earlier outputs that neither the model nor a person had
-    /// written before.
+    /// written before, or lines that somebody had.
     Needed {
         /// Position of the answer in the chat.
         at: u64,
@@ -264,6 +264,10 @@ pub enum Event {
         /// Number of lines that it or a person had written, and that stood nowhere any more.
         #[serde(default, skip_serializing_if = "is_zero")]
         words: u64,
+        /// Positions of the model's own answers more than [`LATE_OWN_STEPS`](crate::LATE_OWN_STEPS)
+        /// steps ago whose lines it repeats, in order. Earlier releases did not record them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        said: Vec<u64>,
     },
     /// The model needed what had left the window, and neither an answer nor a result shows it: it
     /// was refused, or an edit failed.

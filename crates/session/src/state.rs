@@ -49,6 +49,7 @@ use super::index::{SessionIndex, Subject};
 use super::links::Links;
 use super::measured::Measured;
 use super::message::{Activation, MessageKind, OutputClass, ResultFact, Shows};
+use super::needs::{LATE_STEPS, Needs};
 use super::places::ChatPlace;
 use super::record::CallRecord;
 use super::report::ReportKind;
@@ -88,10 +89,6 @@ impl Sent {
     }
 }
 
-/// Number of steps after which a need counts as late. What the model needs earlier than that mostly
-/// still stands.
-const LATE_STEPS: u32 = 10;
-
 /// State of a session. Only [`Session::apply`] changes it.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
@@ -126,7 +123,7 @@ pub struct Session {
     /// Pinned objects for which the newest request had no room.
     left_out: Vec<ObjectId>,
     memory: MemoryChanges,
-    late_needs: u64,
+    needs: Needs,
     absence: Absence,
     places: Vec<ChatPlace>,
     own_tokens: u64,
@@ -204,7 +201,7 @@ impl Session {
             Event::LeftPool { object } => self.sets.leave_pool(object),
             Event::EnteredPool { object } => self.sets.enter_pool(object),
             Event::Unpinned { object } => self.sets.unpin(object),
-            Event::Needed { at, outputs, words } => self.need(*at, outputs, *words),
+            Event::Needed { at, outputs, words, said } => self.need(*at, outputs, *words, said),
             Event::Missed { kind, at, tokens } => {
                 if at.is_none_or(|at| self.is_new(at)) {
                     self.absence.missed(*kind, *tokens);
@@ -531,11 +528,15 @@ impl Session {
         }
     }
 
-    fn need(&mut self, at: u64, outputs: &[(u64, u32)], words: u64) {
+    fn need(&mut self, at: u64, outputs: &[(u64, u32)], words: u64, said: &[u64]) {
         let step_of = |at: u64| self.chat.get(at).map_or(0, |message| message.step);
         let now = step_of(at);
-        let late = outputs.iter().filter(|(output, _)| now > step_of(*output) + 1 + LATE_STEPS);
-        self.late_needs += late.count() as u64;
+        for (output, _) in outputs {
+            self.needs.output(*output, step_of(*output), now);
+        }
+        for at in said {
+            self.needs.own_words(*at, now);
+        }
         for (output, _) in outputs {
             self.absence.needed(*output);
         }
@@ -559,7 +560,9 @@ impl Session {
 
     /// Counts a late need if one of these results had left the window.
     fn count_return(&mut self, is_it: impl Fn(&ResultFact) -> bool) {
-        self.late_needs += u64::from(self.returns(is_it));
+        if self.returns(is_it) {
+            self.needs.shown_again();
+        }
     }
 
     /// Whether one of these results left the window and is old enough for a late need.

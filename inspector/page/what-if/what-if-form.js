@@ -10,6 +10,7 @@ import { whole } from "../elements/numbers.js";
 /** What settings mean, in the order in which they stand. @type {{ [key in keyof import("../../../index.js").Settings]?: string }} */
 const MEANINGS = {
   layout: "log: content stands where it first appeared; pools: active content stands at the end",
+  thrift: "how much a need of what has left weighs against the saving",
   keepResults: "so many of the newest results always stay",
   collapseTokens: "an epoch starts only if it frees so many tokens",
   previewTokens: "longer outputs are shown in part at first; 0: none",
@@ -25,7 +26,7 @@ const MEANINGS = {
 };
 
 /** @type {{ [key: string]: string[] }} */
-const CHOICES = { layout: ["log", "pools"] };
+const CHOICES = { layout: ["log", "pools"], thrift: ["careful", "balanced", "thrifty"] };
 
 /** The form. */
 export class WhatIfForm {

@@ -12,6 +12,8 @@ export interface Settings {
   collapseTokens: number;
   extraShare: number;
   extraTokens: number;
+  thrift: "careful" | "balanced" | "thrifty";
+  faultTokens: number;
   hazards: string | null;
   previewTokens: number;
   previewReads: boolean;

@@ -11,7 +11,7 @@ use session::Bill;
 const FAULT_TOKENS: f64 = 60.0;
 /// Most tokens that a fault is assumed to show again.
 const SHOWN_AGAIN_TOKENS: u64 = 2_000;
-/// Weight of a token shown again in the harm of a fault, relative to a token that stays.
+/// Price of a token shown again, relative to a token that stays.
 const SHOWN_AGAIN_WEIGHT: f64 = 10.0;
 /// Calls over which a collapse on a cold cache is assumed to save: about the length of an epoch.
 const COLD_CALLS: f64 = 10.0;
@@ -56,27 +56,35 @@ impl Reckoning {
         self.read * self.staying as f64 + self.write * again(tokens)
     }
 
-    /// A fault's weight against the saving. It is counted in cache reads, as rent is, so that a
-    /// price table changes when content leaves but not which content (docs/policy.md).
+    /// The price of a fault on an item of this many tokens, in tokens that stay for one call:
+    /// about that of any price table, so that it changes when content leaves but not which
+    /// (docs/policy.md).
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    fn harm(&self, tokens: u64) -> f64 {
-        self.read * (self.staying as f64 + SHOWN_AGAIN_WEIGHT * again(tokens))
+    pub(super) fn fault_tokens(&self, tokens: u64) -> f64 {
+        self.staying as f64 + SHOWN_AGAIN_WEIGHT * again(tokens)
     }
 
-    /// Average saving per call from collapsing, minus weighted faults. 0 or less if it does not
-    /// pay.
+    /// Average saving per call without these tokens, minus weighted faults. 0 or less if it does
+    /// not pay.
     ///
-    /// `weight`: chance of a fault per call, times the caution.
+    /// `risk`: the chance of a fault per call, times its weight in tokens that stay for one call.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    pub(super) fn rent(&self, gain: u64, tokens: u64, weight: f64) -> f64 {
-        self.read * gain as f64 - weight * self.harm(tokens)
+    pub(super) fn rent(&self, gain: u64, risk: f64) -> f64 {
+        self.read * (gain as f64 - risk)
     }
 
-    /// [`Self::rent`] if the request must be written again anyway: the item then also saves its own
-    /// write, spread over [`COLD_CALLS`].
+    /// [`Self::rent`] of an output if the request must be written again anyway: it then also saves
+    /// its own write, spread over [`COLD_CALLS`].
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    pub(super) fn cold_rent(&self, gain: u64, tokens: u64, weight: f64) -> f64 {
-        self.rent(gain, tokens, weight) + self.write * gain as f64 / COLD_CALLS
+    pub(super) fn cold_rent(&self, gain: u64, risk: f64) -> f64 {
+        self.rent(gain, risk) + self.write / COLD_CALLS * gain as f64
+    }
+
+    /// The same for a step, of which a fault weighs more in the same measure. A model may not
+    /// notice that its own words are gone, so a cold cache does not change which steps leave.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub(super) fn cold_step_rent(&self, gain: u64, risk: f64) -> f64 {
+        (self.read + self.write / COLD_CALLS) * (gain as f64 - risk)
     }
 }
 
@@ -156,16 +164,22 @@ mod tests {
 
     #[test]
     fn what_is_never_needed_pays_its_whole_rent() {
-        assert!((RECKONING.rent(1_000, 1_000, 0.0) - 100.0).abs() < 1e-9);
-        let harm = 0.1 * (10_000.0 + 10.0 * 1_060.0);
-        assert!((RECKONING.rent(1_000, 1_000, 0.01) - (100.0 - 0.01 * harm)).abs() < 1e-9);
-        assert!((RECKONING.fault(1_000) - (1_000.0 + 1.25 * 1_060.0)).abs() < 1e-9);
-        assert!(RECKONING.rent(1_000, 1_000, 0.1) < 0.0);
+        assert!((RECKONING.rent(1_000, 0.0) - 100.0).abs() < 1e-9);
+        assert!((RECKONING.rent(1_000, 400.0) - 60.0).abs() < 1e-9);
+        assert!(RECKONING.rent(1_000, 1_001.0) < 0.0);
     }
 
     #[test]
-    fn a_cold_cache_makes_collapsing_cheaper() {
-        assert!(RECKONING.cold_rent(500, 500, 0.05) > RECKONING.rent(500, 500, 0.05));
+    fn a_fault_costs_what_stays_and_what_is_shown_again() {
+        assert!((RECKONING.fault(1_000) - (1_000.0 + 1.25 * 1_060.0)).abs() < 1e-9);
+        assert!((RECKONING.fault_tokens(1_000) - (10_000.0 + 10.0 * 1_060.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_cold_cache_makes_outputs_leave_sooner_but_not_steps() {
+        assert!(RECKONING.rent(500, 700.0) < 0.0 && RECKONING.cold_rent(500, 700.0) > 0.0);
+        assert!(RECKONING.cold_step_rent(500, 700.0) < 0.0);
+        assert!(RECKONING.cold_step_rent(500, 300.0) > RECKONING.rent(500, 300.0));
     }
 
     #[test]

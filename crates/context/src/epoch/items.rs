@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::working_set::{firm, held_places, working_set};
 use super::{EpochTerms, Item, Reckoning, begins_turn};
 use crate::fold;
-use crate::hazard::{self, Caution, Chances};
+use crate::hazard::{self, Chances};
 use crate::held::Places;
 use crate::window::Marks;
-use config::Reuse;
+use config::{Reuse, as_f64};
 use session::{ResultFact, Role, Session, Treatment};
 
 /// A collapse that frees at most this many tokens is not worth a change.
@@ -20,6 +20,14 @@ pub(super) const LINE_TOKENS: u64 = 22;
 /// An output of at most this many tokens leaves with its step: its reference line would save
 /// little.
 pub const SMALL_TOKENS: u64 = 60;
+/// Price from which on a fault has its whole weight, in tokens that stay for one call. In a small
+/// request it weighs less, in proportion.
+const FULL_PRICE_TOKENS: f64 = 20_000.0;
+/// How much more a fault on the model's own words weighs than one on an output: the model may not
+/// notice that they are gone.
+const OWN_WORDS_FACTOR: f64 = 1.5;
+/// Share by which a full window lowers the weight of a fault on an output.
+const FULL_WINDOW_DISCOUNT: f64 = 0.7;
 /// Number of newest steps that never fold.
 pub(super) const KEEP_STEPS: u64 = 6;
 
@@ -60,15 +68,7 @@ impl Leaving {
         }
     }
 
-    /// Chance of being needed, times the caution.
-    fn weight(&self, caution: &Caution) -> f64 {
-        match self {
-            Self::Output { risk, .. } => caution.outputs * risk.0,
-            Self::Step { risk, .. } => caution.steps * risk.0,
-            Self::Notes => 0.0,
-        }
-    }
-
+    /// Chance of being needed per call, and tokens.
     fn risk(&self) -> (f64, u64) {
         match self {
             Self::Output { risk, .. } | Self::Step { risk, .. } => *risk,
@@ -157,23 +157,27 @@ impl<'a> Standing<'a> {
 
     /// Items that pay to remove while the cache is warm, from the end of the window.
     pub(super) fn warm(&self) -> Vec<Item<Leaving>> {
-        self.paying(&|gain, tokens, weight| self.reckoning.rent(gain, tokens, weight))
+        self.paying(&|_, gain, risk| self.reckoning.rent(gain, risk))
     }
 
     /// Items that pay to remove if the request is written again from `from` on anyway, from the end
     /// of the window.
     pub(super) fn cold_behind(&self, from: usize) -> Vec<Item<Leaving>> {
-        let rent = |gain, tokens, weight| self.reckoning.cold_rent(gain, tokens, weight);
-        let mut items = self.paying(&rent);
+        let mut items = self.paying(&|what, gain, risk| match what {
+            Leaving::Step { .. } => self.reckoning.cold_step_rent(gain, risk),
+            Leaving::Output { .. } | Leaving::Notes => self.reckoning.cold_rent(gain, risk),
+        });
         items.retain(|item| item.index >= from);
         items
     }
 
-    /// All items, whether they pay or not: outputs and notes, and steps with the oldest first.
+    /// All items, whether they pay or not: outputs and notes; and steps, first those that are least
+    /// likely needed for the room they take.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
-        let mut at_once = items(&self.outputs);
-        at_once.extend(items(&self.notes));
-        (at_once, items(&self.steps))
+        let risk_per_token = |item: &Item<Leaving>| item.what.risk().0 / as_f64(item.gain);
+        let mut steps = items(&self.steps);
+        steps.sort_by(|a, b| risk_per_token(a).total_cmp(&risk_per_token(b)));
+        (items(self.outputs.iter().chain(&self.notes)), steps)
     }
 
     /// Gives up the working set except what is firm. Returns its outputs, pinned ones last.
@@ -227,10 +231,9 @@ impl<'a> Standing<'a> {
 
     /// Cost of rewriting from an index on if `gain` tokens leave: cached tokens are written instead
     /// of read. What no cache holds is written in any case and does not count.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rewrite_cost(&self, suffix: &[u64], from: usize, gain: u64) -> f64 {
         let tokens = self.rewritten_tokens(suffix, from, gain);
-        (self.reckoning.write - self.reckoning.read).max(0.0) * tokens as f64
+        (self.reckoning.write - self.reckoning.read).max(0.0) * as_f64(tokens)
     }
 
     /// Expected cost of faults on these items in the next call.
@@ -313,23 +316,40 @@ impl<'a> Standing<'a> {
         steps.collect()
     }
 
-    /// How much more a fault weighs than its price. Falls for outputs as the window fills, since
-    /// what stays there pushes out something else or makes the host compact.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    fn caution(&self) -> Caution {
-        let Caution { outputs, steps } = self.terms.hazards.caution();
-        let filled = |marks: Marks| self.total as f64 / marks.high.max(1) as f64;
-        let room = 1.0 - self.terms.marks.map_or(0.0, filled).min(1.0);
-        Caution { outputs: outputs * room, steps }
+    /// Everything that could leave.
+    fn candidates(&self) -> impl Iterator<Item = &Candidate> {
+        self.outputs.iter().chain(&self.notes).chain(&self.steps)
     }
 
-    fn paying(&self, rent: &dyn Fn(u64, u64, f64) -> f64) -> Vec<Item<Leaving>> {
-        let caution = self.caution();
-        let candidates = self.outputs.iter().chain(&self.notes).chain(&self.steps);
-        let mut items: Vec<Item<Leaving>> = candidates
+    /// The weight of a fault on an item, in tokens that stay for one call. Falls for outputs as the
+    /// window fills, since what stays there pushes out something else or makes the host compact.
+    fn fault_weight(&self, what: &Leaving) -> f64 {
+        let price = self.reckoning.fault_tokens(what.risk().1);
+        if self.terms.hazards.are_certain() {
+            return price;
+        }
+        let share = (price / FULL_PRICE_TOKENS).min(1.0);
+        let weight = share * self.terms.fault_tokens;
+        let filled = |marks: Marks| as_f64(self.total) / as_f64(marks.high.max(1));
+        match what {
+            Leaving::Output { .. } => {
+                let filled = self.terms.marks.map_or(0.0, filled).min(1.0);
+                weight * (1.0 - FULL_WINDOW_DISCOUNT * filled)
+            }
+            Leaving::Step { .. } => weight * OWN_WORDS_FACTOR,
+            Leaving::Notes => 0.0,
+        }
+    }
+
+    /// The items with a rent above 0, which is made of what it is, its gain and its risk; from the
+    /// end of the window.
+    fn paying(&self, rent: &dyn Fn(&Leaving, u64, f64) -> f64) -> Vec<Item<Leaving>> {
+        let mut items: Vec<Item<Leaving>> = self
+            .candidates()
             .map(|candidate| {
-                let weight = candidate.what.weight(&caution);
-                candidate.item(rent(candidate.gain, candidate.what.risk().1, weight))
+                let what = &candidate.what;
+                let risk = what.risk().0 * self.fault_weight(what);
+                candidate.item(rent(what, candidate.gain, risk))
             })
             .filter(|item| item.rent > 0.0)
             .collect();
@@ -345,8 +365,8 @@ impl Candidate {
     }
 }
 
-fn items(candidates: &[Candidate]) -> Vec<Item<Leaving>> {
-    candidates.iter().map(|candidate| candidate.item(0.0)).collect()
+fn items<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Vec<Item<Leaving>> {
+    candidates.into_iter().map(|candidate| candidate.item(0.0)).collect()
 }
 
 /// Positions of the outputs among these.

@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use proptest::prelude::*;
 
 use super::*;
-use crate::hazard::Caution;
 use base::object::{Hash, ObjectId};
 use config::Reuse;
 use session::{ActiveView, Event, MessageKey, Note, ResultFact};
@@ -21,10 +20,6 @@ impl Chances for Even {
 
     fn of_step(&self, _: &Session, _: RangeInclusive<u64>) -> Option<f64> {
         Some(self.0)
-    }
-
-    fn caution(&self) -> Caution {
-        Caution { outputs: 1.0, steps: 1.0 }
     }
 }
 
@@ -217,6 +212,7 @@ proptest! {
                 first_token_tokens: given.first_token_tokens,
                 rules: given.rules,
                 budgets: Budgets::of(marks.as_ref(), 16_000),
+                fault_tokens: 40_000.0,
                 hazards: &Even(given.hazard),
             };
             let decided = decide_in_full(&session, &tokens, &terms);

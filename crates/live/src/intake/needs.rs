@@ -2,6 +2,7 @@
 //! in.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::Ingest;
 use crate::request::ListTail;
@@ -9,7 +10,7 @@ use base::error::Result;
 use config::Layout;
 use context::evidence::Needs;
 use context::host::HostMessage;
-use session::{ChatMessage, Event, Session};
+use session::{ChatMessage, Event, LATE_OWN_STEPS, MessageKind, Session};
 
 impl Ingest<'_> {
     /// Goes over the messages of the window that were not checked yet: those that crossed, or all
@@ -39,9 +40,19 @@ impl Ingest<'_> {
             let is_gone = |(said, output): &&(u64, Option<u64>)| {
                 state.is_absent(*said) && output.is_none_or(|output| state.is_absent(output))
             };
+            let now = state.place(at).step;
+            let is_own = |said: &u64| {
+                let message = state.chat().get(*said);
+                message.is_some_and(|message| {
+                    matches!(message.kind, MessageKind::Assistant)
+                        && message.step + LATE_OWN_STEPS < now
+                })
+            };
+            let said: BTreeSet<u64> = words.iter().map(|(said, _)| *said).filter(is_own).collect();
+            let said: Vec<u64> = said.into_iter().collect();
             let words = words.iter().filter(is_gone).count() as u64;
-            if at >= known && (!outputs.is_empty() || words > 0) {
-                self.journal.record(Event::Needed { at, outputs, words });
+            if at >= known && !(outputs.is_empty() && said.is_empty() && words == 0) {
+                self.journal.record(Event::Needed { at, outputs, words, said });
             }
         }
         Ok(())

@@ -105,6 +105,7 @@ impl LayOut<'_> {
             kept_from: self.list.kept_from,
             rules: model_rules::rules(call.model.as_deref().unwrap_or_default(), call.api()),
             budgets: Budgets::of(marks.as_ref(), settings.instruction_tokens),
+            fault_tokens: config::as_f64(settings.fault_weight()),
             hazards,
         };
         let decided = epoch::decide(self.journal.state(), &shown, &terms);

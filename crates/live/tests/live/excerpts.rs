@@ -146,7 +146,13 @@ fn text(message: &Value) -> &str {
 }
 
 fn settings() -> Settings {
-    Settings { keep_results: 2, collapse_tokens: 400, preview_tokens: 500, ..Settings::default() }
+    Settings {
+        keep_results: 2,
+        collapse_tokens: 400,
+        fault_tokens: 10_000,
+        preview_tokens: 500,
+        ..Settings::default()
+    }
 }
 
 fn lines(name: &str, numbers: std::ops::RangeInclusive<usize>) -> String {

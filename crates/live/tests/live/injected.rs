@@ -89,7 +89,13 @@ fn bound_thinking_starts_epochs_at_user_messages() {
 #[test]
 fn prompt_changes_stay_in_place_when_content_leaves() {
     let prices = uncached();
-    let settings = Settings { prices, keep_results: 1, collapse_tokens: 50, ..Settings::default() };
+    let settings = Settings {
+        prices,
+        keep_results: 1,
+        collapse_tokens: 50,
+        fault_tokens: 10_000,
+        ..Settings::default()
+    };
     let mut host = Host::new(settings);
     let mut changes = Vec::new();
     for name in 0..20 {

@@ -23,6 +23,7 @@ fn settings() -> Settings {
     Settings {
         keep_results: 2,
         collapse_tokens: 1_500,
+        fault_tokens: 10_000,
         preview_tokens: 4_000,
         prices: uncached(),
         ..Settings::default()
@@ -343,6 +344,7 @@ fn a_collapsed_activate_keeps_the_exit_of_its_run() {
     let settings = Settings {
         keep_results: 1,
         collapse_tokens: 100,
+        fault_tokens: 10_000,
         prices: uncached(),
         ..Settings::default()
     };

@@ -17,6 +17,7 @@ fn settings() -> Settings {
         prices,
         keep_results: 1,
         collapse_tokens: 50,
+        fault_tokens: 10_000,
         preview_tokens: 0,
         ..Settings::default()
     }
@@ -185,7 +186,7 @@ fn pasted(host: &Host, names: &[&str], words: &str) -> String {
 
 #[test]
 fn a_pasted_file_is_a_read_of_it() {
-    let mut host = Host::new(settings());
+    let mut host = Host::new(Settings { fault_tokens: 100_000, ..settings() });
     let words = format!("Look at </file> and\n{}", lines("I", 300));
     host.write_file("notes.md", &lines("notes", 90));
     host.user(&pasted(&host, &["notes.md"], &words));

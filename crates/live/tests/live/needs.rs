@@ -9,12 +9,17 @@ use crate::host::Host;
 const LINE: &str = "fn parse(input: &str) -> Result<Vec<Token>> {";
 const OTHER: &str = "fn print(tokens: &[Token], out: &mut impl Write) {";
 
-/// The recorded needs: position of the answer, positions of the outputs with their line numbers.
+/// The recorded needs of outputs: position of the answer, and of each output with its number of
+/// lines.
 fn needs(host: &Host) -> Vec<Value> {
+    let of_outputs = recorded(host).into_iter().filter(|event| event["outputs"] != json!([]));
+    of_outputs.map(|event| json!([event["at"], event["outputs"]])).collect()
+}
+
+fn recorded(host: &Host) -> Vec<Value> {
     let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
     let events = items.iter().map(|item| serde_json::from_str::<Value>(item).unwrap());
-    let needs = events.filter(|event| event["event"] == "needed");
-    needs.map(|event| json!([event["at"], event["outputs"]])).collect()
+    events.filter(|event| event["event"] == "needed").collect()
 }
 
 /// A session whose model saw both lines, each in an output.
@@ -39,6 +44,25 @@ fn a_line_that_an_answer_takes_from_an_output_is_recorded_once() {
     host.restart();
     host.send();
     assert_eq!(needs(&host).len(), 1, "the model has said it itself");
+}
+
+#[test]
+fn own_words_repeated_after_many_steps_are_recorded() {
+    let mut host = shown();
+    host.say(&format!("Here it is:\n{LINE}"));
+    for step in 0..12 {
+        host.user("well");
+        host.tool("bash", &json!({ "command": format!("echo {step}") }), "");
+        host.send();
+        if step == 2 {
+            host.say(LINE);
+        }
+    }
+    host.say(LINE);
+    host.user("and");
+    host.send();
+    let said: Vec<Value> = recorded(&host).into_iter().map(|event| event["said"].clone()).collect();
+    assert_eq!(said, [Value::Null, json!([15])], "{:?}", recorded(&host));
 }
 
 #[test]

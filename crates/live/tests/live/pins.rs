@@ -16,6 +16,7 @@ fn leaving(layout: Layout) -> Settings {
         prices: uncached(),
         keep_results: 1,
         collapse_tokens: 50,
+        fault_tokens: 10_000,
         preview_tokens: 600,
         active_per_turn: 1,
         active_turns: 1,

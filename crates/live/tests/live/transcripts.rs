@@ -18,7 +18,7 @@ use store::{SearchQuery, Store};
 const REPLAYED: usize = 25;
 
 #[test]
-fn real_sessions_take_no_more_disk_than_their_hosts_files() {
+fn real_sessions_take_less_disk_than_their_hosts_files() {
     let Some(files) = crate::recorded::files(&["transcripts"], None) else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
@@ -30,7 +30,8 @@ fn real_sessions_take_no_more_disk_than_their_hosts_files() {
         let after = bytes_after(&path, |store| epochs += play(store, &file, &text));
         let (stored, plain) = (after - before, text.len() as u64);
         eprintln!("{}: {stored} of {plain} bytes, {} %", file.display(), stored * 100 / plain);
-        if stored > plain {
+        // All together take less; a small one may take a little more, for a segment per fold.
+        if stored * 100 > plain * 105 {
             larger.push(file);
         }
         plain_sum += plain;

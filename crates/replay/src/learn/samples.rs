@@ -11,7 +11,7 @@ use crate::play::{Playing, play_watched};
 use crate::transcript::Transcript;
 use base::error::Result;
 use config::Settings;
-use context::hazard::{OutputWeights, StepWeights, output_features, step_features};
+use context::hazard::{OUTPUT_COUNT, STEP_COUNT, SeenOutput, SeenStep};
 use context::tokens::Counter;
 use session::Session;
 
@@ -49,9 +49,9 @@ pub struct Samples {
     /// Needs of older steps: one for each call and each step that it needs.
     pub step_needs: u64,
     /// Outputs.
-    pub(super) outputs: Alike<{ OutputWeights::COUNT }>,
+    pub(super) outputs: Alike<OUTPUT_COUNT>,
     /// Steps.
-    pub(super) steps: Alike<{ StepWeights::COUNT }>,
+    pub(super) steps: Alike<STEP_COUNT>,
 }
 
 impl Samples {
@@ -75,9 +75,9 @@ impl Samples {
     fn take_outputs(&mut self, session: &Session, told: &Told, call: usize, before: usize) {
         let older = told.outputs.partition_point(|at| *at < before);
         for at in &told.outputs[..older.saturating_sub(MIN_NEWER_OUTPUTS)] {
-            let Some(features) = output_features(session, *at as u64) else { continue };
+            let Some(output) = SeenOutput::at(session, *at as u64) else { continue };
             let (seen, now) = told.ahead(*at, call);
-            self.outputs.entry(rounded(OutputWeights::inputs(&features))).or_default().add(seen);
+            self.outputs.entry(rounded(output.features())).or_default().add(seen);
             self.output_needs += u64::from(now);
         }
     }
@@ -87,13 +87,12 @@ impl Samples {
         let older = told.steps.partition_point(|range| *range.start() < before);
         for range in &told.steps[..older] {
             let places = *range.start() as u64..=*range.end() as u64;
-            let features = step_features(session, places);
-            let features = features.filter(|step| step.steps_since >= MIN_NEWER_STEPS);
-            let Some(features) = features else {
+            let step = SeenStep::at(session, places);
+            let Some(step) = step.filter(|step| step.steps_since >= MIN_NEWER_STEPS) else {
                 continue;
             };
             let (seen, now) = told.ahead(*range.start(), call);
-            self.steps.entry(rounded(StepWeights::inputs(&features))).or_default().add(seen);
+            self.steps.entry(rounded(step.features())).or_default().add(seen);
             self.step_needs += u64::from(now);
         }
     }
@@ -142,7 +141,7 @@ impl Told {
             calls: places(Speaker::Assistant).count(),
             outputs: places(Speaker::Tool).collect(),
             steps: with_calls.map(step).collect(),
-            needed: needed(&messages),
+            needed: needed(&messages, true),
         }
     }
 

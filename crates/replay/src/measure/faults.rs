@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn need(line: usize, source: usize, said: bool) -> Need {
-        Need { line, source, said }
+        Need { line, source, said, shown_again: None }
     }
 
     fn of(needs: &Needs, call: &[Need], shown: &str) -> Option<Fault> {

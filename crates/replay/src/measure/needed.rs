@@ -9,7 +9,10 @@ use context::deeds;
 /// The calls that need each message. The message is an output with lines that neither the model nor
 /// a person had written before, or an answer whose words would be lost with its step because
 /// neither the fold line nor a person's message holds them.
-pub fn needed(messages: &[MeasuredMessage]) -> HashMap<usize, Vec<usize>> {
+///
+/// `shown_again`: whether such words are also a need of the latest output that shows them after
+/// that. One of the two is enough, but neither can tell whether the other will stand.
+pub fn needed(messages: &[MeasuredMessage], shown_again: bool) -> HashMap<usize, Vec<usize>> {
     let needs = Needs::find(messages);
     let mut by_person: HashSet<usize> = HashSet::new();
     let mut found: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -22,11 +25,16 @@ pub fn needed(messages: &[MeasuredMessage]) -> HashMap<usize, Vec<usize>> {
                 let Some((call, of_call)) = calls.next() else { break };
                 for need in of_call {
                     let text = &needs.lines[need.line].text;
-                    let is_kept = by_person.contains(&need.line)
-                        || (need.said && is_in_line(&messages[need.source], text));
-                    let needing = found.entry(need.source).or_default();
-                    if !is_kept && needing.last() != Some(&call) {
-                        needing.push(call);
+                    if by_person.contains(&need.line) {
+                        continue;
+                    }
+                    let is_kept = need.said && is_in_line(&messages[need.source], text);
+                    let again = need.shown_again.filter(|_| shown_again);
+                    for at in (!is_kept).then_some(need.source).into_iter().chain(again) {
+                        let needing = found.entry(at).or_default();
+                        if needing.last() != Some(&call) {
+                            needing.push(call);
+                        }
                     }
                 }
             }
@@ -68,10 +76,10 @@ mod tests {
     }
 
     /// Which messages are needed, and by which calls.
-    fn needs(messages: &[Value]) -> Vec<(usize, Vec<usize>)> {
+    fn needs(messages: &[Value], shown_again: bool) -> Vec<(usize, Vec<usize>)> {
         let parse = |value: &Value| MeasuredMessage::parse(&value.to_string(), Counter::Characters);
         let messages: Vec<MeasuredMessage> = messages.iter().map(parse).collect();
-        let mut found: Vec<_> = needed(&messages).into_iter().collect();
+        let mut found: Vec<_> = needed(&messages, shown_again).into_iter().collect();
         found.retain(|(_, calls)| !calls.is_empty());
         found.sort();
         found
@@ -81,28 +89,36 @@ mod tests {
     fn code_that_the_model_wrote_and_writes_again_is_needed() {
         let [wrote, done] = step(&json!({ "path": "a.rs", "newText": format!("{LINE}\n}}") }));
         let messages = [user("Go."), wrote, done, said("x"), said(LINE)];
-        assert_eq!(needs(&messages), [(1, vec![2])]);
+        assert_eq!(needs(&messages, false), [(1, vec![2])]);
     }
 
     #[test]
     fn words_that_the_fold_line_shows_are_not_needed() {
         let [ran, done] = step(&json!({ "command": format!("grep '{LINE}' a.rs") }));
         let again = ran.clone();
-        assert_eq!(needs(&[user("Go."), ran, done, again]), []);
+        assert_eq!(needs(&[user("Go."), ran, done, again], false), []);
     }
 
     #[test]
     fn words_that_a_person_wrote_too_are_not_needed() {
         let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));
-        assert_eq!(needs(&[user(LINE), wrote, done, said(LINE)]), []);
+        assert_eq!(needs(&[user(LINE), wrote, done, said(LINE)], false), []);
         let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));
-        assert_eq!(needs(&[wrote, done, user(LINE), said(LINE)]), []);
+        assert_eq!(needs(&[wrote, done, user(LINE), said(LINE)], false), []);
     }
 
     #[test]
     fn an_output_is_needed_until_its_line_is_said() {
         let [asked, _] = step(&json!({ "path": "a.rs" }));
         let messages = [user("Go."), asked, result(LINE), said(LINE), said(LINE)];
-        assert_eq!(needs(&messages), [(2, vec![1]), (3, vec![2])]);
+        assert_eq!(needs(&messages, false), [(2, vec![1]), (3, vec![2])]);
+    }
+
+    #[test]
+    fn words_that_an_output_shows_again_are_a_need_of_it_too() {
+        let [wrote, done] = step(&json!({ "newText": format!("{LINE}\n}}") }));
+        let messages = [user("Go."), wrote, done, said("x"), result(LINE), said(LINE)];
+        assert_eq!(needs(&messages, false), [(1, vec![2])]);
+        assert_eq!(needs(&messages, true), [(1, vec![2]), (4, vec![2])]);
     }
 }

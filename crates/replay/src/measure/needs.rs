@@ -20,6 +20,8 @@ pub struct Need {
     pub source: usize,
     /// Whether a person or the model wrote the source.
     pub said: bool,
+    /// Index of the latest output with the line, if that came after the source.
+    pub shown_again: Option<usize>,
 }
 
 /// All needs of a transcript.
@@ -87,7 +89,9 @@ impl Needs {
         for line in message.lines().filter(|line| seen.insert(*line)) {
             let Some(place) = held.get(line) else { continue };
             let Some(source) = place.said.or(place.output) else { continue };
-            found.push(Need { line: self.intern(line), source, said: place.said.is_some() });
+            let shown_again = place.output.filter(|output| *output > source);
+            let said = place.said.is_some();
+            found.push(Need { line: self.intern(line), source, said, shown_again });
         }
         found
     }
@@ -173,8 +177,9 @@ mod tests {
             says("user", &line),
             says("assistant", &line),
         ]));
-        let need = |source, said| vec![Need { line: 0, source, said }];
-        assert_eq!(found.calls, [need(1, false), need(2, true), need(5, true)]);
+        let need = |source, said, shown_again| vec![Need { line: 0, source, said, shown_again }];
+        let expected = [need(1, false, None), need(2, true, Some(3)), need(5, true, None)];
+        assert_eq!(found.calls, expected);
     }
 
     #[test]
@@ -197,8 +202,8 @@ mod tests {
             asks("1", &json!({ "edits": [{ "old": format!("x\n\t{line}\n") }] })),
             says("assistant", &line),
         ]));
-        assert_eq!(found.calls[0], [Need { line: 0, source: 0, said: false }]);
-        assert_eq!(found.calls[1], [Need { line: 0, source: 1, said: true }]);
+        assert_eq!(found.calls[0], [Need { line: 0, source: 0, said: false, shown_again: None }]);
+        assert_eq!(found.calls[1], [Need { line: 0, source: 1, said: true, shown_again: None }]);
     }
 
     #[test]

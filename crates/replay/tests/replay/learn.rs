@@ -6,18 +6,16 @@ use std::sync::LazyLock;
 
 use base::error::Error;
 use config::{Layout, Prices, Settings};
-use context::hazard::{Caution, Hazards, OutputFeatures};
+use context::hazard::{Hazards, OUTPUT_FEATURES};
 use context::tokens::Counter;
-use replay::learn::{Learned, Samples};
+use replay::learn::{self, Samples};
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::Replaying;
+use replay::play::{Played, play};
 use replay::report::FileReport;
 use replay::run::replay;
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
-use session::OutputClass;
-
-const CAUTION: Caution = Caution { outputs: 3.0, steps: 5.0 };
 
 /// Calls of a made session.
 const CALLS: usize = 240;
@@ -83,8 +81,8 @@ fn samples(transcripts: &[Transcript]) -> Samples {
     samples
 }
 
-fn learned(transcripts: &[Transcript]) -> Result<Learned, Error> {
-    Learned::from_samples(&samples(transcripts), CAUTION, None)
+fn learned(transcripts: &[Transcript]) -> Result<Hazards, Error> {
+    learn::learned(&samples(transcripts), None)
 }
 
 fn often(reads: usize, commands: usize) -> Planted {
@@ -95,59 +93,69 @@ fn often(reads: usize, commands: usize) -> Planted {
 static READS: LazyLock<Samples> = LazyLock::new(|| samples(&[session("a", often(3, 30))]));
 
 /// Learned from two such sessions.
-static READS_OF_TWO: LazyLock<Learned> =
+static READS_OF_TWO: LazyLock<Hazards> =
     LazyLock::new(|| learned(&[session("a", often(3, 30)), session("b", often(3, 30))]).unwrap());
 
-fn of_output(hazards: &Hazards, class: OutputClass) -> f64 {
-    hazards.of_output(&OutputFeatures {
-        class,
-        late_needs: 0.1,
-        turns_since: 0,
-        steps_since: 10,
-        tokens: 500,
-    })
+/// The chance of an output of 500 tokens with these features besides.
+fn of_output(hazards: &Hazards, features: &[(&str, f64)]) -> f64 {
+    let given = [("base", 1.0), ("lateNeeds", 0.1_f64.ln()), ("tokens", 501_f64.ln())];
+    let of = |name| features.iter().chain(&given).find(|(known, _)| *known == name);
+    let values =
+        OUTPUT_FEATURES.each_ref().map(|one| of(one.name).map_or(0.0, |(_, value)| *value));
+    hazards.of_output(&values)
+}
+
+fn of_read(hazards: &Hazards) -> f64 {
+    of_output(hazards, &[("read", 1.0), ("stepsSince", 11_f64.ln())])
+}
+
+fn of_command(hazards: &Hazards) -> f64 {
+    of_output(hazards, &[("stepsSince", 11_f64.ln())])
+}
+
+/// Weights with one changed: its model, its name and its new value.
+fn with_weight(hazards: &Hazards, (model, name, value): (&str, &str, f64)) -> Hazards {
+    let mut file = serde_json::to_value(hazards).unwrap();
+    assert!(file[model][name].is_number(), "{name}");
+    file[model][name] = json!(value);
+    Hazards::parse(&file.to_string()).unwrap()
 }
 
 #[test]
 fn outputs_needed_ten_times_as_often_get_ten_times_the_hazard() {
-    let learned = &*READS_OF_TWO;
-    let ratio = of_output(&learned.hazards, OutputClass::Read)
-        / of_output(&learned.hazards, OutputClass::Other);
-    assert!((6.0..15.0).contains(&ratio), "{ratio}: {learned:?}");
+    let hazards = &*READS_OF_TWO;
+    let ratio = of_read(hazards) / of_command(hazards);
+    // Some of it is told by what was needed before.
+    assert!((3.0..15.0).contains(&ratio), "{ratio}: {hazards:?}");
+    let learned = hazards.learned;
     assert!(learned.outputs.auc.unwrap() > 0.7, "{learned:?}");
     assert_eq!((learned.sessions, learned.calls), (2, 2 * CALLS as u64));
 
     let turned = self::learned(&[session("a", often(30, 3)), session("b", often(30, 3))]).unwrap();
-    let of = |class| of_output(&turned.hazards, class);
-    assert!(of(OutputClass::Read) < of(OutputClass::Other) / 4.0, "{turned:?}");
+    assert!(of_read(&turned) < of_command(&turned) / 4.0, "{turned:?}");
 }
 
 #[test]
 fn the_hazard_is_the_share_of_calls_that_need_one() {
-    let learned = Learned::from_samples(&READS, CAUTION, None).unwrap();
+    let hazards = learn::learned(&READS, None).unwrap();
     // One call in three needs one of about 90 older reads.
-    let hazard = of_output(&learned.hazards, OutputClass::Read);
-    assert!((0.001..0.02).contains(&hazard), "{hazard}: {learned:?}");
+    let hazard = of_read(&hazards);
+    assert!((0.001..0.02).contains(&hazard), "{hazard}: {hazards:?}");
 }
 
 #[test]
 fn hazard_falls_with_age_if_old_outputs_are_not_needed() {
-    let learned = learned(&[session("a", often(3, 3))]).unwrap();
-    let of = |steps_since| {
-        let class = OutputClass::Read;
-        let (late_needs, turns_since, tokens) = (0.1, 0, 500);
-        let features = OutputFeatures { class, late_needs, turns_since, steps_since, tokens };
-        learned.hazards.of_output(&features)
-    };
-    assert!(of(20) > 4.0 * of(200), "{learned:?}");
+    let hazards = learned(&[session("a", often(3, 3))]).unwrap();
+    let of = |steps: f64| of_output(&hazards, &[("read", 1.0), ("stepsSince", steps.ln_1p())]);
+    assert!(of(20.0) > 4.0 * of(200.0), "{hazards:?}");
 }
 
 #[test]
 fn needed_long_arguments_learn_a_higher_hazard() {
-    let learned = &*READS_OF_TWO;
-    let steps = learned.hazards.steps;
-    assert!(steps.long_arguments + steps.argument_tokens > 1.0, "{learned:?}");
-    assert!(learned.steps.auc.unwrap() > 0.7, "{learned:?}");
+    let hazards = &*READS_OF_TWO;
+    let file = serde_json::to_value(hazards).unwrap();
+    assert!(file["steps"]["argumentTokens"].as_f64().unwrap() > 0.3, "{file}");
+    assert!(hazards.learned.steps.auc.unwrap() > 0.7, "{file}");
 }
 
 #[test]
@@ -161,39 +169,29 @@ fn the_order_of_the_sessions_does_not_matter() {
 fn weights_are_tested_on_held_out_sessions() {
     let one = &*READS;
     let other = samples(&[session("b", often(30, 3))]);
-    let on_itself = Learned::from_samples(one, CAUTION, None).unwrap();
-    let on_other = Learned::from_samples(one, CAUTION, Some(&other)).unwrap();
-    assert_eq!(on_itself.hazards, on_other.hazards);
-    let (own, others) = (on_itself.outputs.auc.unwrap(), on_other.outputs.auc.unwrap());
+    let on_itself = learn::learned(one, None).unwrap();
+    let on_other = learn::learned(one, Some(&other)).unwrap();
+    assert_eq!((on_itself.outputs, on_itself.steps), (on_other.outputs, on_other.steps));
+    let auc = |hazards: &Hazards| hazards.learned.outputs.auc.unwrap();
+    let (own, others) = (auc(&on_itself), auc(&on_other));
     assert!(others < own, "{others} {own}: {on_other:?}");
 }
 
 #[test]
-fn too_few_needs_and_a_wrong_caution_are_refused() {
+fn too_few_needs_are_refused() {
     let few = learned(&[session("a", often(200, 200))]).unwrap_err();
     assert_eq!(
         few.to_string(),
         "too few needs of outputs to learn from: 2, at least 30 are required"
     );
     assert_eq!(few.code(), "TOO_FEW_NEEDS");
-    let none = Learned::from_samples(&Samples::default(), CAUTION, None).unwrap_err();
+    let none = learn::learned(&Samples::default(), None).unwrap_err();
     assert_eq!(none.code(), "TOO_FEW_NEEDS");
-    let enough = &*READS;
-    for caution in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        for caution in
-            [Caution { outputs: caution, ..CAUTION }, Caution { steps: caution, ..CAUTION }]
-        {
-            let refused = Learned::from_samples(enough, caution, None).unwrap_err();
-            assert_eq!(refused.code(), "INVALID_ARGUMENT", "{caution:?}");
-        }
-    }
-    let given = Learned::from_samples(enough, CAUTION, None).unwrap();
-    assert_eq!(given.hazards.caution, CAUTION);
 }
 
-fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileReport, Error> {
+fn replaying(hazards: Option<&Path>) -> Replaying {
     let hazards = hazards.map(|path| path.to_string_lossy().into_owned());
-    let replaying = Replaying {
+    Replaying {
         layout: Some(Layout::Log),
         prices: Prices::preset("openai").unwrap(),
         window_tokens: None,
@@ -203,8 +201,37 @@ fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileRepor
         settings: Settings { hazards, extra_tokens: 100_000, ..Settings::default() },
         dump: None,
         snapshots: None,
+    }
+}
+
+fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileReport, Error> {
+    replay(transcript, &replaying(hazards))
+}
+
+/// How the requests of a transcript's first messages differ from call to call.
+fn played(transcript: &Transcript, messages: usize) -> Vec<Played> {
+    let mut beginning = transcript.clone();
+    beginning.messages.truncate(messages);
+    let mut calls = Vec::new();
+    let playing = replaying(None).playing(Layout::Log, OVERHEAD_TOKENS);
+    let each = &mut |played| {
+        calls.push(played);
+        Ok(())
     };
-    replay(transcript, &replaying)
+    drop(play(&beginning, &playing, each).unwrap());
+    calls
+}
+
+#[test]
+fn no_request_depends_on_what_comes_later() {
+    let transcript = session("a", often(10, 30));
+    let whole = played(&transcript, transcript.messages.len());
+    let changed = whole.iter().filter(|played| played.changes.len() > 1).count();
+    assert!(changed > 0, "something leaves the window");
+    for messages in [80, 201, 322, 443] {
+        let beginning = played(&transcript, messages);
+        assert_eq!(beginning, whole[..beginning.len()], "the first {messages} messages");
+    }
 }
 
 #[test]
@@ -221,9 +248,8 @@ fn a_session_uses_the_file_that_the_settings_name() {
     assert_eq!(replayed(&transcript, Some(&file)).unwrap(), shipped);
 
     // What is always needed never leaves.
-    let mut always = Hazards::shipped().clone();
-    (always.outputs.base, always.steps.base) = (100.0, 100.0);
-    write(&always);
+    let kept = with_weight(Hazards::shipped(), ("outputs", "base", 100.0));
+    write(&with_weight(&kept, ("steps", "base", 100.0)));
     assert_eq!(replayed(&transcript, Some(&file)).unwrap().epochs, []);
 
     std::fs::write(&file, "{}").unwrap();

@@ -12,6 +12,7 @@ use crate::index::{IndexEntry, SessionIndex, Subject};
 use crate::lines::LineRange;
 use crate::links::Links;
 use crate::message::{MessageKind, OWN_PREFIX, ResultFact, Shows, is_own_tool};
+use crate::needs::TimesNeeded;
 use crate::places::ChatPlace;
 use crate::sets::{Active, Sets};
 use crate::showings::Showing;
@@ -164,12 +165,20 @@ impl Session {
         }
     }
 
-    /// Smoothed rate of late needs per step: how often the model took lines from an output more
-    /// than 10 steps old, or asked again for what had left the window by then.
-    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    /// Smoothed rate of late needs of outputs per step: how often the model took lines from an
+    /// output more than 10 steps old, or asked again for what had left the window by then.
     pub fn late_needs(&self) -> f64 {
-        // Half a need in 50 steps stands in for the history that a young session lacks.
-        (self.late_needs as f64 + 0.5) / (f64::from(self.chat.step()) + 50.0)
+        self.needs.late_rate(self.chat.step())
+    }
+
+    /// Smoothed rate per step at which the model repeated its own words of more than 6 steps ago.
+    pub fn late_own_needs(&self) -> f64 {
+        self.needs.late_own_rate(self.chat.step())
+    }
+
+    /// How often answers needed the message at a position.
+    pub fn times_needed(&self, at: u64) -> TimesNeeded {
+        self.needs.of(at)
     }
 
     /// The tool result at a position of the chat, or the output that another message holds there.
