@@ -14,7 +14,12 @@ export interface Made {
 }
 
 /** Settings under which epochs come early, so that a short session has some. */
-export const eager: Partial<Settings> = { keepResults: 2, collapseTokens: 800, previewTokens: 600 };
+export const eager: Partial<Settings> = {
+  keepResults: 2,
+  collapseTokens: 800,
+  previewTokens: 600,
+  faultTokens: 100_000,
+};
 
 /** What the person asks for, one turn after another, and what the model changes for it. */
 const WISHES = [

@@ -123,7 +123,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     await openSettings(page);
     const meanings = await page.locator(".what-if-form .field p.faint").allTextContents();
     expect({ fields: meanings.length, without: meanings.filter((text) => text === "") }).toEqual({
-      fields: 15,
+      fields: 16,
       without: [],
     });
     await field(page, "keepResults").fill("0");

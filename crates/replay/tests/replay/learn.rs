@@ -106,7 +106,7 @@ fn of_output(hazards: &Hazards, features: &[(&str, f64)]) -> f64 {
 }
 
 fn of_read(hazards: &Hazards) -> f64 {
-    of_output(hazards, &[("read", 1.0), ("stepsSince", 11_f64.ln())])
+    of_output(hazards, &[("read", 1.0), ("fromStart", 1.0), ("stepsSince", 11_f64.ln())])
 }
 
 fn of_command(hazards: &Hazards) -> f64 {
@@ -125,8 +125,7 @@ fn with_weight(hazards: &Hazards, (model, name, value): (&str, &str, f64)) -> Ha
 fn outputs_needed_ten_times_as_often_get_ten_times_the_hazard() {
     let hazards = &*READS_OF_TWO;
     let ratio = of_read(hazards) / of_command(hazards);
-    // Some of it is told by what was needed before.
-    assert!((3.0..15.0).contains(&ratio), "{ratio}: {hazards:?}");
+    assert!((6.0..15.0).contains(&ratio), "{ratio}: {hazards:?}");
     let learned = hazards.learned;
     assert!(learned.outputs.auc.unwrap() > 0.7, "{learned:?}");
     assert_eq!((learned.sessions, learned.calls), (2, 2 * CALLS as u64));
@@ -228,7 +227,7 @@ fn no_request_depends_on_what_comes_later() {
     let whole = played(&transcript, transcript.messages.len());
     let changed = whole.iter().filter(|played| played.changes.len() > 1).count();
     assert!(changed > 0, "something leaves the window");
-    for messages in [80, 201, 322, 443] {
+    for messages in [201, 443] {
         let beginning = played(&transcript, messages);
         assert_eq!(beginning, whole[..beginning.len()], "the first {messages} messages");
     }
