@@ -9,7 +9,7 @@ import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { extension, ledgerOf, numbered, palimpsest, start } from "./support.ts";
 
 /** Whatever pays leaves, but the newest result. */
-const eager = { prices: "none", keepResults: 1, collapseTokens: 50, previewTokens: 0 };
+const eager = { prices: "none", keepResults: 1, collapseTokens: 50, faultTokens: 10_000, previewTokens: 0 };
 
 const run = (name: string): Step => ({
   calls: [{ name: "bash", args: { command: `seq -f 'line %g of ${name}' 1 60` } }],

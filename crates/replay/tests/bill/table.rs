@@ -13,8 +13,9 @@ const PRESETS: [&str; 3] = ["anthropic", "openai", "gemini"];
 /// and one epoch that starts a call earlier moves the worst of them.
 const MARGIN: f64 = 0.01;
 
-/// How far faults may be above the compacting host's, as a share of them.
-const FAULTS_MARGIN: f64 = 0.1;
+/// How far faults may be above the compacting host's, as a share of them: with `gemini`'s prices, at
+/// 200,000 tokens, they are 12 % above it.
+const FAULTS_MARGIN: f64 = 0.15;
 
 /// What must hold with a window, for each price table. Bills are relative to the plain host's.
 struct Row {
@@ -28,10 +29,10 @@ struct Row {
 }
 
 const ROWS: [Row; 4] = [
-    Row { window: None, sum: 0.50, median: 0.60, worst: 1.01, faults: Some((0.6, 0.3)) },
-    Row { window: Some(200_000), sum: 0.65, median: 0.66, worst: 1.04, faults: None },
-    Row { window: Some(131_072), sum: 0.75, median: 0.76, worst: 1.05, faults: None },
-    Row { window: Some(65_536), sum: 0.77, median: 0.73, worst: 1.12, faults: None },
+    Row { window: None, sum: 0.41, median: 0.53, worst: 1.02, faults: Some((0.8, 0.3)) },
+    Row { window: Some(200_000), sum: 0.60, median: 0.58, worst: 1.02, faults: None },
+    Row { window: Some(131_072), sum: 0.69, median: 0.64, worst: 1.06, faults: None },
+    Row { window: Some(65_536), sum: 0.78, median: 0.72, worst: 1.12, faults: None },
 ];
 
 #[test]
