@@ -19,7 +19,7 @@ const { learnHazards, loadSettings, openMemory, replayFile, replayReport } = awa
  * @typedef {import("../index.js").ReplayedFile} ReplayedFile
  * @typedef {import("../index.js").ReplayOptions} ReplayOptions
  * @typedef {{ path: string, repository: string, kinds: Map<string, string>, messages: any[] }} Recording
- * @typedef {(recording: Recording) => NonNullable<ReplayOptions["settings"]>} SettingsOf
+ * @typedef {(recording: Recording) => ReplayOptions["settings"]} SettingsOf
  * @typedef {[name: string, settings: SettingsOf]} Variant
  */
 
@@ -39,37 +39,30 @@ let written = 0;
 const recordings = readRecordings();
 const folder = mkdtempSync(join(tmpdir(), "policy-study-"));
 try {
-  const { table, weightsOf } = await learnedOnOthers();
-  /** @type {SettingsOf} */
-  const unseen = (recording) => ({ hazards: saved("unseen", weightsOf(recording)) });
-  await study(table, unseen);
+  await study();
 } finally {
   rmSync(folder, { recursive: true });
 }
 
-/** @returns {Hazards} */
-function shippedHazards() {
-  return JSON.parse(readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8"));
-}
-
 /**
+ * Settings with the shipped weights, changed.
  * @param {string} name
  * @param {(hazards: Hazards) => void} change
  * @returns {SettingsOf}
  */
 function changed(name, change) {
-  const hazards = shippedHazards();
+  const shipped = readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8");
+  const hazards = /** @type {Hazards} */ (JSON.parse(shipped));
   change(hazards);
   const path = saved(name, hazards);
   return () => ({ hazards: path });
 }
 
-/**
- * @param {string} table how well weights tell what is needed from the rest
- * @param {SettingsOf} unseen
- */
-async function study(table, unseen) {
+async function study() {
   const defaults = await loadSettings({});
+  const { table, weightsOf } = await learnedOnOthers();
+  /** @type {SettingsOf} */
+  const unseen = (recording) => ({ hazards: saved("unseen", weightsOf(recording)) });
   /** @type {ReplayedFile[]} */
   let files = [];
   heading("Prices and windows, weights learned on other repositories");
@@ -77,7 +70,7 @@ async function study(table, unseen) {
   for (const limit of [undefined, window, 131_072, 65_536]) {
     for (const prices of ["anthropic", "openai", "gemini", "deepseek"]) {
       const replayed = await row(`${prices}, ${limit ?? "none"}`, { prices, window: limit }, unseen);
-      files = prices === "anthropic" && limit === undefined ? replayed.files : files;
+      files = prices === "anthropic" && limit === undefined ? replayed : files;
     }
   }
   faultsByKind(files);
@@ -198,7 +191,7 @@ async function row(name, options, settingsOf) {
     ...[sum.faults.raw, sum.faults.strict, sum.faults.ownWords, sum.plainFaults.raw].map(percent),
   ];
   print(`| ${cells.join(" | ")} |`);
-  return { files, sum };
+  return files;
 }
 
 /** @param {string} first */

@@ -163,8 +163,7 @@ impl Layout {
 }
 
 /// How much a fault, a call that needs what has left the window, weighs against the saving.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thrift {
     /// Fewer faults, a higher bill.
@@ -176,11 +175,6 @@ pub enum Thrift {
 }
 
 impl Thrift {
-    /// The name in the settings file.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
     /// What a fault weighs, in tokens that stay in the window for one call. With 500,000, an output
     /// of 1,000 tokens leaves if less than one call in 500 is likely to need it. The same for every
     /// window and price; half as much again for the model's own words. docs/policy.md has what each

@@ -34,7 +34,7 @@ pub struct Needs {
     /// in order, each with the number of such lines.
     pub outputs: Vec<(u64, u32)>,
     /// For each line that somebody had written before: where that was last, and the newest output
-    /// with the line.
+    /// with the line. In the order of the places.
     pub words: Vec<(u64, Option<u64>)>,
 }
 

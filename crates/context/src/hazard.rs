@@ -172,37 +172,31 @@ impl TryFrom<WeightsFile> for Hazards {
     fn try_from(file: WeightsFile) -> std::result::Result<Self, String> {
         Ok(Self {
             learned: file.learned,
-            outputs: weights(
-                "outputs",
-                &OUTPUT_FEATURES.each_ref().map(|one| one.name),
-                file.outputs,
-            )?,
-            steps: weights("steps", &STEP_FEATURES.each_ref().map(|one| one.name), file.steps)?,
+            outputs: weights("outputs", &OUTPUT_FEATURES, file.outputs)?,
+            steps: weights("steps", &STEP_FEATURES, file.steps)?,
         })
     }
 }
 
 impl From<Hazards> for WeightsFile {
     fn from(hazards: Hazards) -> Self {
-        let outputs = OUTPUT_FEATURES.iter().map(|one| one.name.to_owned()).zip(hazards.outputs);
-        let steps = STEP_FEATURES.iter().map(|one| one.name.to_owned()).zip(hazards.steps);
         Self {
             version: VERSION,
             learned: hazards.learned,
-            outputs: outputs.collect(),
-            steps: steps.collect(),
+            outputs: named(&OUTPUT_FEATURES, hazards.outputs),
+            steps: named(&STEP_FEATURES, hazards.steps),
         }
     }
 }
 
 /// The weights of these features, of which the file has each once and no others.
-fn weights<const N: usize>(
+fn weights<T, const N: usize>(
     model: &str,
-    names: &[&str; N],
+    features: &[Feature<T>; N],
     mut given: BTreeMap<String, f64>,
 ) -> std::result::Result<[f64; N], String> {
     let mut found = [0.0; N];
-    for (weight, name) in found.iter_mut().zip(names) {
+    for (weight, Feature { name, .. }) in found.iter_mut().zip(features) {
         *weight = given.remove(*name).ok_or_else(|| format!("no weight `{name}` of {model}"))?;
     }
     match given.keys().next() {
@@ -211,10 +205,17 @@ fn weights<const N: usize>(
     }
 }
 
-/// Number of steps since the message at a position.
-pub fn steps_since(session: &Session, at: u64) -> Option<u32> {
-    let step = session.chat().get(at)?.step;
-    Some(session.chat().step().saturating_sub(step))
+/// The weights of these features by name.
+fn named<T, const N: usize>(
+    features: &[Feature<T>; N],
+    weights: [f64; N],
+) -> BTreeMap<String, f64> {
+    features.iter().map(|feature| feature.name.to_owned()).zip(weights).collect()
+}
+
+/// The values of these features, in their order.
+fn values<T, const N: usize>(features: &[Feature<T>; N], seen: &T) -> [f64; N] {
+    features.each_ref().map(|feature| (feature.of)(seen))
 }
 
 fn chance<const N: usize>(weights: &[f64; N], features: &[f64; N]) -> f64 {

@@ -533,12 +533,10 @@ impl Session {
         let now = step_of(at);
         for (output, _) in outputs {
             self.needs.output(*output, step_of(*output), now);
+            self.absence.needed(*output);
         }
         for at in said {
             self.needs.own_words(*at, now);
-        }
-        for (output, _) in outputs {
-            self.absence.needed(*output);
         }
         if words > 0 && self.is_new(at) {
             self.absence.missed(FaultKind::Quoted, 0);

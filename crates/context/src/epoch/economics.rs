@@ -4,7 +4,7 @@
 //! All costs are in uncached input tokens. An item's _rent_ is what its absence saves per call.
 
 use crate::additions;
-use config::Settings;
+use config::{Settings, as_f64};
 use session::Bill;
 
 /// Tokens of the call that brings missing content back, with its answer.
@@ -51,47 +51,41 @@ impl<T> Item<T> {
 
 impl Reckoning {
     /// Price of a fault on an item of this many tokens.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn fault(&self, tokens: u64) -> f64 {
-        self.read * self.staying as f64 + self.write * again(tokens)
+        self.read * as_f64(self.staying) + self.write * again(tokens)
     }
 
     /// The price of a fault on an item of this many tokens, in tokens that stay for one call:
     /// about that of any price table, so that it changes when content leaves but not which
     /// (docs/policy.md).
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn fault_tokens(&self, tokens: u64) -> f64 {
-        self.staying as f64 + SHOWN_AGAIN_WEIGHT * again(tokens)
+        as_f64(self.staying) + SHOWN_AGAIN_WEIGHT * again(tokens)
     }
 
     /// Average saving per call without these tokens, minus weighted faults. 0 or less if it does
     /// not pay.
     ///
     /// `risk`: the chance of a fault per call, times its weight in tokens that stay for one call.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn rent(&self, gain: u64, risk: f64) -> f64 {
-        self.read * (gain as f64 - risk)
+        self.read * (as_f64(gain) - risk)
     }
 
     /// [`Self::rent`] of an output if the request must be written again anyway: it then also saves
     /// its own write, spread over [`COLD_CALLS`].
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn cold_rent(&self, gain: u64, risk: f64) -> f64 {
-        self.rent(gain, risk) + self.write / COLD_CALLS * gain as f64
+        self.rent(gain, risk) + self.write / COLD_CALLS * as_f64(gain)
     }
 
     /// The same for a step, of which a fault weighs more in the same measure. A model may not
     /// notice that its own words are gone, so a cold cache does not change which steps leave.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub(super) fn cold_step_rent(&self, gain: u64, risk: f64) -> f64 {
-        (self.read + self.write / COLD_CALLS) * (gain as f64 - risk)
+        (self.read + self.write / COLD_CALLS) * (as_f64(gain) - risk)
     }
 }
 
 /// Tokens of a call that brings content back, including the content.
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
 fn again(tokens: u64) -> f64 {
-    FAULT_TOKENS + tokens.min(SHOWN_AGAIN_TOKENS) as f64
+    FAULT_TOKENS + as_f64(tokens.min(SHOWN_AGAIN_TOKENS))
 }
 
 /// Finds the suffix of the window whose items have cost most beyond its rewrite, as a number of
@@ -135,14 +129,13 @@ pub struct Bound {
 
 impl Bound {
     /// The account of a ledger, bounded as the settings say.
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn of(bill: &Bill, settings: &Settings) -> Self {
         Self {
             ours: bill.ours(),
             plain: bill.plain(),
             overhead: bill.overhead() + additions::borne(bill),
             share: settings.extra_share,
-            free: settings.extra_tokens as f64,
+            free: as_f64(settings.extra_tokens),
         }
     }
 

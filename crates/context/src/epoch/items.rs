@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::working_set::{firm, held_places, working_set};
 use super::{EpochTerms, Item, Reckoning, begins_turn};
 use crate::fold;
-use crate::hazard::{self, Chances};
+use crate::hazard::Chances;
 use crate::held::Places;
 use crate::window::Marks;
 use config::{Reuse, as_f64};
@@ -303,7 +303,8 @@ impl<'a> Standing<'a> {
             let gain = step.gain().saturating_sub(apart);
             let hazard = self.terms.hazards.of_step(self.session, step.first..=step.last)?;
             let tokens = *self.bare.get(step.index)?;
-            let since = hazard::steps_since(self.session, step.first)?;
+            let chat = self.session.chat();
+            let since = chat.step().saturating_sub(chat.get(step.first)?.step);
             // While the step was among the newest, it could not fold.
             let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
             (gain > MIN_GAIN_TOKENS).then_some(Candidate {

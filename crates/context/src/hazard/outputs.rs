@@ -2,7 +2,7 @@
 
 use session::{OutputClass, Session, Shows};
 
-use super::{Feature, OUTPUT_COUNT, flag, log_count};
+use super::{Feature, OUTPUT_COUNT, flag, log_count, values};
 
 /// An output as the features see it.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +52,6 @@ impl SeenOutput {
 
     /// Its features, in the order of [`OUTPUT_FEATURES`].
     pub fn features(&self) -> [f64; OUTPUT_COUNT] {
-        OUTPUT_FEATURES.each_ref().map(|feature| (feature.of)(self))
+        values(&OUTPUT_FEATURES, self)
     }
 }

@@ -6,7 +6,7 @@ use base::harness::{Call, ToolKind};
 use serde_json::Value;
 use session::{Session, TimesNeeded};
 
-use super::{Feature, STEP_COUNT, flag, log_count};
+use super::{Feature, STEP_COUNT, flag, log_count, values};
 
 /// A step as the features see it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,6 +68,6 @@ impl SeenStep {
 
     /// Its features, in the order of [`STEP_FEATURES`].
     pub fn features(&self) -> [f64; STEP_COUNT] {
-        STEP_FEATURES.each_ref().map(|feature| (feature.of)(self))
+        values(&STEP_FEATURES, self)
     }
 }

@@ -2,7 +2,6 @@
 //! in.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use super::Ingest;
 use crate::request::ListTail;
@@ -48,8 +47,8 @@ impl Ingest<'_> {
                         && message.step + LATE_OWN_STEPS < now
                 })
             };
-            let said: BTreeSet<u64> = words.iter().map(|(said, _)| *said).filter(is_own).collect();
-            let said: Vec<u64> = said.into_iter().collect();
+            let mut said: Vec<u64> = words.iter().map(|(said, _)| *said).filter(is_own).collect();
+            said.dedup();
             let words = words.iter().filter(is_gone).count() as u64;
             if at >= known && !(outputs.is_empty() && said.is_empty() && words == 0) {
                 self.journal.record(Event::Needed { at, outputs, words, said });
