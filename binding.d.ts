@@ -1390,7 +1390,7 @@ export interface ReplayToolCalls {
 
 /** A whole replay. */
 export interface ReplayReport {
-  layout: "log" | "pools" | "plain";
+  layout: NonNullable<ReplayOptions["layout"]>;
   prices: string;
   window: number | null;
   tokens: "characters" | "bundled";
@@ -3148,8 +3148,11 @@ export declare function replayFile(path: string, options?: ReplayOptions): Promi
 
 /** How to replay transcripts. */
 export interface ReplayOptions {
-  /** Layout of the requests; `plain` sends them as the host alone would. Default: `log`. */
-  layout?: "log" | "pools" | "plain"
+  /**
+   * Layout of the requests. `plain` sends them as the host alone would; `masking`, `clearing` and `pruning` as a host that makes them
+   * smaller by a rule of its own (docs/policy.md, *The curve*). Default: `log`.
+   */
+  layout?: "log" | "pools" | "plain" | "masking" | "clearing" | "pruning"
   /** Name of the price table. Default: `anthropic`. */
   prices?: string
   /** Tokens of the model's window, for both sides. Default: no limit. */

@@ -1,6 +1,6 @@
 // The policy study: replays all recorded transcripts under several prices, with and without a window, and with one setting changed
-// at a time; then how well memory's marks follow the history of this repository. Writes Markdown tables to stdout; docs/policy.md explains
-// them. Takes an hour.
+// at a time; then how well memory's marks follow the history of this repository. Writes Markdown tables to stdout, and the curve of bill
+// against faults to docs/curve.svg; docs/policy.md explains them. Takes an hour; `npm run study -- curve` draws the curve alone.
 //
 // Reads the folders `transcripts` and `transcripts-2` of PALIMPSEST_DATA, or else of ../shared/data. Must not decide anything; it
 // only replays.
@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { curvePicture } from "./lib/curve.js";
 import { historyTables, walkHistory } from "./lib/marks-study.js";
 import { root, setUp } from "./setup.js";
 
@@ -19,7 +20,7 @@ const { learnHazards, loadSettings, openMemory, replayFile, replayReport } = awa
  * @typedef {import("../index.js").ReplayedFile} ReplayedFile
  * @typedef {import("../index.js").ReplayOptions} ReplayOptions
  * @typedef {{ path: string, repository: string, kinds: Map<string, string>, messages: any[] }} Recording
- * @typedef {(recording: Recording) => ReplayOptions["settings"]} SettingsOf
+ * @typedef {(recording: Recording) => NonNullable<ReplayOptions["settings"]>} SettingsOf
  * @typedef {[name: string, settings: SettingsOf]} Variant
  */
 
@@ -32,37 +33,98 @@ const window = 200_000;
 /** A base weight with which nothing of a kind ever leaves. */
 const never = 100;
 
-/** What a fault weighs, in tokens that stay for one call. */
-const weighed = [125_000, 250_000, 1_000_000, 2_000_000];
+/** What a fault weighs at the points of the curve, in tokens that stay for one call. */
+const weighed = [100_000, 200_000, 400_000, 800_000, 1_600_000, 3_200_000];
 
 let written = 0;
 const recordings = readRecordings();
 const folder = mkdtempSync(join(tmpdir(), "policy-study-"));
 try {
-  await study();
+  const { table, weightsOf } = await learnedOnOthers();
+  /** @type {SettingsOf} */
+  const unseen = (recording) => ({ hazards: saved("unseen", weightsOf(recording)) });
+  if (process.argv[2] !== "curve") {
+    await study(table, unseen);
+  }
+  await curve(unseen);
 } finally {
   rmSync(folder, { recursive: true });
 }
 
+/** @returns {Hazards} */
+function shippedHazards() {
+  return JSON.parse(readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8"));
+}
+
 /**
- * Settings with the shipped weights, changed.
  * @param {string} name
  * @param {(hazards: Hazards) => void} change
  * @returns {SettingsOf}
  */
 function changed(name, change) {
-  const shipped = readFileSync(join(root, "crates", "context", "src", "hazards.json"), "utf8");
-  const hazards = /** @type {Hazards} */ (JSON.parse(shipped));
+  const hazards = shippedHazards();
   change(hazards);
   const path = saved(name, hazards);
   return () => ({ hazards: path });
 }
 
-async function study() {
+/**
+ * The bill against faults: ours at several weights of a fault, beside what other programs do, foresight, and the host alone.
+ * @param {SettingsOf} unseen
+ */
+async function curve(unseen) {
+  /** @type {import("./lib/curve.js").Panel[]} */
+  const panels = [];
+  for (const [prices, limit] of /** @type {[string, number | undefined][]} */ ([
+    ["openai", undefined],
+    ["anthropic", undefined],
+    ["openai", 131_072],
+  ])) {
+    const name = `${prices}, ${limit === undefined ? "no window" : `window of ${limit.toLocaleString("en")}`}`;
+    heading(`The curve: ${name}`);
+    tableHead("policy");
+    const options = { prices, window: limit };
+    const point = async (
+      /** @type {string} */ label,
+      /** @type {SettingsOf} */ settingsOf,
+      /** @type {ReplayOptions} */ more = {},
+    ) => {
+      const { sum } = await row(label, { ...options, ...more }, settingsOf);
+      return { label, bill: sum.bill.ratio, faults: sum.faults.raw / sum.calls };
+    };
+    const ours = [];
+    for (const faultTokens of weighed) {
+      ours.push(
+        await point(`a fault weighs ${faultTokens.toLocaleString("en")}`, (recording) => ({
+          ...unseen(recording),
+          faultTokens,
+        })),
+      );
+    }
+    const others = [];
+    for (const keepResults of [5, 10, 20]) {
+      const label = `masking, ${keepResults} outputs stay`;
+      others.push(await point(label, () => ({ keepResults }), { layout: "masking" }));
+    }
+    others.push(await point("clearing old turns", () => ({}), { layout: "clearing" }));
+    others.push(await point("pruning", () => ({}), { layout: "pruning" }));
+    const { sum } = await row("foresight", { ...options, oracle: true }, unseen);
+    if (sum.oracle !== undefined) {
+      const { bill, faults } = sum.oracle;
+      others.push({ label: "foresight", bill: bill.ratio, faults: faults.raw / sum.calls });
+    }
+    others.push({ label: "the host alone", bill: 1, faults: sum.plainFaults.raw / sum.calls });
+    panels.push({ name, ours, others });
+  }
+  writeFileSync(join(root, "docs", "curve.svg"), curvePicture(panels));
+}
+
+/**
+ * @param {string} table how well weights tell what is needed from the rest
+ * @param {SettingsOf} unseen
+ */
+async function study(table, unseen) {
   const defaults = await loadSettings({});
-  const { table, weightsOf } = await learnedOnOthers();
-  /** @type {SettingsOf} */
-  const unseen = (recording) => ({ hazards: saved("unseen", weightsOf(recording)) });
   /** @type {ReplayedFile[]} */
   let files = [];
   heading("Prices and windows, weights learned on other repositories");
@@ -70,7 +132,7 @@ async function study() {
   for (const limit of [undefined, window, 131_072, 65_536]) {
     for (const prices of ["anthropic", "openai", "gemini", "deepseek"]) {
       const replayed = await row(`${prices}, ${limit ?? "none"}`, { prices, window: limit }, unseen);
-      files = prices === "anthropic" && limit === undefined ? replayed : files;
+      files = prices === "anthropic" && limit === undefined ? replayed.files : files;
     }
   }
   faultsByKind(files);
@@ -78,6 +140,7 @@ async function study() {
   /** @type {(key: "previewTokens" | "keepResults", values: number[]) => Variant[]} */
   const numbers = (key, values) =>
     values.filter((value) => value !== defaults[key]).map((value) => [`${key} ${value}`, () => ({ [key]: value })]);
+  const thrifts = /** @type {const} */ (["careful", "thrifty"]);
   /** @type {Variant[]} */
   const variants = [
     ["as shipped", () => ({})],
@@ -87,7 +150,7 @@ async function study() {
     ...numbers("keepResults", [2, 4, 6, 10]),
     ["no folding", changed("steps", (hazards) => (hazards.steps.base = never))],
     ["no collapsing", changed("outputs", (hazards) => (hazards.outputs.base = never))],
-    ...weighed.map((faultTokens) => /** @type {Variant} */ ([`faultTokens ${faultTokens}`, () => ({ faultTokens })])),
+    ...thrifts.map((thrift) => /** @type {Variant} */ ([`thrift ${thrift}`, () => ({ thrift })])),
     ...[
       [0.003, 1_000],
       [0.03, 3_000],
@@ -191,7 +254,7 @@ async function row(name, options, settingsOf) {
     ...[sum.faults.raw, sum.faults.strict, sum.faults.ownWords, sum.plainFaults.raw].map(percent),
   ];
   print(`| ${cells.join(" | ")} |`);
-  return files;
+  return { files, sum };
 }
 
 /** @param {string} first */

@@ -16,7 +16,7 @@ use config::{Layout, Prices};
 use context::tokens::Counter;
 use live::PromptTokens;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
-use replay::options::Replaying;
+use replay::options::{Replaying, Sender};
 use replay::report::{BillReport, FileReport};
 use replay::run::{foreseen, replay};
 use replay::transcript::Transcript;
@@ -26,8 +26,9 @@ use replay::transcript::find::find;
 #[napi(object)]
 #[derive(Default)]
 pub struct ReplayOptions {
-    /// Layout of the requests; `plain` sends them as the host alone would. Default: `log`.
-    #[napi(ts_type = "\"log\" | \"pools\" | \"plain\"")]
+    /// Layout of the requests. `plain` sends them as the host alone would; `masking`, `clearing` and `pruning` as a host that makes them
+    /// smaller by a rule of its own (docs/policy.md, *The curve*). Default: `log`.
+    #[napi(ts_type = "\"log\" | \"pools\" | \"plain\" | \"masking\" | \"clearing\" | \"pruning\"")]
     pub layout: Option<String>,
     /// Name of the price table. Default: `anthropic`.
     pub prices: Option<String>,
@@ -169,11 +170,7 @@ fn replaying(options: ReplayOptions, known: Option<PromptTokens>) -> Result<(Rep
         Error::argument("prices", format!("is `{name}`; it must be one of {}", known.join(", ")))
     })?;
     let replaying = Replaying {
-        layout: match options.layout {
-            None => Some(Layout::Log),
-            Some(name) if name == "plain" => None,
-            Some(name) => Some(named("layout", name, "`log`, `pools` or `plain`")?),
-        },
+        sender: options.layout.map_or(Ok(Sender::Ours(Layout::Log)), sender)?,
         prices,
         window_tokens: tokens("window", options.window)?,
         counter: options.tokens.map_or(Ok(Counter::Characters), |name| {
@@ -185,11 +182,19 @@ fn replaying(options: ReplayOptions, known: Option<PromptTokens>) -> Result<(Rep
         dump: options.dump.map(PathBuf::from),
         snapshots: options.tree.map(folder).transpose()?,
     };
-    if options.oracle == Some(true) && replaying.layout != Some(Layout::Log) {
+    if options.oracle == Some(true) && replaying.sender != Sender::Ours(Layout::Log) {
         let problem = "needs the layout `log`: the others do not guess what is needed";
         return Err(Error::argument("oracle", problem));
     }
     Ok((replaying, name))
+}
+
+fn sender(name: String) -> Result<Sender> {
+    if let Ok(rule) = name.parse() {
+        return Ok(Sender::Host(rule));
+    }
+    let known = "`log`, `pools`, `plain`, `masking`, `clearing` or `pruning`";
+    named("layout", name, known).map(Sender::Ours)
 }
 
 /// Tokens of system prompt and tools; the total is never below our part.

@@ -6,13 +6,13 @@ use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use replay::measure::faults::Fault;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
-use replay::options::Replaying;
+use replay::options::{Replaying, Sender};
 use replay::report::FileReport;
 
 /// A replay with the default settings.
 pub(crate) fn replaying(prices: &str, window_tokens: Option<u64>) -> Replaying {
     Replaying {
-        layout: Some(Layout::Log),
+        sender: Sender::Ours(Layout::Log),
         prices: Prices::preset(prices).unwrap(),
         window_tokens,
         counter: Counter::Characters,

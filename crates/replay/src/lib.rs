@@ -10,6 +10,7 @@
 pub mod compaction;
 pub mod dump;
 pub mod facts;
+pub mod hosts;
 pub mod learn;
 pub mod measure;
 pub mod options;

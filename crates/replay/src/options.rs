@@ -2,15 +2,35 @@
 
 use std::path::PathBuf;
 
+use super::hosts::HostRule;
 use super::play::Playing;
 use config::{Layout, PriceSetting, PriceTable, Prices, Settings};
 use context::tokens::Counter;
 
+/// Who makes the requests of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// Palimpsest, in this layout.
+    Ours(Layout),
+    /// The host without it.
+    Host(HostRule),
+}
+
+impl Sender {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ours(layout) => layout.as_str(),
+            Self::Host(rule) => rule.into(),
+        }
+    }
+}
+
 /// How transcripts are replayed.
 #[derive(Debug, Clone)]
 pub struct Replaying {
-    /// The layout; `None`: plain messages, without Palimpsest.
-    pub layout: Option<Layout>,
+    /// Who makes the requests.
+    pub sender: Sender,
     /// Prices.
     pub prices: Prices,
     /// Tokens of the model's window; `None`: no limit, and the plain host never compacts.

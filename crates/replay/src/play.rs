@@ -125,46 +125,6 @@ pub fn play_foreseen(
     host.play(&mut |played, _| each(played))
 }
 
-/// Plays a transcript as the plain host would: its messages as they are, compacted if the window is
-/// limited. Settings have no effect.
-///
-/// # Errors
-/// Errors of `each`.
-pub fn play_plain(
-    transcript: &Transcript,
-    playing: &Playing,
-    each: &mut dyn FnMut(Played) -> Result<()>,
-) -> Result<()> {
-    let counter = playing.counter;
-    let sizes: Vec<Sized> = transcript.messages.iter().map(|json| sized(json, counter)).collect();
-    let fixed_units = playing.fixed_tokens * counter.units_per_token();
-    let summary = PlayedRequest::Ours(summary(0));
-    let (mut start, mut known, mut head) = (0, 0, 0);
-    for (call, before) in answers(&transcript.messages).enumerate() {
-        let sent = head + known - start;
-        let of = |from: usize| sizes[from..before].iter().map(|message| message.units).sum::<u64>();
-        let all = of(start) + head as u64 * SUMMARY_TOKENS * counter.units_per_token();
-        let is_due = |window| compaction::is_due(window, fixed_units + all, counter);
-        let first = playing.window_tokens.filter(|window| is_due(*window));
-        let first = first.and_then(|_| compaction::first_kept(&sizes[start..before], counter));
-        let given = |from: usize| (from..before).map(PlayedRequest::Given);
-        let (change, compaction_cost) = match first {
-            None => (PlayedChange { at: sent, remove: 0, insert: given(known).collect() }, 0.0),
-            Some(first) => {
-                start += first;
-                head = 1;
-                let insert = std::iter::once(summary.clone()).chain(given(start)).collect();
-                let cost = compaction::cost(all - of(start), counter);
-                (PlayedChange { at: 0, remove: sent, insert }, cost)
-            }
-        };
-        known = before;
-        let (changes, notices, tool_calls) = (vec![change], Vec::new(), ToolCalls::default());
-        each(Played { call, before, changes, notices, compaction_cost, tool_calls })?;
-    }
-    Ok(())
-}
-
 /// Indexes of the assistant's messages.
 pub fn answers(messages: &[String]) -> impl Iterator<Item = usize> + '_ {
     (0..messages.len()).filter(|index| role(&messages[*index]).is_some_and(|r| r == "assistant"))
@@ -357,14 +317,14 @@ impl<'a> Host<'a> {
     }
 }
 
-fn sized(json: &str, counter: Counter) -> Sized {
+pub(super) fn sized(json: &str, counter: Counter) -> Sized {
     let message = MeasuredMessage::parse(json, counter);
     Sized { units: message.units, is_result: message.speaker() == Speaker::Tool }
 }
 
 /// The user message that replaces what a compaction dropped. Only its size matters; the transcript
 /// has no text for it.
-fn summary(timestamp: i64) -> String {
+pub(super) fn summary(timestamp: i64) -> String {
     let length = SUMMARY_TOKENS * Counter::Characters.units_per_token();
     let length = usize::try_from(length).unwrap_or_default() - "user".len();
     let text: String = "summary ".chars().cycle().take(length).collect();

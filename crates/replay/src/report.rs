@@ -10,7 +10,6 @@ use super::measure::Measured;
 use super::measure::faults::Fault;
 use super::measure::side::SideCall;
 use super::options::Replaying;
-use config::Layout;
 use context::tokens::Counter;
 use live::Notice;
 
@@ -234,7 +233,7 @@ impl BillReport {
         let (window, tokens) = (replaying.window_tokens, replaying.counter);
         let sum = Sum::of(&files);
         Self {
-            layout: replaying.layout.map_or("plain", Layout::as_str).to_owned(),
+            layout: replaying.sender.as_str().to_owned(),
             prices,
             window,
             tokens,

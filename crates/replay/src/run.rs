@@ -1,9 +1,10 @@
 //! Replays one transcript: plays it, measures each call, and writes the requests on demand.
 
 use super::dump::Dump;
+use super::hosts::play_host;
 use super::measure::{Measure, Measured, Measuring};
-use super::options::Replaying;
-use super::play::{Played, play, play_foreseen, play_plain};
+use super::options::{Replaying, Sender};
+use super::play::{Played, play, play_foreseen};
 use super::report::{Contents, FileReport, Foreseen};
 use super::transcript::Transcript;
 use base::error::Result;
@@ -14,7 +15,8 @@ use config::Layout;
 /// # Errors
 /// Errors of the session; `FILE` if the dump cannot be written.
 pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
-    let overhead_tokens = if replaying.layout.is_some() { replaying.overhead_tokens } else { 0 };
+    let is_ours = matches!(replaying.sender, Sender::Ours(_));
+    let overhead_tokens = if is_ours { replaying.overhead_tokens } else { 0 };
     let measuring = measuring(replaying, overhead_tokens);
     let mut measure = Measure::new(&transcript.messages, &measuring);
     let mut report = FileReport::new(&transcript.name, &transcript.notes);
@@ -30,9 +32,11 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
         report.tool_calls.add(played.tool_calls);
         Ok(())
     };
-    match replaying.layout {
-        None => play_plain(transcript, &replaying.playing(Layout::Log, 0), &mut each)?,
-        Some(layout) => {
+    match replaying.sender {
+        Sender::Host(rule) => {
+            play_host(rule, transcript, &replaying.playing(Layout::Log, 0), &mut each)?;
+        }
+        Sender::Ours(layout) => {
             let playing = replaying.playing(layout, replaying.overhead_tokens);
             drop(play(transcript, &playing, &mut each)?);
         }

@@ -121,7 +121,7 @@ export interface ReplayToolCalls {
 
 /** A whole replay. */
 export interface ReplayReport {
-  layout: "log" | "pools" | "plain";
+  layout: NonNullable<ReplayOptions["layout"]>;
   prices: string;
   window: number | null;
   tokens: "characters" | "bundled";

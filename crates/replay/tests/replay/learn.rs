@@ -10,7 +10,7 @@ use context::hazard::{Hazards, OUTPUT_FEATURES};
 use context::tokens::Counter;
 use replay::learn::{self, Samples};
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
-use replay::options::Replaying;
+use replay::options::{Replaying, Sender};
 use replay::play::{Played, play};
 use replay::report::FileReport;
 use replay::run::replay;
@@ -191,7 +191,7 @@ fn too_few_needs_are_refused() {
 fn replaying(hazards: Option<&Path>) -> Replaying {
     let hazards = hazards.map(|path| path.to_string_lossy().into_owned());
     Replaying {
-        layout: Some(Layout::Log),
+        sender: Sender::Ours(Layout::Log),
         prices: Prices::preset("openai").unwrap(),
         window_tokens: None,
         counter: Counter::Characters,

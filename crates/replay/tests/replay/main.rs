@@ -8,6 +8,7 @@ mod bound;
 mod recorded;
 
 mod found_sessions;
+mod hosts;
 mod learn;
 mod openclaw;
 mod oracle;

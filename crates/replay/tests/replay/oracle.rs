@@ -7,7 +7,7 @@ use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use proptest::prelude::*;
 use replay::measure::{FIXED_TOKENS, Measure, Measuring};
-use replay::options::Replaying;
+use replay::options::{Replaying, Sender};
 use replay::play::{PlayedRequest, play_foreseen};
 use replay::run::{foreseen, replay};
 use replay::transcript::Transcript;
@@ -26,7 +26,7 @@ const REFERENCE: f64 = 40.0;
 /// No preview, no overhead, no bound, and only the newest result stays in any case.
 fn replaying() -> Replaying {
     Replaying {
-        layout: Some(Layout::Log),
+        sender: Sender::Ours(Layout::Log),
         prices: Prices::preset("openai").unwrap(),
         window_tokens: None,
         counter: Counter::Characters,

@@ -3,8 +3,9 @@
 //! `crates/replay/tests/bill` has the README's table, on all of them.
 
 use config::Layout;
+use replay::hosts::HostRule;
 use replay::measure::OVERHEAD_TOKENS;
-use replay::options::Replaying;
+use replay::options::{Replaying, Sender};
 use replay::play::play;
 use replay::report::FileReport;
 use replay::run::{foreseen, replay};
@@ -59,7 +60,7 @@ fn recorded_sessions_cost_less_than_at_the_plain_host() {
     let replaying = replaying("openai", None);
     let reports = replayed(&recordings, &replaying);
     check_ratio(&reports, 0.60);
-    let without = Replaying { layout: None, ..replaying.clone() };
+    let without = Replaying { sender: Sender::Host(HostRule::Plain), ..replaying.clone() };
     let (mut guessed, mut known) = (0.0, 0.0);
     for (transcript, ours) in recordings.iter().zip(reports).step_by(2) {
         let plain = replay(transcript, &without).unwrap();

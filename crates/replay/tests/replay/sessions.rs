@@ -8,16 +8,17 @@ use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use flate2::read::MultiGzDecoder;
 use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
+use replay::hosts::HostRule;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
-use replay::options::Replaying;
+use replay::options::{Replaying, Sender};
 use replay::run::replay;
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
 use store::Store;
 
-fn replaying(layout: Option<Layout>) -> Replaying {
+fn replaying(sender: Sender) -> Replaying {
     Replaying {
-        layout,
+        sender,
         prices: Prices::preset("anthropic").unwrap(),
         window_tokens: None,
         counter: Counter::Characters,
@@ -80,13 +81,13 @@ fn a_dump_has_one_line_per_answer_with_its_context() {
     messages.extend(step(2, "read", &json!({ "path": "b" }), "two"));
     messages.push(json!({ "role": "assistant", "content": "done" }).to_string());
     messages.push(user("Thanks.", 5));
-    for layout in [None, Some(Layout::Log)] {
-        let dump = folder.path().join(format!("{layout:?}/new"));
-        let replaying = Replaying { dump: Some(dump.clone()), ..replaying(layout) };
+    for sender in [Sender::Host(HostRule::Plain), Sender::Ours(Layout::Log)] {
+        let dump = folder.path().join(format!("{}/new", sender.as_str()));
+        let replaying = Replaying { dump: Some(dump.clone()), ..replaying(sender) };
         let report = replay(&transcript(&messages), &replaying).unwrap();
         let given: Vec<Value> =
             messages.iter().map(|json| serde_json::from_str(json).unwrap()).collect();
-        assert_eq!(dumped(&dump), [&given[..1], &given[..3], &given[..5]], "{layout:?}");
+        assert_eq!(dumped(&dump), [&given[..1], &given[..3], &given[..5]], "{sender:?}");
         assert_eq!((report.calls, report.series.len()), (3, 3));
     }
 }
@@ -103,7 +104,7 @@ fn a_needed_line_missing_from_a_preview_is_only_our_fault() {
     messages.extend(step(1, "bash", &json!({ "command": "make" }), &output));
     messages.extend(step(2, "bash", &json!({ "command": "ls" }), "short"));
     messages.push(json!({ "role": "assistant", "content": middle }).to_string());
-    let report = replay(&transcript(&messages), &replaying(Some(Layout::Log))).unwrap();
+    let report = replay(&transcript(&messages), &replaying(Sender::Ours(Layout::Log))).unwrap();
     let faults: Vec<_> = report.series.iter().map(|call| call.ours.fault.clone()).collect();
     let fault = faults[2].clone().unwrap();
     assert_eq!((&faults[0], &faults[1]), (&None, &None));
@@ -139,7 +140,7 @@ fn a_session_costs_the_same_whatever_the_shape_of_its_results() {
     }
     messages.push(json!({ "role": "assistant", "content": "done" }).to_string());
     let report = |shape: &dyn Fn(&str) -> Value| {
-        replay(&with_results(&messages, shape), &replaying(Some(Layout::Log))).unwrap()
+        replay(&with_results(&messages, shape), &replaying(Sender::Ours(Layout::Log))).unwrap()
     };
     let one = report(&|text| json!([block(text)]));
     assert!(one.epochs.len() > 1 && one.bill.ratio < 0.8, "{:?}", one.bill);
@@ -170,7 +171,7 @@ fn both_sides_stay_in_the_window() {
     let folder = tempfile::tempdir().unwrap();
     let dump = Some(folder.path().to_owned());
     let replaying =
-        Replaying { window_tokens: Some(100_000), dump, ..replaying(Some(Layout::Log)) };
+        Replaying { window_tokens: Some(100_000), dump, ..replaying(Sender::Ours(Layout::Log)) };
     let report = replay(&transcript(&messages), &replaying).unwrap();
     let limit = 100_000.0 - 16_384.0;
     assert!(report.peak_window.ours <= limit && report.peak_window.plain <= limit, "{report:?}");
@@ -192,7 +193,8 @@ fn the_plain_host_alone_keeps_to_the_window() {
         messages.push(user(&format!("{turn} {}", "word ".repeat(8_000)), turn));
         messages.push(json!({ "role": "assistant", "content": "ok" }).to_string());
     }
-    let replaying = Replaying { window_tokens: Some(100_000), ..replaying(None) };
+    let replaying =
+        Replaying { window_tokens: Some(100_000), ..replaying(Sender::Host(HostRule::Plain)) };
     let report = replay(&transcript(&messages), &replaying).unwrap();
     assert_eq!((report.compactions, report.plain_compactions), (3, 3));
     assert!((report.bill.ratio - 1.0).abs() < 1e-4, "{:?}", report.bill);
