@@ -216,7 +216,14 @@ describe("the report of /context", () => {
   };
 
   const parts = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, lines: 900, rest: 0 };
-  const window = { host: "Pi", contextWindow: 200_000, layout: "log", parts } as const;
+  const window = {
+    host: "Pi",
+    contextWindow: 200_000,
+    layout: "log",
+    thrift: "balanced",
+    faultTokens: 0,
+    parts,
+  } as const;
 
   test("describes the window, the cost and the savings in words", () => {
     expect(contextReport(status, ledger, window)).toBe(
@@ -224,6 +231,7 @@ describe("the report of /context", () => {
         "window    34k tokens in the last request, of 200k that the model takes; plain Pi 63k",
         "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8.0k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
         "          files and outputs met: 20; with their text in the window: 12; pinned: 1",
+        "          thrift `balanced`: with it recorded sessions cost 0.41 of plain, and 1.2 % of their calls missed something",
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
         "          in it: $0.012 for our tools and guidance",
         "          in it: $0.030 for 2 requests that kept the cache warm",
@@ -284,11 +292,18 @@ describe("the report of /context", () => {
   });
 
   test("names an unusual layout, and leaves out unknown figures", () => {
-    const text = contextReport(status, ledger, { host: "Pi", layout: "pools" });
+    const text = contextReport(status, ledger, {
+      ...window,
+      contextWindow: undefined,
+      parts: undefined,
+      layout: "pools",
+    });
     expect(text).toContain(
       "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 20;",
     );
     expect(text).toContain("          layout `pools`\n");
+    const weighed = contextReport(status, ledger, { ...window, faultTokens: 300_000 });
+    expect(weighed).toContain("a need of what has left weighs 300k tokens, by your setting `faultTokens`\n");
   });
 });
 

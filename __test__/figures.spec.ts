@@ -59,7 +59,7 @@ async function sameEverywhere(session: Session, inStore: Store, at?: Desk) {
   expect([status.billDollars, status.plainBillDollars]).toEqual(bills);
   expect(billOf(ledger)).toMatchObject({ window: { plain }, faults: status.faults.count });
   expect(status.faults).toEqual(ledger.faults);
-  const report = contextReport(status, ledger, { host: "Pi", layout: "log" });
+  const report = contextReport(status, ledger, { host: "Pi", layout: "log", thrift: "balanced", faultTokens: 0 });
   expect(report).toContain(`; plain Pi ${shortCount(plain)}\n`);
   expect(report.includes("never had to ask")).toBe(ledger.faults.count === 0);
   const saved = ledger.epochs.reduce((all, { saved: one }) => all + one, ledger.savedOtherwise);

@@ -257,12 +257,12 @@ async function status({ plugin, who, asked, current }) {
     ...(current.failed === undefined ? [] : [`the last call went out with OpenClaw's own messages: ${current.failed}`]),
     ...(newest === undefined ? [] : [`the newest failure: ${newest}`]),
   ];
-  const layout = (await plugin.sessions.settings()).layout;
+  const { layout, thrift, faultTokens } = await plugin.sessions.settings();
   const recorded = await store.recordedCall(session.id).then(windowParts, () => undefined);
   // The record holds what is ours of the system prompt: OpenClaw does not show the rest.
   const isMeasured = recorded !== undefined && room.promptTokens > 0;
   const parts = isMeasured ? { ...recorded, prompt: room.promptTokens } : undefined;
-  const window = { host: "OpenClaw", contextWindow: room.whole, layout, parts };
+  const window = { host: "OpenClaw", contextWindow: room.whole, layout, thrift, faultTokens, parts };
   const report = contextReport(figures, await session.ledger(), window);
   if (!isOwners(asked)) {
     // Where things are kept, and what failed elsewhere, is nothing of the conversation's.

@@ -20,13 +20,13 @@ import { name } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
 import { describe, tell } from "./failures.ts";
-import { chosenLayout, type Live, type Off } from "./live.ts";
+import { type Choices, choosable, chosen, isChoice, type Live, type Off } from "./live.ts";
 import { modelInUse } from "./observe.ts";
 import { showPanel } from "./panel.ts";
 import type { Trouble } from "./words.ts";
 
 /** An open session, as the command needs it. */
-type Shown = Pick<Live, "session" | "store" | "layout" | "notices"> &
+type Shown = Pick<Live, "session" | "store" | "choices" | "notices"> &
   Pick<Changeable, "tools"> & { readonly trouble: Trouble };
 
 /** What the command acts on. */
@@ -37,7 +37,7 @@ export interface ContextHost {
   readonly off: Off | undefined;
   turnOff(ctx: ExtensionContext): Promise<void>;
   turnOn(ctx: ExtensionContext): Promise<void>;
-  setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void>;
+  choose(ctx: ExtensionContext, choice: Partial<Choices>): Promise<void>;
   /** Shows the session in the browser; returns what the person is told. */
   inspect(ctx: ExtensionContext): Promise<string>;
   /** All settings with who set them. */
@@ -176,8 +176,14 @@ function changesOf(host: ContextHost): Record<string, Part> {
     layout: {
       usage: "log|pools",
       summary: "choose how content stands in the request, in this session",
-      completes: ["log", "pools"],
-      run: (given, ctx) => opened(host, ctx, ({ layout }) => chooseLayout(host, ctx, layout, given)),
+      completes: choosable.layout,
+      run: (given, ctx) => choose(host, ctx, "layout", given, ", which writes the request anew"),
+    },
+    thrift: {
+      usage: "careful|balanced|thrifty",
+      summary: "choose how much a need of what has left weighs against the saving, in this session",
+      completes: choosable.thrift,
+      run: (given, ctx) => choose(host, ctx, "thrift", given, ""),
     },
     continue: {
       usage: "NAME [STORE|ARCHIVE]",
@@ -218,14 +224,14 @@ function changesOf(host: ContextHost): Record<string, Part> {
   };
 }
 
-/** The settings, with the layout that the person chose in the session. */
+/** The settings, with what the person chose in the session. */
 function shownSettings(values: readonly SettingValue[], ctx: ExtensionCommandContext): ShownSetting[] {
-  const layout = chosenLayout(ctx);
-  return values.map((setting) =>
-    setting.key === "layout" && layout !== undefined
-      ? { ...setting, value: layout, source: "session", place: "/context layout" }
-      : setting,
-  );
+  const choices: Partial<Settings> = chosen(ctx);
+  return values.map((setting) => {
+    const value = choices[setting.key as keyof Choices];
+    const key = setting.key === "faultTokens" ? "thrift" : setting.key;
+    return value === undefined ? setting : { ...setting, value, source: "session", place: `/context ${key}` };
+  });
 }
 
 /** What is answered in an open session; else why there is none. */
@@ -235,24 +241,33 @@ async function opened(
   answer: (current: Shown & Changeable) => Promise<string>,
 ): Promise<string> {
   const current = host.current;
-  return current === undefined ? offText(host.off) : answer({ ...current, cwd, host: "Pi", command: "/context" });
+  return current === undefined
+    ? offText(host.off)
+    : answer({ ...current, ...current.choices, cwd, host: "Pi", command: "/context" });
 }
 
-async function chooseLayout(
+/** Chooses the value of a setting in this session. `besides`: what else its change does. */
+async function choose(
   host: ContextHost,
   ctx: ExtensionCommandContext,
-  known: Settings["layout"],
+  key: keyof typeof choosable,
   given: string,
+  besides: string,
 ): Promise<string> {
-  if (given !== "log" && given !== "pools") {
-    return `\`${given}\` is no layout. There are: \`log\`, \`pools\``;
+  if (!isChoice(key, given)) {
+    const known = choosable[key].map((value) => `\`${value}\``).join(", ");
+    return `\`${given}\` is no ${key}. There are: ${known}`;
   }
-  if (given === known) {
-    return `The layout is \`${given}\` already.`;
+  if (host.current === undefined) {
+    return offText(host.off);
   }
-  await host.setLayout(ctx, given);
-  return host.current?.layout === given
-    ? `The layout is \`${given}\` in this session from the next call on, which writes the request anew.`
+  const { choices } = host.current;
+  if (choices[key] === given && !(key === "thrift" && choices.faultTokens > 0)) {
+    return `The ${key} is \`${given}\` already.`;
+  }
+  await host.choose(ctx, { [key]: given });
+  return host.current?.choices[key] === given
+    ? `The ${key} is \`${given}\` in this session from the next call on${besides}.`
     : offText(host.off);
 }
 
@@ -304,7 +319,7 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
   if (current === undefined) {
     return offText(host.off);
   }
-  const { session, store, layout, notices, trouble } = current;
+  const { session, store, choices, notices, trouble } = current;
   const status = session.status();
   const all = [
     ...notices,
@@ -315,7 +330,7 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
   try {
     // A store that does not hold all of the last call says so where that is asked for.
     const parts = await store.recordedCall(session.id).then(windowParts, () => undefined);
-    const window = { host: "Pi", contextWindow: modelInUse(ctx)?.contextWindow, layout, parts };
+    const window = { host: "Pi", contextWindow: modelInUse(ctx)?.contextWindow, ...choices, parts };
     const shared = await sharingSection(session);
     return [contextReport(status, await session.ledger(), window), ...shared, ...said].join("\n");
   } catch (error) {

@@ -1,6 +1,6 @@
 // What a Pi session is opened with: settings, path of the store, parent, and what the person chose for the session. Opens the store and
-// the session behind it, says why it stays off and how to turn it on. The choice of off or on and of the layout is in Pi's session file,
-// since our store stays shut where it is off; a fork takes it over. Decides nothing about contexts.
+// the session behind it, says why it stays off and how to turn it on. The choices made there, off or on among them, are in Pi's session file,
+// since our store stays shut where it is off; a fork takes them over. Decides nothing about contexts.
 import { existsSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,11 +16,21 @@ export const inMemory = ":memory:";
 /** Stores beside a damaged one that are tried. */
 const maxBeside = 9;
 
+/** The settings that a person may choose in a session, and what weighs in their place. */
+export type Choices = Pick<Settings, "layout" | "thrift" | "faultTokens">;
+
+/** The values of those that can be chosen. */
+export const choosable = {
+  layout: ["log", "pools"],
+  thrift: ["careful", "balanced", "thrifty"],
+} as const satisfies { [Key in keyof Choices]?: readonly Choices[Key][] };
+
 /** An open session with its store. */
 export interface Live {
   readonly session: Session;
   readonly store: Store;
-  readonly layout: Settings["layout"];
+  /** As it was opened. */
+  readonly choices: Choices;
   /** Notices for the user about the store and about mounts. */
   readonly notices: string[];
   /** Whether it has all that an archive held with which it was opened. */
@@ -76,7 +86,7 @@ export function settingsPlaces(agentDir: string, ctx: ExtensionContext) {
 /** The settings of a session. A wrong value does not count. */
 export async function settingsOf(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<Settings> {
   const settings = await addon.loadSettings({ ...settingsPlaces(agentDir, ctx), needed: [] });
-  return { ...settings, layout: chosenLayout(ctx) ?? settings.layout };
+  return { ...settings, ...chosen(ctx) };
 }
 
 async function wrongSettings(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<string[]> {
@@ -181,7 +191,8 @@ async function openAt(
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     const close = () => closeBoth(session, store);
-    return { session, store, layout: settings.layout, notices, aside: undefined, isWhole, close };
+    const { layout, thrift, faultTokens } = settings;
+    return { session, store, choices: { layout, thrift, faultTokens }, notices, aside: undefined, isWhole, close };
   } catch (error) {
     await store.close();
     throw error;
@@ -297,19 +308,28 @@ export function isSwitchedOff(ctx: ExtensionContext): boolean {
   return newest(ctx, "on") === false;
 }
 
-/** The layout that the user chose in the session, in the same way. */
-export function chosenLayout(ctx: ExtensionContext): Settings["layout"] | undefined {
-  const layout = newest(ctx, "layout");
-  return layout === "log" || layout === "pools" ? layout : undefined;
+/** The settings that the user chose in the session, in the same way. */
+export function chosen(ctx: ExtensionContext): Partial<Choices> {
+  const [layout, thrift] = [newest(ctx, "layout"), newest(ctx, "thrift")];
+  return {
+    ...(isChoice("layout", layout) && { layout }),
+    // Whoever chooses a thrift wants it, whatever the weight in a file.
+    ...(isChoice("thrift", thrift) && { thrift, faultTokens: 0 }),
+  };
+}
+
+/** Whether a setting that can be chosen in a session may have this value. */
+export function isChoice<Key extends keyof typeof choosable>(key: Key, value: unknown): value is Choices[Key] {
+  return (choosable[key] as readonly unknown[]).includes(value);
 }
 
 /** Remembers what the user wants in this session. */
-export function remember(pi: ExtensionAPI, what: { on: boolean } | { layout: Settings["layout"] }): void {
+export function remember(pi: ExtensionAPI, what: { on: boolean } | Partial<Choices>): void {
   pi.appendEntry(entryType, what);
 }
 
 /** The newest value under a key of our entries. */
-function newest(ctx: ExtensionContext, key: "on" | "layout"): unknown {
+function newest(ctx: ExtensionContext, key: "on" | keyof typeof choosable): unknown {
   const data = (entry: SessionEntry) =>
     entry.type === "custom" && entry.customType === entryType
       ? (entry.data as Record<string, unknown> | undefined)

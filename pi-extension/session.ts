@@ -4,10 +4,11 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { isLost } from "../lib/failures.js";
 import { watchSharing } from "../lib/sharing.js";
 import { cut } from "../lib/words.js";
-import { type Addon, type ContextTool, loadAddon, once, type SessionEvent, type Settings } from "./addon.ts";
+import { type Addon, type ContextTool, loadAddon, once, type SessionEvent } from "./addon.ts";
 import { createFailures, environment, type Failures, type openExtensionLog } from "./failures.ts";
 import type { Inspector } from "./inspector.ts";
 import {
+  type Choices,
   flagName,
   inMemory,
   isForgotten,
@@ -210,14 +211,14 @@ export class SessionLife {
     }
   }
 
-  /** Goes on with another layout, also when the session is resumed. */
-  setLayout(ctx: ExtensionContext, layout: Settings["layout"]): Promise<void> {
+  /** Goes on with a setting that the person chose, also when the session is resumed. */
+  choose(ctx: ExtensionContext, choice: Partial<Choices>): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#current?.store.path === inMemory) {
         await this.#inspector?.end();
       }
       await this.#close(ctx);
-      remember(this.#pi, { layout });
+      remember(this.#pi, choice);
       await this.#open(ctx);
       await this.#offer(ctx);
     });

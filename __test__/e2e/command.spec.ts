@@ -72,6 +72,28 @@ test("/context layout changes requests, also after a resume", async () => {
   await fresh.close();
 });
 
+test("/context thrift weighs faults anew, also after a resume", async () => {
+  const { sandbox } = await start(readsOnce, { files });
+  const pi = startPiRpc(sandbox, ["-e", extension]);
+  await pi.prompt("go");
+  expect(await said(pi, "/context")).toContain("thrift `balanced`: with it recorded sessions cost 0.41 of plain");
+  expect(await said(pi, "/context thrift mean")).toBe(
+    "`mean` is no thrift. There are: `careful`, `balanced`, `thrifty`",
+  );
+  expect(await said(pi, "/context thrift balanced")).toBe("The thrift is `balanced` already.");
+  expect(await said(pi, "/context thrift careful")).toBe(
+    "The thrift is `careful` in this session from the next call on.",
+  );
+  expect(await said(pi, "/context settings thr")).toBe(
+    'thrift                 "careful"  (set here by `/context thrift`)',
+  );
+  await pi.prompt("and now?");
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
+  const resumed = startPiRpc(sandbox, ["-e", extension, "--continue"]);
+  expect(await said(resumed, "/context")).toContain("thrift `careful`: with it recorded sessions cost 0.47 of plain");
+  expect(await resumed.close()).toMatchObject({ code: 0, stderr: "" });
+});
+
 test("/context acts while the model's tools run, too", async () => {
   const { model, sandbox } = await start(
     [
