@@ -7,6 +7,7 @@ import { contextReport, settingsText } from "../lib/report.js";
 import { sharingLines, sharingMark, watchSharing } from "../lib/sharing.js";
 import { age, cameWith, dollars, shortCount } from "../lib/words.js";
 import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
+import { adding } from "../pi-extension/completions.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
 import { welcome } from "../pi-extension/welcome.ts";
 import { checkingLine, noticeOf, offLine, statusLine } from "../pi-extension/words.ts";
@@ -354,9 +355,37 @@ test("the row of a call says what came, not what was asked for", () => {
 test("a completion describes its name in one harmless line", async () => {
   const index = [{ handle: "f1", path: `/p/a\u001b[31m\n${"b".repeat(200)}`, tool: null, type: "file", id: "x" }];
   const session = { sets: async () => ({ index, active: [], pinned: [] }) } as unknown as Session;
-  const [item] = await nameItems({ session }, "", "all");
-  expect(item.handle).toBe("f1");
+  const [item] = await nameItems({ session, cwd: "/q" }, "f", "all");
+  expect(item.name).toBe("f1");
   expect(item.description).toMatch(/^\/p\/a\\u001b\[31m\\u000ab+…$/);
+});
+
+test("a completion goes on from what was typed", async () => {
+  const file = (handle: string, path: string) => ({ handle, path, tool: null, type: "file", id: handle });
+  const index = [
+    file("f1", "/p/src/main.rs"),
+    file("f2", "/p/f1.txt"),
+    { ...file("t1", ""), path: null, tool: "bash", type: "toolcall" },
+  ];
+  const session = { sets: async () => ({ index, active: ["f2"], pinned: [] }) } as unknown as Session;
+  const names = async (typed: string, of: "all" | "active" = "all") =>
+    (await nameItems({ session, cwd: "/p" }, typed, of)).map(({ name }) => name);
+  expect(await names("ma")).toEqual(["src/main.rs"]);
+  expect(await names("ain")).toEqual([]);
+  expect(await names("/p/s")).toEqual(["/p/src/main.rs"]);
+  expect(await names("f1")).toEqual(["f1.txt", "f1"]);
+  expect(await names("f", "active")).toEqual(["f2"]);
+  expect(await names("t")).toEqual(["t1"]);
+});
+
+test("nothing is offered in the place of what is whole", () => {
+  const items = ["off", "offer"].map((value) => ({ value, label: value }));
+  expect(adding("of", items)).toEqual(items);
+  expect(adding("off", items)).toBe(null);
+  expect(adding(" off", items)).toBe(null);
+  expect(adding("offe", items.slice(1))).toEqual(items.slice(1));
+  expect(adding("pin ", items)).toBe(null);
+  expect(adding("x", [])).toBe(null);
 });
 
 test("what Pi took for the value of `--no-context` is known", () => {

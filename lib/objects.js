@@ -116,25 +116,28 @@ export async function whyText({ session, store, host, isConfined }, name) {
 }
 
 /**
- * Names of objects to complete, the newest first: of all, or of those in a set.
- * @param {Pick<Opened, "session">} opened
+ * Names of objects that go on from what was typed, the newest first: handles, and paths that have it at the start of a part. Of all, or
+ * of those in a set.
+ * @param {Pick<Opened, "session" | "cwd">} opened
  * @param {string} typed
  * @param {"all" | "active" | "pinned"} of
+ * @returns {Promise<{ name: string, description: string }[]>}
  */
-export async function nameItems({ session }, typed, of) {
+export async function nameItems({ session, cwd }, typed, of) {
   const sets = await session.sets();
   /** @param {SessionSets["index"][number]} object */
   const isIn = ({ handle }) =>
     of === "all" || sets[of].includes(handle) || (of === "pinned" && sets.pinnedWithoutRoom?.includes(handle) === true);
-  const fitting = sets.index.filter(
-    (object) => isIn(object) && (object.handle.startsWith(typed) || object.path?.includes(typed)),
-  );
-  return fitting
-    .slice(-listed)
-    .reverse()
-    .map(({ handle, path, tool, type }) => {
-      return { handle, description: cut(spelt(path ?? tool ?? type.replace("_", " ")), shownDescription) };
-    });
+  const items = sets.index.filter(isIn).flatMap(({ handle, path, tool, type }) => {
+    if (handle.startsWith(typed)) {
+      const description = path === null ? spelt(tool ?? type.replace("_", " ")) : within(cwd, path);
+      return [{ name: handle, description: cut(description, shownDescription) }];
+    }
+    const shown = path === null ? "" : within(cwd, path);
+    const begins = shown.startsWith(typed) || path?.startsWith(typed) === true || shown.includes(`/${typed}`);
+    return begins ? [{ name: path?.startsWith(typed) ? spelt(path) : shown, description: handle }] : [];
+  });
+  return items.slice(-listed).reverse();
 }
 
 /** A path as a line has it. @param {string} cwd @param {string} path */

@@ -19,6 +19,7 @@ import { contextReport, type ShownSetting, settingsText, sharingSection } from "
 import { name } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
+import { adding, type Offered } from "./completions.ts";
 import { describe, tell } from "./failures.ts";
 import { type Choices, choosable, chosen, isChoice, type Live, type Off } from "./live.ts";
 import { modelInUse } from "./observe.ts";
@@ -26,7 +27,7 @@ import { showPanel } from "./panel.ts";
 import type { Trouble } from "./words.ts";
 
 /** An open session, as the command needs it. */
-type Shown = Pick<Live, "session" | "store" | "choices" | "notices"> &
+type Shown = Pick<Live, "session" | "store" | "cwd" | "choices" | "notices"> &
   Pick<Changeable, "tools"> & { readonly trouble: Trouble };
 
 /** What the command acts on. */
@@ -109,28 +110,28 @@ function looksOf(host: ContextHost): Record<string, Part> {
       usage: "[FILTER]",
       summary: "list the files and outputs that the session met",
       indent: 22,
-      run: (given, ctx) => opened(host, ctx, (current) => objectsText(current, given)),
+      run: (given) => opened(host, (current) => objectsText(current, given)),
     },
     show: {
       usage: "NAME",
       summary: "show the text of one, also an earlier version (`f3@-1`)",
       completes: "all",
       indent: 0,
-      run: (given, ctx) => opened(host, ctx, (current) => contentText(current, given)),
+      run: (given) => opened(host, (current) => contentText(current, given)),
     },
     history: {
       usage: "NAME",
       summary: "list the versions of one",
       completes: "all",
       indent: 8,
-      run: (given, ctx) => opened(host, ctx, (current) => historyText(current, given)),
+      run: (given) => opened(host, (current) => historyText(current, given)),
     },
     why: {
       usage: "[NAME]",
       summary: "how the last call showed it, and why",
       completes: "all",
       indent: 2,
-      run: (given, ctx) => opened(host, ctx, (current) => whyText(current, given)),
+      run: (given) => opened(host, (current) => whyText(current, given)),
     },
     open: {
       usage: "",
@@ -153,25 +154,25 @@ function changesOf(host: ContextHost): Record<string, Part> {
       usage: "NAME [LINES] [/PATTERN/]",
       summary: "show its text to the model with the next message",
       completes: "all",
-      run: (given, ctx) => opened(host, ctx, (current) => activated(current, given)),
+      run: (given) => opened(host, (current) => activated(current, given)),
     },
     deactivate: {
       usage: "NAME",
       summary: "let its text leave the window with the next epoch",
       completes: "active",
-      run: (given, ctx) => opened(host, ctx, (current) => deactivated(current, given)),
+      run: (given) => opened(host, (current) => deactivated(current, given)),
     },
     pin: {
       usage: "NAME",
       summary: "keep its text in the window until it is unpinned",
       completes: "all",
-      run: (given, ctx) => opened(host, ctx, (current) => pinned(current, given)),
+      run: (given) => opened(host, (current) => pinned(current, given)),
     },
     unpin: {
       usage: "NAME",
       summary: "lift its pin; its text stays for now",
       completes: "pinned",
-      run: (given, ctx) => opened(host, ctx, (current) => unpinned(current, given)),
+      run: (given) => opened(host, (current) => unpinned(current, given)),
     },
     layout: {
       usage: "log|pools",
@@ -188,13 +189,13 @@ function changesOf(host: ContextHost): Record<string, Part> {
     continue: {
       usage: "NAME [STORE|ARCHIVE]",
       summary: "go on here with a session that another program or machine left",
-      run: (given, ctx) => opened(host, ctx, (current) => continued(current, given)),
+      run: (given) => opened(host, (current) => continued(current, given)),
     },
     export: {
       usage: "[FILE] [--redact]",
       summary: "write an archive of the session",
       completes: ["--redact"],
-      run: (given, ctx) => opened(host, ctx, (current) => exported(current, given)),
+      run: (given) => opened(host, (current) => exported(current, given)),
     },
     off: {
       usage: "",
@@ -235,15 +236,11 @@ function shownSettings(values: readonly SettingValue[], ctx: ExtensionCommandCon
 }
 
 /** What is answered in an open session; else why there is none. */
-async function opened(
-  host: ContextHost,
-  { cwd }: ExtensionCommandContext,
-  answer: (current: Shown & Changeable) => Promise<string>,
-): Promise<string> {
+async function opened(host: ContextHost, answer: (current: Shown & Changeable) => Promise<string>): Promise<string> {
   const current = host.current;
   return current === undefined
     ? offText(host.off)
-    : answer({ ...current, ...current.choices, cwd, host: "Pi", command: "/context" });
+    : answer({ ...current, ...current.choices, host: "Pi", command: "/context" });
 }
 
 /** Chooses the value of a setting in this session. `besides`: what else its change does. */
@@ -271,31 +268,30 @@ async function choose(
     : offText(host.off);
 }
 
-/** The parts that begin so; after a part, what it completes. Pi puts the value in the place of all that was typed. */
-export async function completions(host: ContextHost, typed: string) {
+/** The parts that begin so; after a part, what it completes. */
+export async function completions(host: ContextHost, typed: string): Promise<Offered[] | null> {
   const parts = partsOf(host);
   const [, name, given] = /^\s*(\S+)\s+(.*)$/s.exec(typed) ?? [];
   if (name === undefined) {
     const fitting = [...parts].filter(([known]) => known.startsWith(typed.trimStart()));
-    return nullIfNone(fitting.map(([known, part]) => ({ value: known, label: known, description: part.summary })));
+    return adding(
+      typed,
+      fitting.map(([known, part]) => ({ value: known, label: known, description: part.summary })),
+    );
   }
   const current = host.current;
   const completes = parts.get(name)?.completes;
-  if (current === undefined || completes === undefined) {
+  if (current === undefined || completes === undefined || given === "") {
     return null;
   }
-  if (typeof completes !== "string") {
-    const fitting = completes.filter((word) => word.startsWith(given));
-    return nullIfNone(fitting.map((word) => ({ value: `${name} ${word}`, label: word })));
-  }
-  const names = await nameItems(current, given, completes).catch(() => []);
-  return nullIfNone(
-    names.map(({ handle, description }) => ({ value: `${name} ${handle}`, label: handle, description })),
+  const names =
+    typeof completes === "string"
+      ? await nameItems(current, given, completes).catch(() => [])
+      : completes.filter((word) => word.startsWith(given)).map((word) => ({ name: word, description: undefined }));
+  return adding(
+    typed,
+    names.map(({ name: label, description }) => ({ value: `${name} ${label}`, label, description })),
   );
-}
-
-function nullIfNone<T>(items: T[]): T[] | null {
-  return items.length === 0 ? null : items;
 }
 
 /** Columns of the names in the list of the parts. */

@@ -29,6 +29,7 @@ export const choosable = {
 export interface Live {
   readonly session: Session;
   readonly store: Store;
+  readonly cwd: string;
   /** As it was opened. */
   readonly choices: Choices;
   /** Notices for the user about the store and about mounts. */
@@ -192,7 +193,8 @@ async function openAt(
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     const close = () => closeBoth(session, store);
     const { layout, thrift, faultTokens } = settings;
-    return { session, store, choices: { layout, thrift, faultTokens }, notices, aside: undefined, isWhole, close };
+    const choices = { layout, thrift, faultTokens };
+    return { session, store, cwd: ctx.cwd, choices, notices, aside: undefined, isWhole, close };
   } catch (error) {
     await store.close();
     throw error;

@@ -2,6 +2,7 @@
 // line too. Decides nothing about memory.
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import { isIncomplete, memoryCompletions, memoryParts } from "../lib/memory-command.js";
+import { adding, type Offered } from "./completions.ts";
 import { describe, tell } from "./failures.ts";
 import type { MemoryLife } from "./memory.ts";
 import { showPanel } from "./panel.ts";
@@ -78,13 +79,16 @@ function turn(memory: MemoryLife, on: boolean): string {
     : `Memory is off in this session: the next prompt has none of it. \`${command} on\` turns it on again.`;
 }
 
-/** The parts that begin so; after a part, what it completes. Pi puts the value in the place of all that was typed. */
-export async function completeMemory(life: SessionLife, memory: MemoryLife, typed: string) {
+/** The parts that begin so; after a part, what it completes. */
+export async function completeMemory(life: SessionLife, memory: MemoryLife, typed: string): Promise<Offered[] | null> {
   const [, name, given = ""] = /^\s*(\S+)\s+(.*)$/s.exec(typed) ?? [];
   if (name === undefined) {
     const all = [...[...memoryParts].map(([part, { summary }]) => [part, summary]), ...switches];
     const fitting = all.filter(([known]) => known.startsWith(typed.trimStart()));
-    return nullIfNone(fitting.map(([known, description]) => ({ value: known, label: known, description })));
+    return adding(
+      typed,
+      fitting.map(([known, description]) => ({ value: known, label: known, description })),
+    );
   }
   const opened = memory.opened;
   if (opened === undefined) {
@@ -95,11 +99,10 @@ export async function completeMemory(life: SessionLife, memory: MemoryLife, type
     name,
     given,
   );
-  return nullIfNone(items.map(({ value, description }) => ({ value: `${name} ${value}`, label: value, description })));
-}
-
-function nullIfNone<T>(items: T[]): T[] | null {
-  return items.length === 0 ? null : items;
+  return adding(
+    typed,
+    items.map(({ value, description }) => ({ value: `${name} ${value}`, label: value, description })),
+  );
 }
 
 function help(): string {

@@ -83,8 +83,6 @@ export function terminal({ dir, projectDir, env }: Folders, options: Options = {
         () => screen().includes(text),
         () => `nobody took ${text}:\n${screen()}`,
       );
-      // The list of completions takes a key of its own.
-      tmux("send-keys", "Escape");
       tmux("send-keys", "Enter");
     },
     /** Ends Pi as a person does, and waits until it has ended. */
