@@ -3226,6 +3226,11 @@ export interface SessionOptions {
    * without what that one left. Default: as the session, or the one that it is a fork of, was.
    */
   confined?: boolean
+  /**
+   * Whether the host asks `answerCompaction` before it compacts, and does as it is told. Then all of a small window is used, of which the
+   * host alone would keep half free. Default: false.
+   */
+  asksToCompact?: boolean
 }
 
 /** Which sessions to list. */

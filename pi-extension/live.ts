@@ -189,6 +189,7 @@ async function openAt(
       settings,
       parentSessionId: await parentSessionId(ctx),
       images: true,
+      asksToCompact: true,
     });
     const notices = [store.notice, ...(await session.mountNotices())].filter((notice) => notice !== null);
     const close = () => closeBoth(session, store);

@@ -48,6 +48,9 @@ pub struct SessionOptions {
     /// of files those whose text the model saw; it goes on with no other session, and a fork of a session that is not confined starts
     /// without what that one left. Default: as the session, or the one that it is a fork of, was.
     pub confined: Option<bool>,
+    /// Whether the host asks `answerCompaction` before it compacts, and does as it is told. Then all of a small window is used, of which the
+    /// host alone would keep half free. Default: false.
+    pub asks_to_compact: Option<bool>,
 }
 
 /// A finished tool call.
@@ -346,5 +349,6 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
         filesystem_id: own.id,
         images: options.images.unwrap_or_default(),
         confined: options.confined,
+        asks_to_compact: options.asks_to_compact.unwrap_or_default(),
     })
 }

@@ -10,8 +10,8 @@ use super::ledger::RESERVED_TOKENS;
 use base::object::{Handle, quote};
 use session::{LineRange, Numbering, Piece, join_pieces};
 
-/// How many calls in a row a host is told not to compact while it sees no request below its
-/// threshold.
+/// How many calls in a row a host is told not to compact while it sees no request that leaves the
+/// model room.
 const MOST_IN_VAIN: u32 = 3;
 
 /// Most characters of the person's words in a summary, and most characters of one message.
@@ -60,25 +60,11 @@ pub enum CompactionAnswer {
     Summary(String),
 }
 
-/// Sizes of a request in a window, in the provider's count, system prompt and tools included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WindowRoom {
-    /// Above this, the host wants to compact.
-    pub threshold: u64,
-    /// Above this, the model has little room to answer.
-    pub most: u64,
-}
-
-impl WindowRoom {
-    /// The room in a window of which the host keeps this much free. In a small window it can keep
-    /// only a part free, as in `Marks::of`.
-    pub fn of(window: u64, reserved: Option<u64>) -> Self {
-        let reserved = reserved.unwrap_or(RESERVED_TOKENS);
-        Self {
-            threshold: window - reserved.min(window / 2),
-            most: window - reserved.min(window / 4),
-        }
-    }
+/// Most tokens of a request, in the provider's count, system prompt and tools included: above it,
+/// the model has little room to answer. `reserved`: what the host keeps free of the window. In a
+/// small window that can only be a part, as in `Marks::of`.
+pub fn most_tokens(window: u64, reserved: Option<u64>) -> u64 {
+    window - reserved.unwrap_or(RESERVED_TOKENS).min(window / 4)
 }
 
 /// The compactions cancelled in a row.
@@ -94,11 +80,11 @@ pub struct Cancelled {
 
 impl Cancelled {
     /// Adds one more cancellation; `None` if that would not help. Cancelling does not help if calls
-    /// went out after earlier cancellations and either no provider reported their size, or they
-    /// still exceeded the host's threshold: the host would then ask at every call.
+    /// went out after earlier cancellations and either no provider reported their size, or they left
+    /// the model little room.
     ///
     /// `call`: number of the newest call. `reports`: calls with a provider's report. `is_small`:
-    /// whether the newest request is below the threshold.
+    /// whether the newest request left the model room.
     #[must_use]
     pub fn with(self, call: u64, reports: u64, is_small: bool) -> Option<Self> {
         let has_heard = reports > self.reports && is_small;
@@ -259,13 +245,9 @@ mod tests {
 
     #[test]
     fn a_host_keeps_no_more_of_a_small_window_than_a_part() {
-        let room = |window, reserved| {
-            let WindowRoom { threshold, most } = WindowRoom::of(window, reserved);
-            (threshold, most)
-        };
-        assert_eq!(room(200_000, None), (183_616, 183_616));
-        assert_eq!(room(200_000, Some(60_000)), (140_000, 150_000));
-        assert_eq!(room(16_000, Some(16_384)), (8_000, 12_000));
+        assert_eq!(most_tokens(200_000, None), 183_616);
+        assert_eq!(most_tokens(200_000, Some(60_000)), 150_000);
+        assert_eq!(most_tokens(16_000, Some(16_384)), 12_000);
     }
 
     #[test]

@@ -108,18 +108,18 @@ impl Coming {
     /// unknown.
     ///
     /// `share`: share of the window that a request may fill. `step`: tokens of the largest of the
-    /// newest steps, in our count.
-    pub fn marks(&self, share: f64, step: u64) -> Option<Marks> {
+    /// newest steps, in our count; `None` if the host asks before it compacts.
+    pub fn marks(&self, share: f64, step: Option<u64>) -> Option<Marks> {
         Some(self.marks_of(self.window?, share, step))
     }
 
     /// The marks by which content leaves: those of the window, unless the host asked for less.
-    pub fn pressing_marks(&self, share: f64, step: u64) -> Option<Marks> {
+    pub fn pressing_marks(&self, share: f64, step: Option<u64>) -> Option<Marks> {
         let window = self.squeeze_to.into_iter().chain(self.window).min()?;
         Some(self.marks_of(window, share, step))
     }
 
-    fn marks_of(&self, window: u64, share: f64, step: u64) -> Marks {
+    fn marks_of(&self, window: u64, share: f64, step: Option<u64>) -> Marks {
         marks(window, self.factor, share, step).without(self.fixed)
     }
 
@@ -146,7 +146,7 @@ impl Coming {
 
 /// The marks of a window, in our count. `factor`: the provider's token count divided by ours. For
 /// the rest see [`Marks::of`].
-pub fn marks(window: u64, factor: f64, share: f64, step: u64) -> Marks {
+pub fn marks(window: u64, factor: f64, share: f64, step: Option<u64>) -> Marks {
     let ours = |tokens: u64| scaled(tokens, 1.0 / factor);
     Marks::of(ours(window), ours(RESERVED_TOKENS), share, step)
 }

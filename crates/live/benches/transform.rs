@@ -69,6 +69,7 @@ impl Host {
             files: Files::default(),
             images: false,
             confined: None,
+            asks_to_compact: false,
         };
         let live = LiveSession::open(open(folder.path()), options).expect("the store is new");
         let call = CallInfo { context_window: Some(CONTEXT_WINDOW), ..CallInfo::default() };

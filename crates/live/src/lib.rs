@@ -44,8 +44,10 @@ pub use self::session::{
 };
 pub use self::tools::Wanted;
 pub use self::workspace::{CheckProgress, Files, FinishedToolCall, Reconciled};
+use ::session::Session as State;
 use config::{Layout, Settings};
 use context::tokens::Counter;
+use context::window::largest_step;
 
 /// Options for opening a session.
 #[derive(Debug, Clone)]
@@ -73,12 +75,20 @@ pub struct OpenSession {
     /// met, and a fork of a session that is not confined starts without what the parent left.
     /// `None`: as the session, or the one from which it forks, was.
     pub confined: Option<bool>,
+    /// Whether the host asks [`LiveSession::answer_compaction`] before it compacts, so that a small
+    /// window can be used.
+    pub asks_to_compact: bool,
 }
 
 impl OpenSession {
     /// Whether images leave with the text next to them: in `pools` they stand in the chat.
     fn images_leave(&self) -> bool {
         self.images && self.settings.layout == Layout::Log
+    }
+
+    /// Tokens of the step that may come before the host compacts without asking; `None` if it asks.
+    fn step_before_compaction(&self, state: &State) -> Option<u64> {
+        (!self.asks_to_compact).then(|| largest_step(state))
     }
 
     /// How long one look at a file may wait. A replay's own files are as near as its memory, so it

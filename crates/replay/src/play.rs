@@ -20,6 +20,7 @@ use base::error::{Error, Result};
 use base::object::Timestamp;
 use config::Settings;
 use context::host::HostMessage;
+use context::host_compaction::most_tokens;
 use context::tokens::Counter;
 use context::view::{HostEdit, Inserted, read_edits};
 use live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed, hazards_of};
@@ -182,6 +183,7 @@ impl<'a> Host<'a> {
             files: Files::Elsewhere,
             images: true,
             confined: None,
+            asks_to_compact: true,
         };
         // A clock that only counts, so that a replay does not depend on its speed.
         let time = AtomicI64::new(0);
@@ -254,12 +256,12 @@ impl<'a> Host<'a> {
     }
 
     /// Replaces the oldest messages by a summary if the session's request leaves too little of the
-    /// window free; returns the cost.
+    /// window free, as a host does that asks before; returns the cost.
     fn compact_if_due(&mut self) -> Option<f64> {
         let counter = self.playing.counter;
         let tokens = self.playing.fixed_tokens + self.live.status().window_tokens;
         let units = tokens * counter.units_per_token();
-        if !compaction::is_due(self.playing.window_tokens?, units, counter) {
+        if units <= most_tokens(self.playing.window_tokens?, None) * counter.units_per_token() {
             return None;
         }
         let sizes: Vec<Sized> =

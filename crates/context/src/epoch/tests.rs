@@ -196,7 +196,7 @@ proptest! {
             take(&mut session, op);
             let tokens = shown(&session);
             let cold = (call % given.cold + 1 == given.cold).then_some(before / 2);
-            let marks = given.window.map(|window| Marks::of(window, window / 5, 0.7, 1_000));
+            let marks = given.window.map(|window| Marks::of(window, window / 5, 0.7, Some(1_000)));
             let terms = EpochTerms {
                 keep_results: given.keep_results,
                 collapse_tokens: given.collapse_tokens,

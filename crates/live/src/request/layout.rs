@@ -21,7 +21,7 @@ use context::host::HostMessage;
 use context::ledger::Coming;
 use context::pools_layout::{self, PoolLimits};
 use context::view::{self, Edit, Slot};
-use context::window::{Marks, largest_step};
+use context::window::Marks;
 use context::{fit, log_layout, model_rules, preview};
 use session::{ChatMessage, Event, MessageKind, Rewrite, SentSlots, SlotRecord, Treatment};
 
@@ -71,7 +71,7 @@ impl LayOut<'_> {
         hazards: &dyn Chances,
     ) -> Result<NextRequest> {
         let settings = &self.options.settings;
-        let step = largest_step(self.journal.state());
+        let step = self.options.step_before_compaction(self.journal.state());
         let marks = coming.marks(settings.high_water, step);
         let pressing = coming.pressing_marks(settings.high_water, step);
         let mut notices = self.note_all();
@@ -449,7 +449,10 @@ impl LayOut<'_> {
         let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
         let before = self.request.view.slots();
         let settings = &self.options.settings;
-        let marks = coming.pressing_marks(settings.high_water, largest_step(self.journal.state()));
+        let marks = coming.pressing_marks(
+            settings.high_water,
+            self.options.step_before_compaction(self.journal.state()),
+        );
         let limits = PoolLimits {
             marks,
             per_turn: settings.active_per_turn,

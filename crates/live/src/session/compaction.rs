@@ -9,7 +9,7 @@ use base::error::Result;
 use config::scaled;
 use context::host::HostMessage;
 use context::host_compaction::{
-    self, CompactionAnswer, HostCompaction, Leaves, Reason, Said, WindowRoom, is_ours,
+    self, CompactionAnswer, HostCompaction, Leaves, Reason, Said, is_ours, most_tokens,
 };
 use context::{deeds, forms};
 use session::MessageKind;
@@ -47,18 +47,17 @@ impl LiveSession {
             Reason::Overflow if asked.retries => self.own_summary(&list, call, asked.kept_from),
             Reason::Threshold | Reason::Overflow => {
                 let Some(window) = call.context_window else { return Ok(CompactionAnswer::Host) };
-                let room = WindowRoom::of(window, asked.reserved);
-                let fits = self.next_tokens(&list, call)? <= room.most;
-                let cancels = fits && self.may_cancel(room);
+                let most = most_tokens(window, asked.reserved);
+                let cancels = self.next_tokens(&list, call)? <= most && self.may_cancel(most);
                 Ok(if cancels { CompactionAnswer::Cancel } else { CompactionAnswer::Host })
             }
         }
     }
 
     /// Whether telling the host not to compact would help; records that it was told.
-    fn may_cancel(&mut self, room: WindowRoom) -> bool {
+    fn may_cancel(&mut self, most: u64) -> bool {
         let (state, bill) = (self.journal.state(), self.journal.state().bill());
-        let is_small = bill.last().is_some_and(|last| last.bill.ours.total() <= room.threshold);
+        let is_small = bill.last().is_some_and(|last| last.bill.ours.total() <= most);
         let cancelled = self.cancelled.with(state.calls(), bill.reported().calls, is_small);
         self.cancelled = cancelled.unwrap_or_default();
         cancelled.is_some()

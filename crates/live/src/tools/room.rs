@@ -12,13 +12,12 @@ use context::ledger;
 use context::log_layout::Texts;
 use context::pools_layout::active_block;
 use context::view::{self, Slot, user_message};
-use context::window::{Marks, largest_step};
-use session::{SlotRecord, Treatment, Why};
+use context::window::Marks;
+use session::{MessageKind, SlotRecord, Treatment, Why};
 
 impl Tools<'_> {
-    /// Refuses content for which the window has no room besides the messages since the newest call.
-    /// Under pressure most standing content may leave, so there is always room for a quarter of the
-    /// mark.
+    /// Refuses content for which the window has no room besides what cannot leave: people's words,
+    /// pinned content and the messages since the newest call. All else makes room, the idlest first.
     ///
     /// `besides`: tokens of the other answers of a call that names several objects. `pinned`: the
     /// object, if it is to be pinned.
@@ -30,14 +29,19 @@ impl Tools<'_> {
         pinned: Option<&ObjectId>,
     ) -> Result<()> {
         let state = self.journal.state();
-        let Some((sent, marks)) = state.sent().zip(self.marks()) else { return Ok(()) };
-        let free = marks.high.saturating_sub(sent.sent_tokens).max(marks.high / 4);
-        let mut room = free.saturating_sub(state.coming_tokens());
-        if let Some(object) = pinned {
-            let pins = state.sets().held().iter().filter(|held| held.why == Why::Pinned);
-            let others = pins.filter(|held| held.object != *object).map(|held| held.tokens);
-            let most = Budgets::of(Some(&marks), 0).pins;
-            room = room.min(most.saturating_sub(others.sum()));
+        let Some(marks) = self.marks() else { return Ok(()) };
+        let pins = state.sets().held().iter().filter(|held| held.why == Why::Pinned);
+        let pins: u64 =
+            pins.filter(|held| Some(&held.object) != pinned).map(|held| held.tokens).sum();
+        let by_people = state.window().filter(|(_, message)| message.kind == MessageKind::User);
+        let by_people: u64 = by_people.map(|(_, message)| message.tokens).sum();
+        let most = match self.options.settings.layout {
+            Layout::Log => marks.most,
+            Layout::Pools => marks.high,
+        };
+        let mut room = most.saturating_sub(by_people + pins + state.coming_tokens());
+        if pinned.is_some() {
+            room = room.min(Budgets::of(Some(&marks), 0).pins.saturating_sub(pins));
         }
         room = room.saturating_sub(besides.unwrap_or(0));
         if tokens <= room {
@@ -52,7 +56,8 @@ impl Tools<'_> {
         let window = state.sent()?.context_window?;
         let bill = &state.bill().last()?.bill;
         let share = self.options.settings.high_water;
-        Some(ledger::marks(window, bill.factor, share, largest_step(state)).without(bill.fixed))
+        let step = self.options.step_before_compaction(state);
+        Some(ledger::marks(window, bill.factor, share, step).without(bill.fixed))
     }
 
     /// Tokens of the messages that hold an object's content, as last sent.

@@ -56,6 +56,7 @@ impl Agent {
             files: Files::Here,
             images: false,
             confined: None,
+            asks_to_compact: false,
         };
         let live = LiveSession::open(store.clone(), options).unwrap();
         Self { root: root.canonicalize().unwrap(), live, store, messages: Vec::new() }

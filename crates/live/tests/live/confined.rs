@@ -121,6 +121,7 @@ fn a_confined_fork_of_an_unconfined_session_starts_empty() {
         host_session: format!("child-{confined:?}"),
         parent: Some("session-1".into()),
         confined,
+        asks_to_compact: false,
         ..host.options()
     };
     let child = LiveSession::open(host.store.clone(), options(Some(true))).unwrap();

@@ -60,6 +60,8 @@ pub(crate) struct Host {
     pub(crate) prompt_tokens: Option<u64>,
     /// How tokens are counted; counts when a session is opened.
     pub(crate) counter: Counter,
+    /// Whether it asks before it compacts; counts when a session is opened.
+    pub(crate) asks_to_compact: bool,
     /// What the model thinks before it calls a tool.
     pub(crate) thinking: String,
     /// The previous request, whatever happened to the session since.
@@ -135,6 +137,7 @@ impl Host {
             squeeze_to: None,
             prompt_tokens: None,
             counter: Counter::default(),
+            asks_to_compact: false,
             thinking: "hm".to_owned(),
             before: Vec::new(),
             requests: Vec::new(),
@@ -200,8 +203,9 @@ impl Host {
 
     /// The options with which the session is opened.
     pub(crate) fn options(&self) -> OpenSession {
-        let Self { images, counter, .. } = *self;
-        OpenSession { images, counter, ..options(&self.folder, &self.settings, &self.name) }
+        let Self { images, counter, asks_to_compact, .. } = *self;
+        let options = options(&self.folder, &self.settings, &self.name);
+        OpenSession { images, counter, asks_to_compact, ..options }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -541,6 +545,7 @@ fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
         files: Files::default(),
         images: false,
         confined: None,
+        asks_to_compact: false,
     }
 }
 

@@ -413,6 +413,7 @@ fn a_session_of_an_earlier_release_renders_and_continues() {
         files: Files::Elsewhere,
         images: false,
         confined: None,
+        asks_to_compact: false,
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let calls = live.state().calls();

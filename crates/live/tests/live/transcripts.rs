@@ -133,6 +133,7 @@ fn open(store: &Store, name: &str) -> LiveSession {
         files: Files::Elsewhere,
         images: false,
         confined: None,
+        asks_to_compact: false,
     };
     LiveSession::open(store.clone(), options).unwrap()
 }

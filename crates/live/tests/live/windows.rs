@@ -1,6 +1,7 @@
 //! The model's window, whatever its size: what leaves under pressure, what is shortened before it
 //! is first sent, and that no request is longer than the window.
 
+use base::error::Error;
 use config::{Layout, PriceSetting, Settings};
 use context::tokens::count;
 use live::{Notice, Wanted};
@@ -66,6 +67,63 @@ fn thirty_calls_in_a_40k_window_stay_below_pis_threshold() {
         }
         assert!(host.live.state().epoch() > 0 || tokens < 1_000);
     }
+}
+
+/// Five files of 5,000 tokens, read in turn.
+#[test]
+fn a_small_window_is_used_where_the_host_asks() {
+    let mut host = host(32_768);
+    host.asks_to_compact = true;
+    host.restart();
+    for name in 0..5 {
+        host.write_file(&format!("{name}.txt"), &text(name, 5_000));
+    }
+    let mut largest = 0;
+    for turn in 0..20 {
+        host.read(&format!("{}.txt", turn % 5), None, None);
+        host.send();
+        assert!(
+            request_tokens(&host) <= 32_768 * 3 / 4,
+            "room to answer: {}",
+            request_tokens(&host)
+        );
+        largest = largest.max(request_tokens(&host));
+    }
+    assert!(largest > 32_768 / 2, "{largest}");
+}
+
+#[test]
+fn what_is_activated_makes_room_in_a_small_window() {
+    for asks in [true, false] {
+        let mut host = host(32_768);
+        host.asks_to_compact = asks;
+        host.settings.preview_tokens = 0;
+        host.restart();
+        for number in 1..=6 {
+            step(&mut host, number, &[5_000]);
+            host.send();
+        }
+        let wanted = |name: &str| Wanted { name: name.into(), ..Wanted::default() };
+        host.activate(&wanted("t1"), false);
+        host.send();
+        let shown = newest(&host);
+        assert!(shown.contains("output 10, line 499:"), "{asks}: {shown}");
+        assert!(request_tokens(&host) <= 32_768 * 3 / 4, "{}", request_tokens(&host));
+    }
+}
+
+#[test]
+fn what_can_never_fit_is_refused_with_the_room_that_there_is() {
+    let mut host = host(32_768);
+    host.settings.preview_tokens = 0;
+    host.restart();
+    host.user(&text(1_000, 9_000));
+    step(&mut host, 1, &[20_000]);
+    host.send();
+    let wanted = Wanted { name: "t1".into(), ..Wanted::default() };
+    let refused = host.live.activate("", &wanted, false).unwrap_err();
+    let Error::NoRoom { tokens, room, .. } = refused else { panic!("{refused}") };
+    assert!((10_000..16_000).contains(&room) && tokens > 19_000, "{tokens} for {room}");
 }
 
 /// Most of the window is what a person said, so little may leave, and soon again.

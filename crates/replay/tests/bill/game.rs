@@ -112,6 +112,7 @@ impl Game {
             files: Files::Elsewhere,
             images: false,
             confined: None,
+            asks_to_compact: false,
         };
         let live = LiveSession::open(Store::open(":memory:").unwrap(), options).unwrap();
         let mut game = Self {

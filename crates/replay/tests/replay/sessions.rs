@@ -221,6 +221,7 @@ fn a_replay_reads_no_file_of_this_machine() {
         files: Files::Elsewhere,
         images: false,
         confined: None,
+        asks_to_compact: false,
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let send = |live: &mut LiveSession, skip: usize, to: usize| {

@@ -32,6 +32,7 @@ fn open(machine: &Machine, name: &str, agent: &str, here: &Path) -> LiveSession 
         files: Files::Here,
         images: false,
         confined: None,
+        asks_to_compact: false,
     };
     LiveSession::open(machine.store.clone(), options).unwrap()
 }
