@@ -258,6 +258,7 @@ describe("the exports", () => {
       billRatio: 1,
       activeObjects: 0,
       indexedObjects: 0,
+      namedFiles: 0,
       pinnedObjects: 0,
       silentPlaces: [],
     });

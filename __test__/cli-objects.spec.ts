@@ -315,7 +315,7 @@ describe("lists", () => {
     expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 2, code: "UNKNOWN_FIELD" });
     const row = at.run("objects", "--type", "toolcall").stdout.split("\t");
     expect(row[0]).toBe("call_1");
-    expect(row[5]).toBe('bash {"command":"run 1"}\n');
+    expect(row[5]).toBe("bash run 1\n");
   });
 
   test("are empty on an empty store, in both forms", async () => {

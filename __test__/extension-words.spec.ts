@@ -37,6 +37,7 @@ const status: SessionStatus = {
   faults: noFaults,
   activeObjects: 12,
   indexedObjects: 20,
+  namedFiles: 3,
   pinnedObjects: 1,
   silentPlaces: [],
 };
@@ -231,7 +232,7 @@ describe("the report of /context", () => {
       [
         "window    34k tokens in the last request, of 200k that the model takes; plain Pi 63k",
         "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8.0k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
-        "          files and outputs met: 20; with their text in the window: 12; pinned: 1",
+        "          files and outputs met: 17 (and 3 files by name only); with their text in the window: 12; pinned: 1",
         "          thrift `balanced`: with it recorded sessions cost 0.41 of plain, and 1.2 % of their calls missed something",
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
         "          in it: $0.012 for our tools and guidance",
@@ -300,7 +301,7 @@ describe("the report of /context", () => {
       layout: "pools",
     });
     expect(text).toContain(
-      "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 20;",
+      "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 17 (and 3 files by name only);",
     );
     expect(text).toContain("          layout `pools`\n");
     const weighed = contextReport(status, ledger, { ...window, faultTokens: 300_000 });

@@ -241,6 +241,7 @@ expectTypeOf<SessionOptions>().toEqualTypeOf<{
   parentSessionId?: string;
   images?: boolean;
   confined?: boolean;
+  asksToCompact?: boolean;
 }>();
 expectTypeOf<SessionStatus[keyof SessionStatus]>().toEqualTypeOf<number | string[] | LedgerFaults | null>();
 

@@ -87,6 +87,15 @@ export function plural(count, thing) {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
+/** What a call asked for: the texts and numbers of its arguments, each in one line. @param {unknown} args */
+function asked(args) {
+  if (typeof args !== "object" || args === null) {
+    return args === undefined ? "" : JSON.stringify(args);
+  }
+  const said = Object.values(args).map((value) => (typeof value === "string" ? value : (JSON.stringify(value) ?? "")));
+  return said.map((value) => name(value.trim().split("\n", 1)[0])).join(" ");
+}
+
 /**
  * @param {string} type
  * @param {Record<string, unknown>} fields
@@ -96,7 +105,14 @@ function described(type, fields) {
     return name(fields.title);
   }
   if (type === "toolcall" && typeof fields.tool === "string") {
-    return `${name(fields.tool)} ${fields.args === undefined ? "" : JSON.stringify(fields.args)}`.trim();
+    return `${name(fields.tool)} ${asked(fields.args)}`.trim();
+  }
+  if (type === "chat_segment" && typeof fields.first_message === "number") {
+    const { first_message: first, last_message: last, first_turn: turn, last_turn: until } = fields;
+    return `messages ${first}-${last} of the chat, ${turn === until ? `turn ${turn}` : `turns ${turn}-${until}`}`;
+  }
+  if (type === "chat" && typeof fields.turn_count === "number") {
+    return `a chat of ${plural(fields.turn_count, "turn")}`;
   }
   if (type === "session" && typeof fields.cwd === "string") {
     return `${fields.harness} ${name(fields.cwd)}`;

@@ -103,7 +103,7 @@ export async function whyText({ session, store, host, isConfined }, name) {
   if (found.length === 0) {
     return name === ""
       ? `Call ${call} showed everything as ${host} had it.`
-      : `\`${name}\` has no message of its own in call ${call}: it was folded, compacted away, or never shown.`;
+      : `\`${name}\` has no message of its own in call ${call}: it left the window before, or its text never came into it.`;
   }
   const entries = found.slice(-listed).map((message) => {
     const { handle, fileHandle, path } = message;
@@ -216,7 +216,7 @@ export async function pinned(current, name) {
 /** Lifts a pin. @param {Changeable} current @param {string} name */
 export async function unpinned(current, name) {
   await changed(current, "unpin", name);
-  return `\`${name}\` is not pinned; its text stays for now.`;
+  return `\`${name}\` is no longer pinned: what stands of it may leave as any other text does.`;
 }
 
 /** Lets the text of an object go; asked again, takes it out of what the session lists. @param {Changeable} current @param {string} name */

@@ -47,13 +47,14 @@ export function contextReport(status, ledger, window) {
 
 /** @param {SessionStatus} status @param {WindowFacts} window */
 function windowLines(status, { host, contextWindow, layout, thrift, faultTokens, parts }) {
-  const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, pinnedObjects } = status;
+  const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, namedFiles, pinnedObjects } = status;
+  const byName = namedFiles === 0 ? "" : ` (and ${counted(namedFiles, "file")} by name only)`;
   const of = !contextWindow ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
   const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain ${host} ${shortCount(plainRequestTokens)}`;
   return section("window", [
     tokens,
     ...(parts === undefined ? [] : [partsLine(parts)]),
-    `files and outputs met: ${shortCount(indexedObjects)}; with their text in the window: ${shortCount(activeObjects)}; pinned: ${shortCount(pinnedObjects)}`,
+    `files and outputs met: ${shortCount(indexedObjects - namedFiles)}${byName}; with their text in the window: ${shortCount(activeObjects)}; pinned: ${shortCount(pinnedObjects)}`,
     layout === "log" ? thriftLine(thrift, faultTokens) : `layout \`${layout}\``,
   ]);
 }

@@ -88,7 +88,12 @@ export const parts = new Map(
         summary: "keep its text in the window until it is unpinned",
         run: opened(pinned),
       },
-      unpin: { may: "change", usage: "NAME", summary: "lift its pin; its text stays for now", run: opened(unpinned) },
+      unpin: {
+        may: "change",
+        usage: "NAME",
+        summary: "lift its pin; its text may then leave as any other does",
+        run: opened(unpinned),
+      },
       continue: {
         usage: "NAME [FILE]",
         summary: "go on, in a new session, with another one, of Pi too; FILE: the store or archive that has it",

@@ -170,7 +170,7 @@ function changesOf(host: ContextHost): Record<string, Part> {
     },
     unpin: {
       usage: "NAME",
-      summary: "lift its pin; its text stays for now",
+      summary: "lift its pin; its text may then leave as any other does",
       completes: "pinned",
       run: (given) => opened(host, (current) => unpinned(current, given)),
     },

@@ -191,13 +191,17 @@ test("/context lists, shows, explains and releases objects", async () => {
     /^In call 5:\nt\d+\n {2}an excerpt of what the host gave: lines 1-/,
   );
   expect(await said(pi, "/context why")).toContain(`${bash}\n`);
-  expect(await said(pi, "/context unpin f1")).toBe("`f1` is not pinned; its text stays for now.");
+  expect(await said(pi, "/context unpin f1")).toBe(
+    "`f1` is no longer pinned: what stands of it may leave as any other text does.",
+  );
   expect(await said(pi, `/context pin ${bash}`)).toContain(`until \`/context unpin ${bash}\`.`);
   expect(await said(pi, "/context objects pinned")).toMatch(new RegExp(`^${bash} +pinned .*$`));
   const [, write] = /^(t\d+) .*write /m.exec(objects) ?? [];
   expect(await said(pi, `/context pin ${write}`)).toContain("If it is not there, it comes with the next message.");
   for (const name of [bash, write]) {
-    expect(await said(pi, `/context unpin ${name}`)).toBe(`\`${name}\` is not pinned; its text stays for now.`);
+    expect(await said(pi, `/context unpin ${name}`)).toBe(
+      `\`${name}\` is no longer pinned: what stands of it may leave as any other text does.`,
+    );
   }
   expect(await said(pi, "/context objects pinned")).toBe("No file or output fits `pinned`.");
   // The call that read a file stands for it.

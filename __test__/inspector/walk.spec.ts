@@ -77,7 +77,9 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     for (let step = 0; step < 14; step += 1) {
       await page.keyboard.press("ArrowRight");
     }
-    await page.locator(".readout", { hasText: /Epoch: keeping \d+ tokens had cost what a rewrite costs/ }).waitFor();
+    await page
+      .locator(".readout", { hasText: /Epoch: keeping \d+ tokens had cost as much as sending the rest anew/ })
+      .waitFor();
   });
 
   test("show fewer calls when they are dragged over, and all again", async () => {

@@ -288,7 +288,7 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
         let pays = gain >= terms.collapse_tokens && unspent >= cost;
         let reserve = standing.fault_risk(leaving);
         let reason =
-            format!("keeping {gain} tokens had cost what a rewrite costs: {cost:.0} input tokens");
+            format!("keeping {gain} tokens had cost as much as sending the rest anew, {cost:.0} input tokens");
         let may = pays && terms.bound.affords(cost + reserve);
         let (leaving, reserve, notes_from) =
             (leaving.to_vec(), Some(reserve), leaving.last()?.index);

@@ -172,6 +172,8 @@ export interface SessionStatus {
   activeObjects: number;
   /** Objects met. */
   indexedObjects: number;
+  /** Those of them that are files of which only the name is known, as of a listing. */
+  namedFiles: number;
   /** Pinned objects whose content stands in the window. */
   pinnedObjects: number;
   /** Files and folders that do not answer: what is known of what they hold stands, and they are looked at again later. */

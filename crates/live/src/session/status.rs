@@ -6,7 +6,7 @@ use super::LiveSession;
 use base::object::ObjectId;
 use config::{Layout, Settings, scaled};
 use context::statement::StatementFaults;
-use session::Session;
+use session::{IndexEntry, Session, Subject};
 
 /// Figures for a status line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -44,6 +44,8 @@ pub struct LiveStatus {
     pub active_objects: u64,
     /// Content objects met.
     pub indexed_objects: u64,
+    /// Those of them that are files of which only the name is known, as of a listing.
+    pub named_files: u64,
     /// Pinned objects whose content stands in the window.
     pub pinned_objects: u64,
 }
@@ -108,6 +110,7 @@ impl LiveSession {
             faults: StatementFaults::so_far(state),
             active_objects: self.active_objects().len() as u64,
             indexed_objects: state.index().entries().len() as u64,
+            named_files: named_files(state),
             pinned_objects: self.pins().standing.len() as u64,
         }
     }
@@ -133,4 +136,14 @@ impl LiveSession {
         }
         state.shown_objects()
     }
+}
+
+/// Number of files of which only the name is known: nothing of them was shown, and no text is
+/// stored.
+fn named_files(state: &Session) -> u64 {
+    let is_named_only = |entry: &&IndexEntry| {
+        matches!(entry.subject, Subject::File { lines: None, .. })
+            && state.showings(&entry.id).next().is_none()
+    };
+    state.index().entries().iter().filter(is_named_only).count() as u64
 }
