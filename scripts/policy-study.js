@@ -108,9 +108,12 @@ async function curve(unseen) {
     }
     others.push(await point("clearing old turns", () => ({}), { layout: "clearing" }));
     others.push(await point("pruning", () => ({}), { layout: "pruning" }));
-    const { sum } = await row("foresight", { ...options, oracle: true }, unseen);
+    const { sum } = await row("as shipped", { ...options, oracle: true }, unseen);
     if (sum.oracle !== undefined) {
-      const { bill, faults } = sum.oracle;
+      const { bill, median, worst, tokens, faults } = sum.oracle;
+      const ratios = [bill.ratio, median, worst, tokens / sum.tokens.plain].map((ratio) => ratio.toFixed(3));
+      const shares = [faults.raw, faults.strict, faults.ownWords, sum.plainFaults.raw].map(percentOf(sum.calls));
+      print(`| foresight | ${[...ratios, ...shares].join(" | ")} |`);
       others.push({ label: "foresight", bill: bill.ratio, faults: faults.raw / sum.calls });
     }
     others.push({ label: "the host alone", bill: 1, faults: sum.plainFaults.raw / sum.calls });
@@ -247,14 +250,18 @@ async function row(name, options, settingsOf) {
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   const { sum } = await replayReport(files, options);
-  const percent = (/** @type {number} */ calls) => `${((100 * calls) / sum.calls).toFixed(2)} %`;
   const cells = [
     name,
     ...[sum.bill.ratio, sum.median, sum.worst, sum.tokens.ours / sum.tokens.plain].map((ratio) => ratio.toFixed(3)),
-    ...[sum.faults.raw, sum.faults.strict, sum.faults.ownWords, sum.plainFaults.raw].map(percent),
+    ...[sum.faults.raw, sum.faults.strict, sum.faults.ownWords, sum.plainFaults.raw].map(percentOf(sum.calls)),
   ];
   print(`| ${cells.join(" | ")} |`);
   return { files, sum };
+}
+
+/** @param {number} all @returns {(part: number) => string} */
+function percentOf(all) {
+  return (part) => `${((100 * part) / all).toFixed(2)} %`;
 }
 
 /** @param {string} first */
