@@ -5,7 +5,7 @@
 //! Message time stamps decide whether a cache is alive, never the clock, so that a replay gives the
 //! same result.
 
-use super::window::Marks;
+use super::window::{Filling, Marks};
 use base::object::Hash;
 use config::{Prices, Settings, scaled};
 use session::{
@@ -106,21 +106,18 @@ impl Coming {
 
     /// How full the messages of this call may make the model's window; `None` if the window is
     /// unknown.
-    ///
-    /// `share`: share of the window that a request may fill. `step`: tokens of the largest of the
-    /// newest steps, in our count; `None` if the host asks before it compacts.
-    pub fn marks(&self, share: f64, step: Option<u64>) -> Option<Marks> {
-        Some(self.marks_of(self.window?, share, step))
+    pub fn marks(&self, filling: Filling) -> Option<Marks> {
+        Some(self.marks_of(self.window?, filling))
     }
 
     /// The marks by which content leaves: those of the window, unless the host asked for less.
-    pub fn pressing_marks(&self, share: f64, step: Option<u64>) -> Option<Marks> {
+    pub fn pressing_marks(&self, filling: Filling) -> Option<Marks> {
         let window = self.squeeze_to.into_iter().chain(self.window).min()?;
-        Some(self.marks_of(window, share, step))
+        Some(self.marks_of(window, filling))
     }
 
-    fn marks_of(&self, window: u64, share: f64, step: Option<u64>) -> Marks {
-        marks(window, self.factor, share, step).without(self.fixed)
+    fn marks_of(&self, window: u64, filling: Filling) -> Marks {
+        marks(window, self.factor, filling).without(self.fixed)
     }
 
     /// Most tokens to write before the model's first output token, in our count; `None` unless
@@ -146,9 +143,9 @@ impl Coming {
 
 /// The marks of a window, in our count. `factor`: the provider's token count divided by ours. For
 /// the rest see [`Marks::of`].
-pub fn marks(window: u64, factor: f64, share: f64, step: Option<u64>) -> Marks {
+pub fn marks(window: u64, factor: f64, filling: Filling) -> Marks {
     let ours = |tokens: u64| scaled(tokens, 1.0 / factor);
-    Marks::of(ours(window), ours(RESERVED_TOKENS), share, step)
+    Marks::of(ours(window), ours(RESERVED_TOKENS), filling)
 }
 
 /// The plain host's request, for comparison with ours.

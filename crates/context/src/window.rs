@@ -19,22 +19,32 @@ pub struct Marks {
     pub reserved: u64,
 }
 
+/// How much of a window a request may fill.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Filling {
+    /// Share of the window.
+    pub share: f64,
+    /// Tokens of the largest of the newest steps, in our count.
+    pub step: u64,
+    /// Whether the host asks us before it compacts.
+    pub asks: bool,
+}
+
 impl Marks {
     /// `window`: its tokens. `reserved`: tokens that the host keeps free; it compacts when fewer
-    /// are left. `share`: share of the window that a request may fill. `step`: tokens of the
-    /// largest of the newest steps, if the host compacts by itself; `None` if it asks before.
+    /// are left.
     ///
-    /// A host that does not ask checks its threshold when the results of a step have come in, before
-    /// it asks for the next request. So `full` lies below the threshold by the largest step, but by
-    /// at most half of the threshold. In a window smaller than twice the reserve, half of the window
-    /// counts as reserved: a host's default is not meant for such a model. A host that asks is told
-    /// not to compact as long as the model has room to answer.
-    pub fn of(window: u64, reserved: u64, share: f64, step: Option<u64>) -> Self {
+    /// A host checks its threshold when the results of a step have come in, before it asks for the
+    /// next request. So `full` lies below the threshold by the largest step, but by at most half of
+    /// the threshold. In a window smaller than twice the reserve, half of the window counts as
+    /// reserved: a host's default is not meant for such a model. There a host that asks is told not
+    /// to compact as long as the model has room to answer.
+    pub fn of(window: u64, reserved: u64, filling: Filling) -> Self {
+        let Filling { share, step, asks } = filling;
         let most = window - reserved.min(window / 4);
-        let full = step.map_or(most, |step| {
-            let threshold = window - reserved.min(window / 2);
-            threshold - step.min(threshold / 2)
-        });
+        let threshold = window - reserved.min(window / 2);
+        let is_ours = asks && threshold < most;
+        let full = if is_ours { most } else { threshold - step.min(threshold / 2) };
         Self { high: scaled(window, share).min(full), full, most, reserved: window - most }
     }
 
@@ -73,29 +83,34 @@ pub fn largest_step(session: &Session) -> u64 {
 mod tests {
     use super::*;
 
+    fn of(window: u64, step: u64, asks: bool) -> Marks {
+        Marks::of(window, 16_384, Filling { share: 0.7, step, asks })
+    }
+
     #[test]
     fn the_mark_is_the_share_where_that_is_less() {
-        let marks = Marks::of(200_000, 16_384, 0.7, Some(10_000));
+        let marks = of(200_000, 10_000, false);
         assert_eq!(marks, Marks { high: 140_000, full: 173_616, most: 183_616, reserved: 16_384 });
     }
 
     #[test]
     fn the_mark_leaves_room_for_a_step_before_host_compaction() {
-        let marks = Marks::of(40_000, 16_384, 0.7, Some(9_000));
+        let marks = of(40_000, 9_000, false);
         assert_eq!(marks, Marks { high: 14_616, full: 14_616, most: 30_000, reserved: 10_000 });
-        assert_eq!(Marks::of(40_000, 16_384, 0.7, Some(90_000)).high, 11_808, "at most half");
+        assert_eq!(of(40_000, 90_000, false).high, 11_808, "at most half");
     }
 
     #[test]
-    fn a_host_that_asks_leaves_the_window_to_us() {
-        let marks = Marks::of(32_768, 16_384, 0.7, None);
+    fn a_host_that_asks_leaves_a_small_window_to_us() {
+        let marks = of(32_768, 5_000, true);
         assert_eq!(marks, Marks { high: 22_938, full: 24_576, most: 24_576, reserved: 8_192 });
-        assert_eq!(Marks::of(200_000, 16_384, 0.95, None).high, 183_616);
+        let [asks, asks_not] = [true, false].map(|asks| of(65_536, 5_000, asks));
+        assert_eq!(asks, asks_not, "the host keeps no more free than we do");
     }
 
     #[test]
     fn half_of_a_window_that_the_reserve_would_fill_can_be_used() {
-        let marks = Marks::of(16_000, 16_384, 0.7, Some(5_000));
+        let marks = of(16_000, 5_000, false);
         assert_eq!(marks, Marks { high: 4_000, full: 4_000, most: 12_000, reserved: 4_000 });
         let marks = marks.without(4_500);
         assert_eq!(marks, Marks { high: 0, full: 0, most: 7_500, reserved: 4_000 });

@@ -47,7 +47,7 @@ pub use self::workspace::{CheckProgress, Files, FinishedToolCall, Reconciled};
 use ::session::Session as State;
 use config::{Layout, Settings};
 use context::tokens::Counter;
-use context::window::largest_step;
+use context::window::{Filling, largest_step};
 
 /// Options for opening a session.
 #[derive(Debug, Clone)]
@@ -86,9 +86,10 @@ impl OpenSession {
         self.images && self.settings.layout == Layout::Log
     }
 
-    /// Tokens of the step that may come before the host compacts without asking; `None` if it asks.
-    fn step_before_compaction(&self, state: &State) -> Option<u64> {
-        (!self.asks_to_compact).then(|| largest_step(state))
+    /// How much of a window the next request may fill.
+    fn filling(&self, state: &State) -> Filling {
+        let (share, asks) = (self.settings.high_water, self.asks_to_compact);
+        Filling { share, step: largest_step(state), asks }
     }
 
     /// How long one look at a file may wait. A replay's own files are as near as its memory, so it

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use proptest::prelude::*;
 
 use super::*;
+use crate::window::Filling;
 use base::object::{Hash, ObjectId};
 use config::Reuse;
 use session::{ActiveView, Event, MessageKey, Note, ResultFact};
@@ -196,7 +197,8 @@ proptest! {
             take(&mut session, op);
             let tokens = shown(&session);
             let cold = (call % given.cold + 1 == given.cold).then_some(before / 2);
-            let marks = given.window.map(|window| Marks::of(window, window / 5, 0.7, Some(1_000)));
+            let filling = Filling { share: 0.7, step: 1_000, asks: false };
+            let marks = given.window.map(|window| Marks::of(window, window / 5, filling));
             let terms = EpochTerms {
                 keep_results: given.keep_results,
                 collapse_tokens: given.collapse_tokens,

@@ -71,9 +71,9 @@ impl LayOut<'_> {
         hazards: &dyn Chances,
     ) -> Result<NextRequest> {
         let settings = &self.options.settings;
-        let step = self.options.step_before_compaction(self.journal.state());
-        let marks = coming.marks(settings.high_water, step);
-        let pressing = coming.pressing_marks(settings.high_water, step);
+        let filling = self.options.filling(self.journal.state());
+        let marks = coming.marks(filling);
+        let pressing = coming.pressing_marks(filling);
         let mut notices = self.note_all();
         let mut left_out =
             self.bring_back(marks.as_ref(), self.room_left(marks), self.rewrite.is_some())?;
@@ -449,10 +449,7 @@ impl LayOut<'_> {
         let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
         let before = self.request.view.slots();
         let settings = &self.options.settings;
-        let marks = coming.pressing_marks(
-            settings.high_water,
-            self.options.step_before_compaction(self.journal.state()),
-        );
+        let marks = coming.pressing_marks(self.options.filling(self.journal.state()));
         let limits = PoolLimits {
             marks,
             per_turn: settings.active_per_turn,

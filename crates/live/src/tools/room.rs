@@ -55,9 +55,8 @@ impl Tools<'_> {
         let state = self.journal.state();
         let window = state.sent()?.context_window?;
         let bill = &state.bill().last()?.bill;
-        let share = self.options.settings.high_water;
-        let step = self.options.step_before_compaction(state);
-        Some(ledger::marks(window, bill.factor, share, step).without(bill.fixed))
+        let filling = self.options.filling(state);
+        Some(ledger::marks(window, bill.factor, filling).without(bill.fixed))
     }
 
     /// Tokens of the messages that hold an object's content, as last sent.
