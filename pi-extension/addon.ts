@@ -1,8 +1,8 @@
 // The package that this extension is part of: its native addon, with the types for the rest of the extension, which imports it nowhere
 // else; and which copy of the package serves a Pi, since two would answer each call one after the other. Copies find each other on Pi's
 // event bus, whatever their versions, so what they exchange must never change its shape.
-import { readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import type * as Addon from "../index.js";
@@ -58,20 +58,38 @@ interface Question {
 const channel = "palimpsest:copies";
 
 /**
- * The copy that Pi loaded before this one, and that serves it. Undefined if this one does; from now on it tells the others. An earlier
- * load of this same copy, as before `/reload`, is no other.
+ * The copy that Pi loaded before this one, and that serves it. Undefined if this one does; until its sessions end it tells the others.
+ * An earlier load of this same copy, as before `/reload`, is no other.
+ *
+ * Pi loads the person's packages, asks whether the project is trusted, and then puts the project's package in the place of the person's:
+ * the one that was loaded first is never started, and answers all the same.
  */
-export function servingCopy(pi: ExtensionAPI): Copy | undefined {
+export function servingCopy(pi: ExtensionAPI, agentDir: string): Copy | undefined {
   const here = thisCopy();
   const question: Question = {};
   pi.events.emit(channel, question);
-  if (question.first !== undefined && question.first.folder !== here.folder) {
-    return question.first;
+  const { first } = question;
+  if (first !== undefined && first.folder !== here.folder && !takesPlaceOf(here, first, agentDir)) {
+    return first;
   }
+  let serves = true;
+  pi.on("session_shutdown", () => {
+    serves = false;
+  });
   pi.events.on(channel, (asked) => {
-    (asked as Question).first ??= here;
+    const { first: other } = asked as Question;
+    if (serves && (other === undefined || takesPlaceOf(here, other, agentDir))) {
+      (asked as Question).first = here;
+    }
   });
   return undefined;
+}
+
+/** Whether one is a project's package of the name and source that the other is among the person's. */
+function takesPlaceOf({ folder }: Copy, other: Copy, agentDir: string): boolean {
+  const person = existsSync(agentDir) ? realpathSync(agentDir) : agentDir;
+  const place = relative(person, other.folder);
+  return !place.startsWith("..") && !isAbsolute(place) && folder.endsWith(join(sep, ".pi", place));
 }
 
 /** What the user is told by a copy that does not serve. */

@@ -32,7 +32,7 @@ const loadMemoryCommand = once(() => import("./memory-command.ts"));
 export default function palimpsest(pi: ExtensionAPI): void {
   const agentDir = getAgentDir();
   const log = openExtensionLog(agentDir);
-  const first = servingCopy(pi);
+  const first = servingCopy(pi, agentDir);
   if (first !== undefined) {
     pi.on("session_start", (_event, ctx) => sayAside(first, createFailures(log, ctx)));
     return;

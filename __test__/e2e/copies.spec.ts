@@ -1,5 +1,5 @@
 // Two copies of the package in one Pi: the first serves, the second says so once and stays out of the way.
-import { readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../index.js";
@@ -68,5 +68,51 @@ test("a copy that is loaded again by /reload is no other copy", async () => {
   await pi.prompt("hi");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   expect(pi.records.filter((record) => record.notifyType === "warning")).toEqual([]);
+  expect(model.requests.map(({ body }) => toolNames(body))).toEqual([served, served]);
+});
+
+/** Installs the package for the person and for the project, as `pi install` and `pi install -l` do. */
+function installTwice(sandbox: Sandbox, version: string): string[] {
+  const places = [sandbox.agentDir, join(sandbox.projectDir, ".pi")];
+  for (const place of places) {
+    const settings = join(place, "settings.json");
+    const given = existsSync(settings) ? JSON.parse(readFileSync(settings, "utf8")) : {};
+    mkdirSync(join(place, "npm", "node_modules"), { recursive: true });
+    writeFileSync(settings, JSON.stringify({ ...given, packages: ["npm:palimpsest"], defaultProjectTrust: "always" }));
+    const { folder } = copy(place === sandbox.agentDir ? version : undefined);
+    cpSync(folder, join(place, "npm", "node_modules", "palimpsest"), { recursive: true, verbatimSymlinks: true });
+  }
+  return places;
+}
+
+test.each(["0.1.0", "0.0.9"])("a project's package serves in the place of one's own (%s)", async (version) => {
+  const { model, sandbox } = await start(
+    [{ text: "plain" }, { calls: [{ name: "read", args: { path: "a.txt" } }] }, { text: "ok" }],
+    { files },
+  );
+  installTwice(sandbox, version);
+  expect(await runPi(sandbox, ["--no-context", "-p", "hi"])).toMatchObject({ code: 0 });
+  expect(toolNames(model.requests[0].body)).toEqual(["read", "bash", "edit", "write"]);
+  const { stderr } = await runPi(sandbox, ["-p", "read a.txt"]);
+  expect(stderr).toBe("");
+  expect(toolNames(model.requests[1].body)).toEqual(served);
+  expect(await sessions(sandbox)).toHaveLength(1);
+});
+
+test("one's own package serves again once the project's is removed", async () => {
+  const { model, sandbox } = await start([{ text: "ok" }, { text: "ok" }]);
+  const [, project] = installTwice(sandbox, "0.1.0");
+  const reloading = join(sandbox.dir, "reloading.ts");
+  writeFileSync(
+    reloading,
+    `export default (pi) => pi.registerCommand("again", { description: "Reload", handler: (_args, ctx) => ctx.reload() });\n`,
+  );
+  const pi = startPiRpc(sandbox, ["-e", reloading]);
+  await pi.prompt("hi");
+  writeFileSync(join(project, "settings.json"), "{}");
+  rmSync(join(project, "npm"), { recursive: true });
+  await pi.send({ type: "prompt", message: "/again" });
+  await pi.prompt("hi");
+  expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });
   expect(model.requests.map(({ body }) => toolNames(body))).toEqual([served, served]);
 });
