@@ -39,6 +39,35 @@ describe("show", () => {
     expect(at.failure("show", "a.md", "--as-of", "soon")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   });
 
+  test("prints all of an output that its tool cut", async () => {
+    const at = desk();
+    const lines = Array.from({ length: 300 }, (_, n) => `line ${n + 1} of the build log`);
+    at.write("whole.log", `${lines.join("\n")}\n`);
+    const store = await openStore({ path: at.store });
+    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder, settings: patient });
+    const shown = `${lines.slice(200).join("\n")}\n\n[Showing lines 201-300 of 300. Full output: /tmp/x]`;
+    await session.transformContext([
+      { role: "user", content: "Build it." },
+      {
+        role: "assistant",
+        content: [{ type: "toolCall", id: "call_1", name: "bash", arguments: { command: "make" } }],
+      },
+      {
+        role: "toolResult",
+        toolCallId: "call_1",
+        toolName: "bash",
+        isError: false,
+        content: [{ type: "text", text: shown }],
+        details: { fullOutputPath: join(at.folder, "whole.log") },
+      },
+    ]);
+    await session.close();
+    await store.close();
+    expect(at.run("show", "call_1").stdout).toBe(`${lines.join("\n")}\n`);
+    expect(at.run("show", "call_1", "--lines", "7").stdout).toBe(`${lines[6]}\n`);
+    expect(at.run("show", "call_1", "--field", "content").stdout).toBe(shown);
+  });
+
   test("prints lines with their ends", () => {
     const at = withTwoVersions();
     expect(at.run("show", "a.md", "--lines", "2-3").stdout).toBe("2\nthree\n");

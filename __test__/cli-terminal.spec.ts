@@ -83,7 +83,7 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
 
   test("our own styles are shown", async () => {
     const at = await hostileDesk();
-    expect(onTerminal(at, "objects")).toMatch(new RegExp(`^${"\u001b"}\\[1mID `));
+    expect(onTerminal(at, "objects")).toMatch(new RegExp(`^${"\u001b"}\\[1mWHAT `));
   });
 
   test("a path and a nickname are spelt out", () => {

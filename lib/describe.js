@@ -79,6 +79,14 @@ export function whyNoText({ fields, redacted, type }) {
 }
 
 /**
+ * The additional content that holds all of an output that its tool had cut; undefined if there is none.
+ * @param {Version} version
+ */
+export function wholeOutput({ additional }) {
+  return additional.full_output === undefined ? undefined : "full_output";
+}
+
+/**
  * A number of things: `1 line`, `2 lines`.
  * @param {number} count
  * @param {string} thing

@@ -2,7 +2,7 @@
 // does. And what it does to them for a person: what the tools do for the model, and an archive. Holds no policy.
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { plural, size, what, whyNoText } from "./describe.js";
+import { plural, size, what, wholeOutput, whyNoText } from "./describe.js";
 import { typed } from "./program.js";
 import { reasons } from "./reasons.js";
 import { line, name as spelt } from "./terminal.js";
@@ -59,9 +59,9 @@ export async function objectsText({ session, store, cwd }, filter) {
  */
 export async function contentText(opened, name) {
   const { id, lines: asked } = await versionOf(opened, name);
-  const content = await opened.store.content(id, { lines: asked });
+  const version = await opened.store.get(id);
+  const content = await opened.store.content(id, { lines: asked, field: wholeOutput(version) });
   if (content === null) {
-    const version = await opened.store.get(id);
     return `\`${name}\` has no text: ${whyNoText(version) ?? size(version)}`;
   }
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);

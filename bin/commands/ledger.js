@@ -3,7 +3,7 @@ import { plural } from "../../lib/describe.js";
 import { faultCounts } from "../../lib/faults.js";
 import { write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
-import { pairs, writeTable } from "../lib/table.js";
+import { pairs, shownFigure, writeTable } from "../lib/table.js";
 
 /** @typedef {import("../../index.js").Ledger} Ledger */
 
@@ -46,27 +46,29 @@ async function writeSums({ epochs, ...ledger }) {
     pairs({
       calls: `${ledger.calls}${hosts}${failed}`,
       prices: prices === null ? "-" : `${prices.name}: write ${prices.prices.write}, read ${prices.prices.read}`,
-      bill: `${whole(ledger.bill)}, plain ${whole(ledger.plainBill)}, ratio ${ratio}`,
+      bill: `${shownFigure(ledger.bill)}, plain ${shownFigure(ledger.plainBill)}, ratio ${ratio}`,
       ...(dollars !== null && { dollars: inDollars(dollars, ledger.calls) }),
       sent: sums(ours),
       plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
-      overhead: whole(overhead),
-      warming: `${plural(warming.requests, "request")}, cost ${whole(warming.cost)}; plain cost ${whole(warming.plainCost)}`,
-      faults: `${faults.count}${kinds}, cost ${whole(faults.cost)}`,
-      ...(hostCalls.calls > 0 && { host: `cost ${whole(hostCalls.cost)}, plain ${whole(hostCalls.plainCost)}` }),
-      ...(left.calls > 0 && {
-        left: `${plural(left.calls, "call")} on other branches, cost ${whole(left.cost)}, plain ${whole(left.plainCost)}`,
+      overhead: shownFigure(overhead),
+      warming: `${plural(warming.requests, "request")}, cost ${shownFigure(warming.cost)}; plain cost ${shownFigure(warming.plainCost)}`,
+      faults: `${faults.count}${kinds}, cost ${shownFigure(faults.cost)}`,
+      ...(hostCalls.calls > 0 && {
+        host: `cost ${shownFigure(hostCalls.cost)}, plain ${shownFigure(hostCalls.plainCost)}`,
       }),
-      saved: `${whole(ledger.plainBill - ledger.bill)}, ${whole(ledger.savedOtherwise)} of it not by epochs`,
-      reported: `${plural(reported.calls, "call")}, ${whole(input)} tokens, ${whole(reported.cacheRead)} cached; cost ${whole(reported.cost)}, estimated ${whole(reported.estimatedCost)}`,
+      ...(left.calls > 0 && {
+        left: `${plural(left.calls, "call")} on other branches, cost ${shownFigure(left.cost)}, plain ${shownFigure(left.plainCost)}`,
+      }),
+      saved: `${shownFigure(ledger.plainBill - ledger.bill)}, ${shownFigure(ledger.savedOtherwise)} of it not by epochs`,
+      reported: `${plural(reported.calls, "call")}, ${shownFigure(input)} tokens, ${shownFigure(reported.cacheRead)} cached; cost ${shownFigure(reported.cost)}, estimated ${shownFigure(reported.estimatedCost)}`,
     }),
   );
   const rows = epochs.map(({ number, call, freed, cost, saved, reason }) => [
     String(number),
     String(call),
-    whole(freed),
-    whole(cost),
-    whole(saved),
+    shownFigure(freed),
+    shownFigure(cost),
+    shownFigure(saved),
     reason,
   ]);
   await writeTable(["EPOCH", "CALL", "FREED", "COST", "SAVED", "REASON"], rows);
@@ -79,14 +81,14 @@ async function writeCalls({ perCall }) {
     String(number),
     String(epoch),
     warm ? "warm" : "cold",
-    whole(ours.sent),
-    whole(ours.cached),
-    whole(ours.written),
-    whole(ours.cost),
-    reported === null ? "-" : whole(reported.cost + warming.cost),
-    whole(plain.sent),
-    whole(plain.cost),
-    whole(overhead),
+    shownFigure(ours.sent),
+    shownFigure(ours.cached),
+    shownFigure(ours.written),
+    shownFigure(ours.cost),
+    reported === null ? "-" : shownFigure(reported.cost + warming.cost),
+    shownFigure(plain.sent),
+    shownFigure(plain.cost),
+    shownFigure(overhead),
     String(faults.count),
   ]);
   await writeTable(headings, rows);
@@ -104,10 +106,5 @@ function inDollars({ calls, bill, plainBill, reported, estimated }, all) {
 
 /** @param {import("../../index.js").LedgerSums} side */
 function sums({ sent, cached, written, cost }) {
-  return `${whole(sent)} tokens, ${whole(cached)} cached, ${whole(written)} written, cost ${whole(cost)}`;
-}
-
-/** @param {number} value */
-function whole(value) {
-  return String(Math.round(value));
+  return `${shownFigure(sent)} tokens, ${shownFigure(cached)} cached, ${shownFigure(written)} written, cost ${shownFigure(cost)}`;
 }

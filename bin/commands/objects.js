@@ -49,7 +49,8 @@ export const objects = {
           size(version),
           whatAndWhence(version, store),
         ]);
-        await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows);
+        const order = ["WHAT", "TYPE", "SIZE", "TIME", "TX", "ID"];
+        await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows, order);
       },
       { access: text(given, "query") === undefined ? "read" : "refresh" },
     );

@@ -1,4 +1,6 @@
 // `palimpsest sessions`: the sessions of the store.
+
+import { cut } from "../../lib/words.js";
 import { wholeNumber } from "../lib/arguments.js";
 import { isTerminal, noteNothing, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
@@ -33,28 +35,25 @@ export const sessions = {
         await noteNothing("there are no sessions yet");
       }
       const ids = shownIds(found.map(({ id }) => id));
+      const titles = new Map(found.map(({ id, title }) => [id, title]));
+      const parentOf = (/** @type {string} */ id) => (isTerminal() ? cut(titles.get(id) ?? id, shownTitle) : id);
       const rows = found.map((session, at) => [
         ids[at],
         String(session.calls),
         shownTime(session.updated),
-        isTerminal() ? shortened(session.title ?? "-") : (session.title ?? ""),
+        isTerminal() ? cut(session.title ?? "untitled", shownTitle) : (session.title ?? ""),
         session.cwd,
         session.state,
         session.harness,
         shownTime(session.started),
-        session.parentId === null ? "-" : `${session.origin} from ${session.parentId}`,
+        session.parentId === null ? "-" : `${session.origin} from ${parentOf(session.parentId)}`,
       ]);
       const headings = ["SESSION", "CALLS", "UPDATED", "TITLE", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
-      await writeTable(headings, rows);
+      const order = ["TITLE", "CALLS", "UPDATED", "SESSION", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
+      await writeTable(headings, rows, order);
     });
   },
 };
-
-/** @param {string} title */
-function shortened(title) {
-  const characters = [...title];
-  return characters.length > shownTitle ? `${characters.slice(0, shownTitle - 1).join("")}…` : title;
-}
 
 /**
  * The IDs, on a terminal shortened to what still names the session.

@@ -1,6 +1,6 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 
-import { elsewhere, size, whatAndWhence, whyNoText } from "../../lib/describe.js";
+import { elsewhere, size, whatAndWhence, wholeOutput, whyNoText } from "../../lib/describe.js";
 import { name as spelt } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
@@ -9,6 +9,9 @@ import { pairs, shownId, writeTable } from "../lib/table.js";
 
 /** Items printed at a time: a chat can be larger than memory should hold. */
 const pageSize = 500;
+
+/** What `--field` says for the content itself, where a fuller one is stored beside it. */
+const shownField = "content";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const show = {
@@ -24,11 +27,11 @@ export const show = {
       text: "as of a transaction (12), a step back (-1) or a time (RFC 3339)",
     },
     lines: { type: "string", value: "A-B", text: "only these lines: 40-80, 7, 1-3,9" },
-    field: { type: "string", value: "NAME", text: "print an additional content instead" },
+    field: { type: "string", value: "NAME", text: "print an additional content instead; content: as the tool cut it" },
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Where another store wrote it, stderr says so.",
+    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Of one whose tool cut its output, prints all of it where it is stored. Where another store wrote it, stderr says so.",
     "With `--metadata`, of a session also what it knew: its tool calls, and a table of the objects that it met with their handles and the sets that they were in.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version & { document?: SessionDocument }",
@@ -58,7 +61,8 @@ export const show = {
         if (version.itemCount > 0 && field === undefined) {
           return showItems(given, store, { name, version, lines });
         }
-        const content = await store.content(name, { at, field, lines });
+        const whole = field === shownField ? undefined : (field ?? wholeOutput(version));
+        const content = await store.content(name, { at, field: whole, lines });
         if (content === null) {
           throw withoutContent(given.positionals[0], version);
         }

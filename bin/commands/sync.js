@@ -100,11 +100,7 @@ function described({ url, storeId, outbox, oldest, behind, last, error, ahead, s
     "waits to be sent": outbox === 0 ? "nothing" : `${plural(outbox, "transaction")}${since}`,
     "waits to be fetched": behind === null ? "not known" : behind === 0 ? "nothing" : plural(behind, "transaction"),
     ...(ahead === 0 ? {} : { "from the future": `${plural(ahead, "version")}, by this machine's clock` }),
-    "all was alike": isAlike
-      ? "now"
-      : last === null
-        ? "never"
-        : `${shownTime(last)}, ${age(now - Date.parse(last))} ago`,
+    "all was alike": isAlike ? "now" : last === null ? "never" : `${last}, ${age(now - Date.parse(last))} ago`,
     ...(error === null ? {} : { error: `${error.message} (${error.code}), for ${age(now - Date.parse(error.since))}` }),
   };
 }

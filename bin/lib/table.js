@@ -1,5 +1,6 @@
 // Rows of text: on a terminal aligned under headings, else separated by tabs, complete and without headings, for other tools.
 import { line } from "../../lib/terminal.js";
+import { age, cut, shortCount } from "../../lib/words.js";
 import { isTerminal, styled, write } from "./output.js";
 
 /** Digits of an ID that a terminal shows: enough for a unique prefix. */
@@ -10,9 +11,12 @@ const defaultColumns = 80;
 
 /**
  * @param {string[]} headings
- * @param {string[][]} rows the last column may be long: it is cut to the terminal's width
+ * @param {string[][]} rows
+ * @param {string[]} order the headings as a person wants them, on a terminal: where the row is too wide, the first column is cut to half of the width,
+ *   and then the row. Columns
+ *   that say nothing are left out there
  */
-export async function writeTable(headings, rows) {
+export async function writeTable(headings, rows, order = headings) {
   if (!isTerminal()) {
     await write(rows.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
     return;
@@ -20,12 +24,34 @@ export async function writeTable(headings, rows) {
   if (rows.length === 0) {
     return;
   }
-  const all = [headings, ...rows.map((row) => row.map(oneLine))];
-  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column].length)));
-  const columns = process.stdout.columns || defaultColumns;
-  const lines = all.map((row) => row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]))));
-  const texts = lines.map((row) => row.join("  ").trimEnd()).map((line) => [...line].slice(0, columns).join(""));
+  const columns = order
+    .map((heading) => [heading, ...rows.map((row) => oneLine(row[headings.indexOf(heading)]))])
+    .filter(([, ...cells]) => cells.some((cell) => cell !== "-" && cell !== ""));
+  const widths = columns.map((cells) => Math.max(...cells.map((cell) => cell.length)));
+  const rest = widths.slice(1).reduce((sum, width) => sum + 2 + width, 0);
+  const width = process.stdout.columns || defaultColumns;
+  widths[0] = Math.min(widths[0], Math.max(Math.floor(width / 2), width - rest));
+  const shown = columns.map((cells, at) =>
+    cells.map((cell) => padded(cut(cell, widths[at]), widths[at], isFigures(cells))),
+  );
+  const lines = shown[0].map((_, row) =>
+    shown
+      .map((cells) => cells[row])
+      .join("  ")
+      .trimEnd(),
+  );
+  const texts = lines.map((line) => [...line].slice(0, width).join(""));
   await write(`${[styled("bold", texts[0]), ...texts.slice(1)].join("\n")}\n`);
+}
+
+/** Whether all cells under a heading are figures, which stand at the right. @param {string[]} cells */
+function isFigures([, ...cells]) {
+  return cells.every((cell) => /^(-?\d[\d.,]*[kM]?|-)$/.test(cell));
+}
+
+/** @param {string} cell @param {number} width @param {boolean} right */
+function padded(cell, width, right) {
+  return right ? cell.padStart(width) : cell.padEnd(width);
 }
 
 /**
@@ -48,11 +74,19 @@ export function shownId(id) {
 }
 
 /**
- * A time for the table: without fractions of a second on a terminal.
+ * A time for the table: on a terminal how long ago, `2 h ago`.
  * @param {string} time in RFC 3339
  */
 export function shownTime(time) {
-  return isTerminal() ? time.replace(/\.\d+Z$/, "Z") : time;
+  return isTerminal() ? `${age(Date.now() - Date.parse(time))} ago` : time;
+}
+
+/**
+ * A figure for the table: on a terminal short, `39k`.
+ * @param {number} figure
+ */
+export function shownFigure(figure) {
+  return isTerminal() && figure >= 0 ? shortCount(figure) : String(Math.round(figure));
 }
 
 /**

@@ -267,7 +267,7 @@ pub enum Error {
         rule: String,
     },
     /// A memory folder's journal has no operation with this ID, or it is settled already.
-    #[error("no operation `{id}` waits in the journal")]
+    #[error("nothing waits as `{id}`")]
     NoOperation {
         /// The ID as given.
         id: String,
@@ -426,7 +426,7 @@ impl Error {
             }
             Self::MemoryBusy { .. } => "try again when the other process is done",
             Self::Secret { .. } => "say where the secret is kept instead",
-            Self::NoOperation { .. } => "`/memory flush` lists what waits",
+            Self::NoOperation { .. } => "`waiting` in the place of this command lists what waits, with its IDs",
             Self::NoTrace { .. } => "`/memory traces` lists them; the oldest go",
             Self::NoPage { .. } => "`/memory pages` lists them",
             Self::StoreGone { .. } => "open it again, to go on with what is there now",
