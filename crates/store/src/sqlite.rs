@@ -9,7 +9,6 @@ mod aside;
 mod backend;
 mod collect;
 mod derived;
-mod erase;
 mod failure;
 mod integrity;
 mod locks;
@@ -30,10 +29,11 @@ mod schema;
 mod search;
 mod search_index;
 mod statements;
+mod turns;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
@@ -71,7 +71,7 @@ pub struct SqliteBackend {
     journal: JournalMode,
     read_only: bool,
     /// `None` if it cannot be kept, and once closed.
-    mark: Mutex<Option<Mark>>,
+    mark: Mutex<Option<Arc<Mark>>>,
     lost: Option<Lost>,
     writer: Slot,
     /// Empty in memory: such a database has a single connection, which also reads.
@@ -100,7 +100,7 @@ impl SqliteBackend {
             store_id: opened.store_id,
             journal: opened.journal,
             read_only: false,
-            mark: Mutex::new(opened.mark),
+            mark: Mutex::new(opened.mark.map(Arc::new)),
             lost: opened.lost,
             writer: slot(opened.writer),
             readers,
@@ -145,7 +145,7 @@ impl SqliteBackend {
             store_id: viewed.store_id,
             journal: JournalMode::WriteAhead,
             read_only: true,
-            mark: Mutex::new(viewed.mark),
+            mark: Mutex::new(viewed.mark.map(Arc::new)),
             lost: None,
             writer: Mutex::new(None),
             readers: viewed.readers.map(slot).into(),

@@ -134,6 +134,11 @@ export interface Garbage {
   bytesAfter: number;
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;
+  /**
+   * Whether the file is one of an earlier version and somebody else has it open. Its free pages then stay, and may still hold
+   * dropped text, until `gc` runs while nobody else has it open.
+   */
+  waitsToBeAlone: boolean;
 }
 
 /** An object that holds forgotten lines. */

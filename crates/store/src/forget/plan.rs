@@ -11,7 +11,7 @@ use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::{Item, PlacedItem, Replacement, Store, Version};
 use base::error::Result;
 use base::object::{
-    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
+    AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
 };
 
 /// A line counts as common from this number of other objects on.
@@ -25,17 +25,14 @@ pub(super) struct Plan {
     pub(super) replacements: Vec<Replacement>,
     /// Contents that must not be stored again.
     pub(super) banned: Vec<Hash>,
-    /// Files that lose their texts and may be read again.
-    pub(super) emptied: Vec<Envelope>,
 }
 
 impl Plan {
-    pub(super) fn make(store: &Store, target: &ObjectId, options: ForgetOptions) -> Result<Self> {
-        let targets = Targets::of(store, target, options.everywhere)?;
+    pub(super) fn make(store: &Store, targets: &Targets, options: ForgetOptions) -> Result<Self> {
         let mut gone = Gone::default();
         for id in &targets.ids {
             gone.add(store, id)?;
-            gone.replacements.push(Replacement::Forgotten { id: id.clone() });
+            gone.replacements.push(vec![Replacement::Nameless { id: id.clone() }]);
         }
         for file in &targets.emptied {
             gone.add(store, &file.id)?;
@@ -54,14 +51,13 @@ impl Plan {
             items: gone.items,
             text_bytes: gone.text_bytes,
             emptied: emptied.cloned().collect(),
-            objects: targets.ids,
-            kept: targets.kept,
+            objects: targets.ids.clone(),
+            kept: targets.kept.clone(),
             lines: count(true),
             common_lines: count(false),
             ..ForgetReport::default()
         };
-        let replacements = std::mem::take(&mut gone.replacements);
-        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements };
+        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements: Vec::new() };
         let mut shared = HashSet::new();
         for held in &held {
             let is_own = own.contains(&held.id);
@@ -79,12 +75,14 @@ impl Plan {
         }
         report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
         report.hosts = host_sessions(store, &gone.sessions)?;
+        let mut replacements = rest.replacements;
+        // What was met first, a session's own document, goes last: it says what else there is.
+        replacements.extend(std::mem::take(&mut gone.replacements).into_iter().rev().flatten());
         let contents = gone.contents_of_nobody_else(&shared, &mut report);
         // The session itself is refused from now on, but its texts may return from elsewhere, such
         // as a file that is read.
         let banned = if targets.is_session { Vec::new() } else { contents };
-        let (replacements, emptied) = (rest.replacements, targets.emptied);
-        Ok(Self { report, replacements, banned, emptied })
+        Ok(Self { report, replacements, banned })
     }
 }
 
@@ -98,25 +96,28 @@ struct Gone {
     versions: u64,
     items: u64,
     text_bytes: u64,
-    replacements: Vec<Replacement>,
+    /// Those of each object, in the order of the objects.
+    replacements: Vec<Vec<Replacement>>,
 }
 
 impl Gone {
     fn add(&mut self, store: &Store, id: &ObjectId) -> Result<()> {
         let versions = store.history(id)?;
-        for version in &versions {
-            self.add_version(store, version)?;
-            self.add_words(store, version)?;
-        }
+        let mut replacements = Vec::new();
         each_item(store, &versions, |placed| {
-            self.add_item(id, placed);
+            replacements.push(self.add_item(id, placed));
             Ok(())
         })?;
+        for version in &versions {
+            replacements.push(self.add_version(store, version)?);
+            self.add_words(store, version)?;
+        }
+        self.replacements.push(replacements);
         self.sessions.extend(versions.first().and_then(session_of));
         Ok(())
     }
 
-    fn add_version(&mut self, store: &Store, version: &Version) -> Result<()> {
+    fn add_version(&mut self, store: &Store, version: &Version) -> Result<Replacement> {
         for hash in version.content.iter().chain(version.additional.values()) {
             if !self.contents.contains_key(hash) {
                 let text = store.backend().content(hash)?.unwrap_or_default();
@@ -133,8 +134,7 @@ impl Gone {
         self.versions += 1;
         self.text_bytes += Value::Object(version.fields.clone()).to_string().len() as u64;
         let nothing = Payload { source_hash: version.source_hash.clone(), ..Payload::default() };
-        self.replacements.push(replacement(version, &nothing)?);
-        Ok(())
+        replacement(version, &nothing)
     }
 
     /// Adds the lines of the messages that a chat segment names. The chat keeps the messages,
@@ -154,13 +154,13 @@ impl Gone {
         Ok(())
     }
 
-    fn add_item(&mut self, id: &ObjectId, placed: PlacedItem) {
+    fn add_item(&mut self, id: &ObjectId, placed: PlacedItem) -> Replacement {
         self.lines.add_item(&placed.item.text);
         self.items += 1;
         self.text_bytes += placed.item.text.len() as u64;
         // Written as a JSON string, since readers expect JSON.
         let text = Value::from(MARK).to_string();
-        self.replacements.push(item_replacement(id, placed, text));
+        item_replacement(id, placed, text)
     }
 
     /// Counts the contents that nothing else refers to, and returns those long enough to be

@@ -10,7 +10,7 @@ use super::read::{self, Point, VERSIONS, clip, end_of_prefix, indexed};
 use super::rows::{self, hash_value};
 use super::statements::Statements;
 use super::{
-    IN_MEMORY, SqliteBackend, collect, erase, failure, integrity, lock, lost, notes, query,
+    IN_MEMORY, SqliteBackend, collect, failure, integrity, lock, lost, notes, query,
     replace, write,
 };
 use crate::{
@@ -233,11 +233,11 @@ impl Upkeep for SqliteBackend {
         self
     }
 
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
-        self.write(|connection| {
-            erase::overwriting(connection, |connection| {
-                replace::replace(connection, &self.store_id, replacements, banned, newest)
-            })
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {
+        self.in_turns(0, replacements.len(), |transaction, next, turn| {
+            let banned = if next == 0 { banned } else { &[] };
+            let rest = &replacements[next..];
+            Ok(next + replace::replace(transaction, turn, &self.store_id, rest, banned)?)
         })
     }
 
@@ -246,7 +246,7 @@ impl Upkeep for SqliteBackend {
     }
 
     fn collect(&self) -> Result<Garbage> {
-        self.write(|connection| collect::collect(connection, &self.path))
+        collect::collect(self)
     }
 
     fn size(&self) -> Result<StoreSize> {
@@ -301,6 +301,6 @@ impl Upkeep for SqliteBackend {
 
     fn lost(&self) -> Result<Vec<Lost>> {
         let mark = lock(&self.mark);
-        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_deref()))
     }
 }

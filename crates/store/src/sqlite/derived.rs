@@ -10,12 +10,13 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 use super::SqliteBackend;
 use super::failure::{self, Failure, Step};
 use super::pack::Packs;
+use super::notes;
 use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;
 use crate::Version;
 use base::error::Result;
-use base::object::{Hash, ObjectId};
+use base::object::{Hash, ObjectType};
 
 /// Versions after which a batch ends.
 const BATCH_VERSIONS: usize = 1_000;
@@ -37,8 +38,11 @@ pub(super) trait Entry: Sized {
     /// Adds the entry after those of all earlier versions.
     fn add(&self, transaction: &Connection) -> Step<()>;
 
-    /// Removes everything that the index holds of an object.
-    fn remove(transaction: &Connection, object: i64) -> Step<()>;
+    /// Removes what the index holds of an object's versions, without that of its items.
+    fn remove_versions(transaction: &Connection, object: i64) -> Step<()>;
+
+    /// Derives again what the index holds of the item at a place, from the text stored now.
+    fn renew_item(transaction: &Connection, place: &ItemPlace, text: &str) -> Step<()>;
 
     /// Whether anything other than versions waits to be indexed.
     fn awaits_more(_connection: &Connection) -> Step<bool> {
@@ -49,11 +53,15 @@ pub(super) trait Entry: Sized {
     fn add_more(_transaction: &Connection, _object: Option<i64>) -> Step<()> {
         Ok(())
     }
+}
 
-    /// Drops what no entry needs any more.
-    fn tidy(_transaction: &Connection) -> Step<()> {
-        Ok(())
-    }
+/// Where an item is or was.
+pub(super) struct ItemPlace {
+    pub(super) object: i64,
+    pub(super) kind: ObjectType,
+    pub(super) position: i64,
+    /// First transaction that has it there.
+    pub(super) from_tx: i64,
 }
 
 /// The last version that an index holds; versions are indexed in the order of `(tx_id, version)`.
@@ -67,6 +75,8 @@ struct Watermark {
 pub(super) struct Batch<E> {
     before: Watermark,
     after: Watermark,
+    /// The removal of text after which the entries were derived.
+    removal: i64,
     entries: Vec<E>,
     /// Whether no version follows.
     is_last: bool,
@@ -87,7 +97,8 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     // One snapshot: versions and their items belong together.
     let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let before = watermark::<E>(&snapshot)?;
-    let mut batch = Batch { before, after: before, entries: Vec::new(), is_last: true };
+    let removal = notes::last_replaced(&snapshot)?;
+    let mut batch = Batch { before, after: before, removal, entries: Vec::new(), is_last: true };
     let sql = format!(
         "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner {VERSIONS}
          WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)
@@ -111,10 +122,12 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
 }
 
-/// Adds a batch, unless another process has already done so.
+/// Adds a batch, unless another process has already done so, or has removed text meanwhile that
+/// the batch may hold.
 fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if watermark::<E>(&transaction)? != batch.before {
+    let removal = notes::last_replaced(&transaction)?;
+    if watermark::<E>(&transaction)? != batch.before || removal != batch.removal {
         return Ok(transaction.rollback()?);
     }
     for entry in &batch.entries {
@@ -136,25 +149,27 @@ pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
     connection.one(sql, parameters, |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
 }
 
-/// Derives the entries of some objects again, from the versions stored now.
-pub(super) fn reindex<E: Entry>(
+/// Derives the entries of an object's versions again, from what is stored now. A forgotten object
+/// has none.
+pub(super) fn renew_versions<E: Entry>(
     transaction: &Connection,
     store_id: &str,
-    ids: &[ObjectId],
+    object: i64,
+    is_forgotten: bool,
 ) -> Step<()> {
-    let Watermark { tx_id, version } = watermark::<E>(transaction)?;
-    let rest = "WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version)
-                ORDER BY v.tx_id";
-    for id in ids {
-        let Some(object) = read::object(transaction, id)? else { continue };
-        E::remove(transaction, object)?;
+    E::remove_versions(transaction, object)?;
+    if !is_forgotten {
+        let Watermark { tx_id, version } = watermark::<E>(transaction)?;
+        let rest = "WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version)
+                    ORDER BY v.tx_id";
         let parameters = named_params! { ":object": object, ":tx_id": tx_id, ":version": version };
-        for version in read::versions(transaction, store_id, rest, parameters)? {
+        for mut version in read::versions(transaction, store_id, rest, parameters)? {
+            // Its items have entries of their own, which stay.
+            version.items_hash = None;
             E::derive(transaction, object, &version)?.add(transaction)?;
         }
-        E::add_more(transaction, Some(object))?;
     }
-    E::tidy(transaction)
+    E::add_more(transaction, Some(object))
 }
 
 /// Reads a content. A damaged one counts as missing: `doctor` reports it, and the versions after it

@@ -15,20 +15,20 @@ use store::{Expected, ForgetOptions, ForgetReport, SearchQuery, Store, Version};
 use tempfile::TempDir;
 
 const SECRET: &str = "the launch code of the silo is PURPLE-MONKEY-DISHWASHER";
-const REAL: ForgetOptions = ForgetOptions { dry_run: false, everywhere: false };
+pub(crate) const REAL: ForgetOptions = ForgetOptions { dry_run: false, everywhere: false };
 const EVERYWHERE: ForgetOptions = ForgetOptions { dry_run: false, everywhere: true };
 
-fn place() -> (TempDir, PathBuf) {
+pub(crate) fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     (folder, path)
 }
 
-fn open(path: &Path) -> Store {
+pub(crate) fn open(path: &Path) -> Store {
     Store::open(path.to_str().unwrap()).unwrap()
 }
 
-fn toolcall(id: &str) -> Envelope {
+pub(crate) fn toolcall(id: &str) -> Envelope {
     Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn file(path: &str) -> Envelope {
     Envelope::sourced(ObjectType::File, source).unwrap()
 }
 
-fn write(store: &Store, envelope: Envelope, text: &str, fields: Value) {
+pub(crate) fn write(store: &Store, envelope: Envelope, text: &str, fields: Value) {
     let Value::Object(fields) = fields else { panic!("no object") };
     let payload = Payload { content: Some(text.to_owned()), fields, ..Payload::default() };
     let mut transaction = store.begin();
@@ -46,7 +46,7 @@ fn write(store: &Store, envelope: Envelope, text: &str, fields: Value) {
 }
 
 /// Documents of session `key`: an event for each object, and these chat messages.
-fn session(store: &Store, key: &str, objects: &[&ObjectId], messages: &[Value]) {
+pub(crate) fn session(store: &Store, key: &str, objects: &[&ObjectId], messages: &[Value]) {
     let events = objects.iter().map(|id| json!({ "event": "toolcall", "object": id }).to_string());
     let chat = Envelope::unsourced(ObjectId::chat(key), ObjectType::Chat).unwrap();
     let session = Envelope::unsourced(ObjectId::session(key), ObjectType::Session).unwrap();
@@ -93,7 +93,7 @@ fn with_secret(store: &Store) -> ObjectId {
 
 /// Where a text is found in the files of a store: as it is in any byte of them, in a zstd frame at
 /// any place, and in each value of each table.
-fn traces(path: &Path, text: &str) -> Vec<String> {
+pub(crate) fn traces(path: &Path, text: &str) -> Vec<String> {
     let mut traces = Vec::new();
     for ending in ["", "-wal", "-shm", "-journal"] {
         let bytes = std::fs::read(format!("{}{ending}", path.display())).unwrap_or_default();

@@ -19,6 +19,7 @@ mod recordings;
 
 mod backend_replace;
 mod backends;
+mod beside;
 mod damage;
 mod disk;
 mod doctor;
