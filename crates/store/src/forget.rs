@@ -21,6 +21,7 @@
 //! - paths of files that stay; when a session is forgotten, also lines of files and system prompts
 //!   that stay.
 
+mod find;
 mod lines;
 mod plan;
 mod scan;
@@ -78,6 +79,9 @@ pub struct ForgetReport {
     pub lines: u64,
     /// Number of distinct lines that stay because they are common.
     pub common_lines: u64,
+    /// Number of distinct lines that were not looked for in unrelated objects, because the search
+    /// index has nothing of them: data, such as a key of 64 characters. With `everywhere`, none.
+    pub unsearched_lines: u64,
     /// Sessions concerned. The host's own files still hold their text.
     pub hosts: Vec<HostSession>,
     /// What was dropped from the files afterwards; `None` in a dry run.
@@ -129,7 +133,7 @@ impl Store {
     /// # Errors
     /// `NOT_FOUND`; `NO_SPACE`.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
-        let targets = Targets::of(self, target, options.everywhere)?;
+        let targets = Targets::of(self, target, options)?;
         let (before, _) = self.newest()?;
         let mut plan = Plan::make(self, &targets, options)?;
         if options.dry_run {

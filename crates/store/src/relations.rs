@@ -253,6 +253,12 @@ pub trait RelationIndex: Debug + Send + Sync {
     /// Indexes all versions that are missing. Waits only for other writers, batch by batch.
     fn catch_up(&self) -> Result<()>;
 
+    /// The objects with versions that are not indexed yet.
+    fn unindexed_objects(&self) -> Result<Vec<ObjectId>>;
+
+    /// The objects that ever had a relation with this [`Relation::key`].
+    fn naming(&self, key: &str) -> Result<Vec<ObjectId>>;
+
     /// Relations in `id` as of `at`: those of the version in the order of its text, then those of
     /// items by position.
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>>;

@@ -1,11 +1,12 @@
 //! Plans all changes of a forget before anything is changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::lines::{Collector, Lines, MARK};
-use super::scan::{Held, Scan, each_item, reference, session_of};
+use super::find::{Find, count};
+use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::{Item, PlacedItem, Replacement, Store, Version};
@@ -41,9 +42,17 @@ impl Plan {
         let emptied = targets.emptied.iter().map(|file| &file.id);
         let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
         let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
-        let (held, paths) = Scan::new(store, &lines, &ids, &contents).run()?;
-        let own = if targets.is_session { HashSet::new() } else { own(&held) };
-        let goes = goes(&lines, &held, &own, &paths, targets.is_session);
+        let scan = Scan::new(store, &lines, &ids, &contents);
+        let scanned = if options.everywhere {
+            scan.run()?
+        } else {
+            let upkeep = store.upkeep("`forget`")?;
+            let (texts, relations) = (upkeep.search_index(), upkeep.relation_index());
+            Find::new(scan, texts, relations, targets.is_session).run()?
+        };
+        let Scanned { held, paths, unsearched } = scanned;
+        let own = if targets.is_session { BTreeSet::new() } else { own(&held) };
+        let goes = goes(&lines, &held, &own, paths, targets.is_session);
         let count = |wanted: bool| goes.iter().filter(|goes| **goes == wanted).count() as u64;
         let mut report = ForgetReport {
             dry_run: options.dry_run,
@@ -55,6 +64,7 @@ impl Plan {
             kept: targets.kept.clone(),
             lines: count(true),
             common_lines: count(false),
+            unsearched_lines: unsearched as u64,
             ..ForgetReport::default()
         };
         let mut rest = Rest { store, lines: &lines, goes: &goes, replacements: Vec::new() };
@@ -187,36 +197,30 @@ impl Gone {
 
 /// Documents about the forgotten objects: those that refer to them, and for a session's document
 /// also its other half.
-fn own(held: &[Held]) -> HashSet<ObjectId> {
-    let refer = held.iter().filter(|held| held.refers);
+pub(super) fn own<'a>(held: impl IntoIterator<Item = &'a Held>) -> BTreeSet<ObjectId> {
+    let refer = held.into_iter().filter(|held| held.refers);
     refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()
+}
+
+/// From how many other objects on a line counts as common.
+pub(super) fn common_from(lines: &Lines, line: usize) -> usize {
+    if lines.is_of_text(line) { COMMON_FROM } else { 1 }
 }
 
 /// Which lines to remove, by number.
 fn goes(
     lines: &Lines,
     held: &[Held],
-    own: &HashSet<ObjectId>,
-    paths: &BTreeSet<usize>,
+    own: &BTreeSet<ObjectId>,
+    mut stays: BTreeSet<usize>,
     is_session: bool,
 ) -> Vec<bool> {
-    let mut objects: HashMap<usize, usize> = HashMap::new();
-    let mut stays = paths.clone();
-    for held in held.iter().filter(|held| !own.contains(&held.id)) {
-        let others_text = matches!(held.kind, ObjectType::File | ObjectType::SystemPrompt);
-        if is_session && others_text {
-            stays.extend(&held.whole);
-        }
-        // A session's events repeat its chat's text, and the chat is counted already.
-        if !held.is_copy && held.kind != ObjectType::Session {
-            held.whole.iter().for_each(|line| *objects.entry(*line).or_default() += 1);
-        }
+    let mut counts = vec![0; lines.count()];
+    for held in held {
+        count(held, is_session, own, &mut counts, &mut stays);
     }
-    let goes = |line: usize| {
-        let common_from = if lines.is_of_text(line) { COMMON_FROM } else { 1 };
-        let common = objects.get(&line).is_some_and(|objects| *objects >= common_from);
-        !stays.contains(&line) && (!common || lines.looks_like_key(line))
-    };
+    let is_common = |line: usize| counts[line] >= common_from(lines, line);
+    let goes = |line| !stays.contains(&line) && (!is_common(line) || lines.looks_like_key(line));
     (0..lines.count()).map(goes).collect()
 }
 

@@ -16,7 +16,7 @@ use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;
 use crate::Version;
 use base::error::Result;
-use base::object::{Hash, ObjectType};
+use base::object::{Hash, ObjectId, ObjectType};
 
 /// Versions after which a batch ends.
 const BATCH_VERSIONS: usize = 1_000;
@@ -147,6 +147,15 @@ pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
                WHERE tx_id >= :tx_id AND (tx_id, version) > (:tx_id, :version)";
     let parameters = named_params! { ":tx_id": tx_id, ":version": version };
     connection.one(sql, parameters, |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
+}
+
+/// The objects of the versions that the index lacks.
+pub(super) fn unindexed_objects<E: Entry>(connection: &Connection) -> Step<Vec<ObjectId>> {
+    let Watermark { tx_id, version } = watermark::<E>(connection)?;
+    let sql = "SELECT DISTINCT o.id FROM version AS v JOIN object AS o ON o.object = v.object
+               WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)";
+    let parameters = named_params! { ":tx_id": tx_id, ":version": version };
+    connection.all(sql, parameters, |row| Ok(ObjectId::new(row.get::<_, String>(0)?)))
 }
 
 /// Derives the entries of an object's versions again, from what is stored now. A forgotten object

@@ -8,7 +8,7 @@ use super::read::Point;
 use super::relation_index::{Data, Relations};
 use super::rows::str_ref;
 use super::statements::Statements;
-use super::{SqliteBackend, relation_data};
+use super::{SqliteBackend, derived, relation_data};
 use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, TxId};
@@ -16,6 +16,20 @@ use base::object::{AsOf, ObjectId, TxId};
 impl RelationIndex for SqliteBackend {
     fn catch_up(&self) -> Result<()> {
         self.fill::<Relations>()
+    }
+
+    fn unindexed_objects(&self) -> Result<Vec<ObjectId>> {
+        self.read(derived::unindexed_objects::<Relations>)
+    }
+
+    fn naming(&self, key: &str) -> Result<Vec<ObjectId>> {
+        let sql = "SELECT DISTINCT o.id FROM relation AS r JOIN object AS o ON o.object = r.object
+                   WHERE r.key = (SELECT key FROM relation_key WHERE text = :key) ORDER BY o.id";
+        self.read(|connection| {
+            connection.all(sql, named_params! { ":key": key }, |row| {
+                Ok(ObjectId::new(row.get::<_, String>(0)?))
+            })
+        })
     }
 
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {

@@ -556,3 +556,34 @@ fn stats_count_what_there_is() {
         assert_eq!(store.stats().unwrap().size.forgotten, 1);
     }
 }
+
+/// What a dry run says, by the indexes.
+fn indexed_report(store: &Store, id: &ObjectId) -> ForgetReport {
+    store.search(&SearchQuery::new("x")).unwrap();
+    store.relations().unwrap();
+    assert_eq!(store.upkeep("test").unwrap().search_index().unindexed().unwrap(), 0);
+    store.forget(id, ForgetOptions::default()).unwrap()
+}
+
+#[test]
+fn the_indexes_find_what_reading_everything_finds() {
+    let store = Store::open(":memory:").unwrap();
+    let id = with_secret(&store);
+    let line = "a line that only these two ever had";
+    for (name, said) in [("a", true), ("b", false)] {
+        let call = ObjectId::new(format!("call_of_{name}"));
+        let fields = json!({ "tool": "bash", "chat_ref": ObjectId::chat(name) });
+        write(&store, toolcall(call.as_str()), &format!("{line}\nand one of {name} alone\n"), fields);
+        let text = if said { format!("he said: {line}") } else { "nothing at all".to_owned() };
+        session(&store, name, &[&call], &[json!({ "message": { "role": "user", "content": text } })]);
+    }
+    let sessions = ["s", "a", "b"].map(ObjectId::session);
+    let targets = [id, ObjectId::new("call_of_a"), ObjectId::new("call_of_b")];
+    let targets = targets.iter().chain(&sessions);
+    let read: Vec<ForgetReport> =
+        targets.clone().map(|id| store.forget(id, ForgetOptions::default()).unwrap()).collect();
+    assert!(read.iter().filter(|report| !report.holders.is_empty()).count() >= 4, "{read:?}");
+    for (id, read) in targets.zip(read) {
+        assert_eq!(indexed_report(&store, id), read, "{id}");
+    }
+}
