@@ -1979,6 +1979,8 @@ export interface ForgetReport {
   lines: number;
   /** Distinct lines that are kept because they are common. */
   commonLines: number;
+  /** Distinct lines that were not looked for in unrelated objects, since no index has them: data. With `everywhere`, none. */
+  unsearchedLines: number;
   /** Sessions whose hosts still hold the text in files of their own. */
   hosts: Array<HostSession>;
   /** The garbage collected afterwards; absent in a dry run. */
@@ -1997,6 +1999,11 @@ export interface Garbage {
   bytesAfter: number;
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;
+  /**
+   * Whether the file is one of an earlier version and somebody else has it open. Its free pages then stay, and may still hold
+   * dropped text, until `gc` runs while nobody else has it open.
+   */
+  waitsToBeAlone: boolean;
 }
 
 /** An object that holds forgotten lines. */
@@ -2159,14 +2166,17 @@ export declare class Maintenance {
    * Of a session or a chat, the whole session is forgotten, with chat, system prompt and tool calls. Files that only this session
    * knew lose their texts, but may be stored again.
    *
-   * Rejects with `NOT_FOUND`, `NO_SPACE`, and with `CONFLICT` if other processes write all the time.
+   * Others may write meanwhile: it works in turns of some milliseconds. If it is broken off, doing it again finishes it.
+   *
+   * Rejects with `NOT_FOUND`, `NO_SPACE`.
    */
   forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
   /**
    * Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
    * `dryRun: false`, only reports what would be dropped.
    *
-   * Needs about as much free space as the file takes. Rejects with `NO_SPACE`.
+   * Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
+   * needs as much space again. Rejects with `NO_SPACE`.
    */
   gc(options?: GcOptions | undefined | null): Promise<Garbage>
   /** Counts objects and measures the file. Reads every page of it. */
@@ -2617,7 +2627,7 @@ export declare class Store {
    * BM25. A chat segment has no text of its own: the type finds the messages of chats that stand in one. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
    *
    * `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
-   * was committed before the call; what is not indexed yet is indexed first.
+   * was committed before the call; what is not indexed yet is indexed first, for as long as `patienceSeconds`.
    *
    * Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
    */
@@ -3198,6 +3208,11 @@ export interface SearchOptions {
   allVersions?: boolean
   /** Largest number of hits, at least 1. Default: 10. */
   limit?: number
+  /**
+   * How many seconds to bring the index up to date at most; `unindexed` counts what is missing then. Default: until it is up to
+   * date.
+   */
+  patienceSeconds?: number
 }
 
 /** What a session is opened with. */

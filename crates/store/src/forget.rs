@@ -27,6 +27,8 @@ mod plan;
 mod scan;
 mod targets;
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use self::plan::Plan;
@@ -34,6 +36,9 @@ use self::targets::Targets;
 use super::{Expected, Garbage, Replacement, Store};
 use base::error::Result;
 use base::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
+
+/// How long to bring each index up to date first.
+const INDEX_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Options of forgetting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,13 +138,17 @@ impl Store {
     /// # Errors
     /// `NOT_FOUND`; `NO_SPACE`.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
+        let upkeep = self.upkeep("`forget`")?;
+        // What the indexes lack is read whole. Where they cannot be written, that is all of it.
+        let patience = Some(INDEX_PATIENCE);
+        let _ = upkeep.search_index().catch_up(patience);
+        let _ = upkeep.relation_index().catch_up(patience);
         let targets = Targets::of(self, target, options)?;
         let (before, _) = self.newest()?;
         let mut plan = Plan::make(self, &targets, options)?;
         if options.dry_run {
             return Ok(plan.report);
         }
-        let upkeep = self.upkeep("`forget`")?;
         // From here on nobody adds to them, and the rest is not in the way of anybody.
         let marks = targets.ids.iter().map(|id| Replacement::Forgotten { id: id.clone() });
         upkeep.replace(&marks.collect::<Vec<_>>(), &plan.banned)?;

@@ -11,6 +11,7 @@ mod collect;
 mod derived;
 mod failure;
 mod integrity;
+mod keeper;
 mod locks;
 mod lost;
 mod mark;
@@ -39,6 +40,7 @@ use rusqlite::Connection;
 
 use self::failure::Step;
 pub use self::locks::install as install_locks;
+use self::keeper::Keeper;
 use self::mark::Mark;
 use self::place::Place;
 use super::Lost;
@@ -66,13 +68,15 @@ pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
     path: PathBuf,
     /// The file as it was opened, if it can be told from another file at its path.
-    place: Option<Place>,
+    place: Option<Arc<Place>>,
     store_id: String,
     journal: JournalMode,
     read_only: bool,
     /// `None` if it cannot be kept, and once closed.
     mark: Mutex<Option<Arc<Mark>>>,
     lost: Option<Lost>,
+    /// Brings the indexes up to date, if it was asked to.
+    keeper: Mutex<Option<Keeper>>,
     writer: Slot,
     /// Empty in memory: such a database has a single connection, which also reads.
     readers: Vec<Slot>,
@@ -96,12 +100,13 @@ impl SqliteBackend {
         let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
         Ok(Self {
             path,
-            place: Place::of(real),
+            place: Place::of(real).map(Arc::new),
             store_id: opened.store_id,
             journal: opened.journal,
             read_only: false,
             mark: Mutex::new(opened.mark.map(Arc::new)),
             lost: opened.lost,
+            keeper: Mutex::new(None),
             writer: slot(opened.writer),
             readers,
             watcher: None,
@@ -124,6 +129,7 @@ impl SqliteBackend {
             read_only: false,
             mark: Mutex::new(None),
             lost: None,
+            keeper: Mutex::new(None),
             writer: slot(connection),
             readers: Vec::new(),
             watcher: None,
@@ -147,6 +153,7 @@ impl SqliteBackend {
             read_only: true,
             mark: Mutex::new(viewed.mark.map(Arc::new)),
             lost: None,
+            keeper: Mutex::new(None),
             writer: Mutex::new(None),
             readers: viewed.readers.map(slot).into(),
             watcher: Some(slot(viewed.watcher)),

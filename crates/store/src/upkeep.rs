@@ -186,6 +186,12 @@ pub trait Upkeep: Debug + Send + Sync {
     /// The index of relations.
     fn relation_index(&self) -> &dyn RelationIndex;
 
+    /// Brings both indexes up to date from now on, after each commit, on a thread of its own.
+    fn keep_indexes(&self) -> Result<()>;
+
+    /// Whether such a thread is at work.
+    fn keeps_indexes(&self) -> bool;
+
     /// Lists the hashes of contents in order, after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
 

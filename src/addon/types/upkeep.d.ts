@@ -116,6 +116,8 @@ export interface ForgetReport {
   lines: number;
   /** Distinct lines that are kept because they are common. */
   commonLines: number;
+  /** Distinct lines that were not looked for in unrelated objects, since no index has them: data. With `everywhere`, none. */
+  unsearchedLines: number;
   /** Sessions whose hosts still hold the text in files of their own. */
   hosts: Array<HostSession>;
   /** The garbage collected afterwards; absent in a dry run. */

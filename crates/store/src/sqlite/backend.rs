@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::types::Value;
 use rusqlite::{Params, named_params};
 
+use super::keeper::Keeper;
 use super::read::{self, Point, VERSIONS, clip, end_of_prefix, indexed};
 use super::rows::{self, hash_value};
 use super::statements::Statements;
 use super::{
-    IN_MEMORY, SqliteBackend, collect, failure, integrity, lock, lost, notes, query,
+    IN_MEMORY, JournalMode, SqliteBackend, collect, failure, integrity, lock, lost, notes, query,
     replace, write,
 };
 use crate::{
@@ -44,6 +46,9 @@ impl Backend for SqliteBackend {
         })?;
         if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
             mark.raise(&self.store_id, last.tx_id);
+        }
+        if let Some(keeper) = &*lock(&self.keeper) {
+            keeper.wake();
         }
         Ok(receipts)
     }
@@ -204,6 +209,7 @@ impl Backend for SqliteBackend {
     }
 
     fn close(&self) -> Result<()> {
+        lock(&self.keeper).take();
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain(&self.watcher).chain([&self.writer]) {
             if let Some(connection) = lock(slot).take() {
@@ -231,6 +237,21 @@ impl Upkeep for SqliteBackend {
 
     fn relation_index(&self) -> &dyn RelationIndex {
         self
+    }
+
+    fn keep_indexes(&self) -> Result<()> {
+        let mut keeper = lock(&self.keeper);
+        if keeper.is_none()
+            && self.journal == JournalMode::WriteAhead
+            && let Some(place) = &self.place
+        {
+            *keeper = Some(Keeper::start(Arc::clone(place), &self.store_id)?);
+        }
+        Ok(())
+    }
+
+    fn keeps_indexes(&self) -> bool {
+        lock(&self.keeper).is_some()
     }
 
     fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {

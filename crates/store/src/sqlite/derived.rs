@@ -5,6 +5,8 @@
 //! Texts are read and split without a lock. A short write transaction then adds the result, unless
 //! another process has done so meanwhile.
 
+use std::time::{Duration, Instant};
+
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 
 use super::SqliteBackend;
@@ -82,14 +84,41 @@ pub(super) struct Batch<E> {
     is_last: bool,
 }
 
+/// What was added to an index.
+pub(super) enum Filled {
+    /// Nothing: it lacks nothing.
+    All,
+    /// A batch, in this time.
+    Batch(Duration),
+    /// Nothing: another process added the same.
+    ByOther,
+}
+
+/// Adds the next batch of what an index lacks.
+pub(super) fn fill_one<E: Entry>(connection: &mut Connection, store_id: &str) -> Step<Filled> {
+    let start = now();
+    let Some(batch) = prepare::<E>(connection, store_id)? else { return Ok(Filled::All) };
+    Ok(if apply(connection, &batch)? { Filled::Batch(start.elapsed()) } else { Filled::ByOther })
+}
+
 impl SqliteBackend {
-    /// Adds everything that an index lacks, in short write transactions.
-    pub(super) fn fill<E: Entry>(&self) -> Result<()> {
+    /// Adds what an index lacks, in short write transactions, for as long as `patience`; returns
+    /// whether it lacks nothing now.
+    pub(super) fn fill<E: Entry>(&self, patience: Option<Duration>) -> Result<bool> {
+        let start = now();
         while let Some(batch) = self.read(|connection| prepare::<E>(connection, &self.store_id))? {
             self.write(|connection| failure::while_busy(|| apply(connection, &batch)))?;
+            if patience.is_some_and(|patience| start.elapsed() > patience) {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long to index is no decision about a session")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Derives the next entries; `None` if the index is complete.
@@ -122,13 +151,14 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
 }
 
-/// Adds a batch, unless another process has already done so, or has removed text meanwhile that
+/// Adds a batch; `false` if another process has already done so, or has removed text meanwhile that
 /// the batch may hold.
-fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
+fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let removal = notes::last_replaced(&transaction)?;
     if watermark::<E>(&transaction)? != batch.before || removal != batch.removal {
-        return Ok(transaction.rollback()?);
+        transaction.rollback()?;
+        return Ok(false);
     }
     for entry in &batch.entries {
         entry.add(&transaction)?;
@@ -137,7 +167,8 @@ fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
         E::add_more(&transaction, None)?;
     }
     set_watermark::<E>(&transaction, batch.after)?;
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Ok(true)
 }
 
 /// Number of versions that the index lacks.

@@ -154,6 +154,18 @@ pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
     open().map_err(|failure: failure::Failure| failure.at(path))
 }
 
+/// Opens a connection that brings indexes up to date. What a power cut takes of them is derived
+/// again, so its commits need not wait for the disk.
+pub(super) fn indexer(path: &Path) -> Result<Connection> {
+    let open = || {
+        let connection = connect(path)?;
+        set_pages(&connection)?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        Ok(connection)
+    };
+    failure::while_busy(open).map_err(|failure| failure.at(path))
+}
+
 /// Opens a connection that only reads.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {

@@ -1,6 +1,8 @@
 //! Reads the index of relations and answers questions. Must not derive relations: see
 //! `relation_index`.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, Row, named_params};
 
 use super::failure::{Failure, Step};
@@ -14,8 +16,8 @@ use base::error::Result;
 use base::object::{AsOf, ObjectId, TxId};
 
 impl RelationIndex for SqliteBackend {
-    fn catch_up(&self) -> Result<()> {
-        self.fill::<Relations>()
+    fn catch_up(&self, patience: Option<Duration>) -> Result<bool> {
+        self.fill::<Relations>(patience)
     }
 
     fn unindexed_objects(&self) -> Result<Vec<ObjectId>> {

@@ -8,6 +8,7 @@
 //! says little about any row.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
@@ -24,8 +25,8 @@ use base::object::{ObjectId, TxId};
 const MAX_RANKED: usize = 5_000;
 
 impl SearchIndex for SqliteBackend {
-    fn catch_up(&self) -> Result<()> {
-        self.fill::<Terms>()
+    fn catch_up(&self, patience: Option<Duration>) -> Result<bool> {
+        self.fill::<Terms>(patience)
     }
 
     fn unindexed(&self) -> Result<u64> {

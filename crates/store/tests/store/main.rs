@@ -28,6 +28,7 @@ mod documents;
 mod file_locks;
 mod forget;
 mod front;
+mod indexing;
 #[cfg(target_os = "linux")]
 mod full_disk;
 #[cfg(unix)]
