@@ -1987,6 +1987,16 @@ export interface ForgetReport {
   collected?: Garbage;
 }
 
+/** A copy of a store that `backup` made. */
+export interface Backup {
+  /** The newest transaction in it. */
+  txId: number;
+  /** Its versions. */
+  versions: number;
+  /** Bytes of the file. */
+  bytes: number;
+}
+
 /** What was dropped from a store's files, or would be in a dry run. */
 export interface Garbage {
   /** Contents that no version refers to. */
@@ -2140,6 +2150,13 @@ export declare class Maintenance {
    * damaged.
    */
   exportArchive(options: ExportArchiveOptions): Promise<ExportedArchive>
+  /**
+   * Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
+   * its place. Sessions may go on meanwhile. Put in the place of a store, it goes on from there.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `NO_SPACE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
+   */
+  backup(path: string): Promise<Backup>
   /**
    * Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
    * nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.

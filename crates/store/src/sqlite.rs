@@ -7,6 +7,7 @@
 
 mod aside;
 mod backend;
+mod backup;
 mod collect;
 mod derived;
 mod failure;

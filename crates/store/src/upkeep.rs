@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Item, RelationIndex, SearchIndex};
+use super::{Backup, Item, RelationIndex, SearchIndex};
 use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
 
@@ -205,6 +206,9 @@ pub trait Upkeep: Debug + Send + Sync {
     /// `INVALID_ARGUMENT` if the store lacks the data to replace; `FORGOTTEN` for text that may not
     /// return.
     fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()>;
+
+    /// Copies the store as it is at one moment into an empty file, and checks the copy.
+    fn backup(&self, to: &Path) -> Result<Backup>;
 
     /// Measures what [`Self::collect`] would drop.
     fn garbage(&self) -> Result<Garbage>;

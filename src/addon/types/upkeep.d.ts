@@ -124,6 +124,16 @@ export interface ForgetReport {
   collected?: Garbage;
 }
 
+/** A copy of a store that `backup` made. */
+export interface Backup {
+  /** The newest transaction in it. */
+  txId: number;
+  /** Its versions. */
+  versions: number;
+  /** Bytes of the file. */
+  bytes: number;
+}
+
 /** What was dropped from a store's files, or would be in a dry run. */
 export interface Garbage {
   /** Contents that no version refers to. */

@@ -12,11 +12,11 @@ use super::read::{self, Point, VERSIONS, clip, end_of_prefix, indexed};
 use super::rows::{self, hash_value};
 use super::statements::Statements;
 use super::{
-    IN_MEMORY, JournalMode, SqliteBackend, collect, failure, integrity, lock, lost, notes, query,
+    IN_MEMORY, JournalMode, SqliteBackend, backup, collect, failure, integrity, lock, lost, notes, query,
     replace, write,
 };
 use crate::{
-    Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
+    Backend, Backup, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
     RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Upkeep, Version,
 };
 use base::error::Result;
@@ -260,6 +260,10 @@ impl Upkeep for SqliteBackend {
             let rest = &replacements[next..];
             Ok(next + replace::replace(transaction, turn, &self.store_id, rest, banned)?)
         })
+    }
+
+    fn backup(&self, to: &Path) -> Result<Backup> {
+        self.read(|connection| backup::backup(connection, to))
     }
 
     fn garbage(&self) -> Result<Garbage> {

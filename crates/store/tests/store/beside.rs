@@ -207,3 +207,29 @@ fn a_killed_forget_is_finished_by_the_next() {
         assert_gone(&path, 60);
     }
 }
+
+#[test]
+fn a_backup_beside_a_session_is_a_whole_store_of_one_moment() {
+    let (folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 30);
+    let before = store.newest().unwrap().0;
+    let copy = folder.path().join("copy.sqlite");
+    fs::write(&copy, "an older copy").unwrap();
+    let viewer = Store::open_read_only(path.to_str().unwrap()).unwrap();
+    beside_a_session(&path, || {
+        for store in [&store, &viewer] {
+            let made = store.backup(&copy).unwrap();
+            assert!(made.tx_id > before, "{made:?}");
+            let again = open(&copy);
+            assert_eq!(again.newest().unwrap().0, made.tx_id);
+            assert_eq!((again.id(), again.notice()), (store.id(), None));
+            let report = doctor::check(&again).unwrap();
+            assert_eq!((report.findings, report.checked.versions), (vec![], made.versions));
+            again.close().unwrap();
+        }
+    });
+    assert_eq!(store.backup(Path::new("/dev/stdout")).unwrap_err().code(), "INVALID_ARGUMENT");
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.filter(|name| name.to_string_lossy().ends_with(".new")).count() == 0);
+}
