@@ -1923,6 +1923,8 @@ export interface DoctorReport {
   damaged: boolean;
   /** The transaction whose state was checked. */
   asOf: number;
+  /** Only what was written after this transaction was checked; absent if all was. */
+  since?: number;
   /** Counts of what was checked. */
   checked: DoctorChecked;
   /** The first 200 problems, in the order in which they were found. */
@@ -2811,8 +2813,10 @@ export interface DiffOptions {
  * Rejects with `STORE_UNAVAILABLE` (also if there is no such file, if it is another program's database, or if its schema is older
  * than this program's), `STORE_CORRUPT` if it does not begin as a database does, `NOT_PRIVATE`,
  * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ *
+ * `deep`: check everything; otherwise, of a store of more than 2,000 versions, only what was written last. Default: true.
  */
-export declare function doctor(path: string): Promise<DoctorReport>
+export declare function doctor(path: string, deep?: boolean | undefined | null): Promise<DoctorReport>
 
 /**
  * A document, given as JSON, in whose strings what looks like a secret is replaced as by `withoutSecrets`. What was found once is
@@ -3136,6 +3140,8 @@ export interface QueryOptions {
   type?: ObjectType
   /** Largest number of objects, even if the query has a larger `limit`. */
   limit?: number
+  /** Only objects whose ID comes after this one: the next page of a query without `order by` and `offset`. */
+  after?: string
 }
 
 /** Which version to read. */

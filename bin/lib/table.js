@@ -11,8 +11,9 @@ const defaultColumns = 80;
 /**
  * @param {string[]} headings
  * @param {string[][]} rows the last column may be long: it is cut to the terminal's width
+ * @param {{ continued?: boolean }} [options] `continued`: these are further rows of a table, without its headings
  */
-export async function writeTable(headings, rows) {
+export async function writeTable(headings, rows, { continued = false } = {}) {
   if (!isTerminal()) {
     await write(rows.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
     return;
@@ -25,7 +26,8 @@ export async function writeTable(headings, rows) {
   const columns = process.stdout.columns || defaultColumns;
   const lines = all.map((row) => row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]))));
   const texts = lines.map((row) => row.join("  ").trimEnd()).map((line) => [...line].slice(0, columns).join(""));
-  await write(`${[styled("bold", texts[0]), ...texts.slice(1)].join("\n")}\n`);
+  const head = continued ? [] : [styled("bold", texts[0])];
+  await write(`${[...head, ...texts.slice(1)].join("\n")}\n`);
 }
 
 /**

@@ -71,7 +71,8 @@ fn search_query(text: String, options: SearchOptions) -> Result<SearchQuery> {
     query.filter.all_versions = options.all_versions.unwrap_or(false);
     query.limit = options.limit.map_or(query.limit, |limit| limit as usize);
     let seconds = options.patience_seconds.map(Duration::try_from_secs_f64).transpose();
-    query.patience = seconds.map_err(|_| Error::argument("patienceSeconds", "must be at least 0"))?;
+    query.patience =
+        seconds.map_err(|_| Error::argument("patienceSeconds", "must be at least 0"))?;
     Ok(query)
 }
 

@@ -40,8 +40,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use self::failure::Step;
-pub use self::locks::install as install_locks;
 use self::keeper::Keeper;
+pub use self::locks::install as install_locks;
 use self::mark::Mark;
 use self::place::Place;
 use super::Lost;

@@ -218,6 +218,9 @@ pub trait Upkeep: Debug + Send + Sync {
     /// object. Only for commands that a person runs.
     fn collect(&self) -> Result<Garbage>;
 
+    /// The transaction of the newest version but `newer`; `None` if there are no more than these.
+    fn before_newest(&self, newer: usize) -> Result<Option<TxId>>;
+
     /// Counts and measures the store.
     fn size(&self) -> Result<StoreSize>;
 

@@ -60,6 +60,8 @@ export interface DoctorReport {
   damaged: boolean;
   /** The transaction whose state was checked. */
   asOf: number;
+  /** Only what was written after this transaction was checked; absent if all was. */
+  since?: number;
   /** Counts of what was checked. */
   checked: DoctorChecked;
   /** The first 200 problems, in the order in which they were found. */

@@ -121,7 +121,8 @@ impl<'a> Find<'a> {
     /// Whether a line stays, whatever else is found.
     fn is_settled(&self, line: usize) -> bool {
         let lines = self.scan.lines;
-        let is_common = self.counts[line] >= common_from(lines, line) && !lines.looks_like_key(line);
+        let is_common =
+            self.counts[line] >= common_from(lines, line) && !lines.looks_like_key(line);
         is_common || self.stays.contains(&line) || self.scan.paths.contains(&line)
     }
 

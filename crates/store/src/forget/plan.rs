@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::lines::{Collector, Lines, MARK};
 use super::find::{Find, count};
+use super::lines::{Collector, Lines, MARK};
 use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::{Item, PlacedItem, Replacement, Store, Version};
 use base::error::Result;
-use base::object::{
-    AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
-};
+use base::object::{AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source};
 
 /// A line counts as common from this number of other objects on.
 const COMMON_FROM: usize = 3;

@@ -80,7 +80,12 @@ pub trait SearchIndex: Debug + Send + Sync {
 
     /// The objects of the first `limit` rows that hold these terms in a row, and whether there may
     /// be more. `in_name`: only those that hold them in their name.
-    fn holding(&self, terms: &[String], in_name: bool, limit: usize) -> Result<(Vec<ObjectId>, bool)>;
+    fn holding(
+        &self,
+        terms: &[String],
+        in_name: bool,
+        limit: usize,
+    ) -> Result<(Vec<ObjectId>, bool)>;
 
     /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best
     /// first.

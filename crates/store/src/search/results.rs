@@ -36,7 +36,12 @@ pub struct SearchQuery {
 impl SearchQuery {
     /// A search for a text in the latest versions of everything.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), filter: SearchFilter::default(), limit: DEFAULT_LIMIT, patience: None }
+        Self {
+            text: text.into(),
+            filter: SearchFilter::default(),
+            limit: DEFAULT_LIMIT,
+            patience: None,
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use super::read::{self, Point, VERSIONS, clip, end_of_prefix, indexed};
 use super::rows::{self, hash_value};
 use super::statements::Statements;
 use super::{
-    IN_MEMORY, JournalMode, SqliteBackend, backup, collect, failure, integrity, lock, lost, notes, query,
-    replace, write,
+    IN_MEMORY, JournalMode, SqliteBackend, backup, collect, failure, integrity, lock, lost, notes,
+    query, replace, write,
 };
 use crate::{
     Backend, Backup, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
@@ -272,6 +272,13 @@ impl Upkeep for SqliteBackend {
 
     fn collect(&self) -> Result<Garbage> {
         collect::collect(self)
+    }
+
+    fn before_newest(&self, newer: usize) -> Result<Option<TxId>> {
+        let sql = "SELECT tx_id FROM version ORDER BY version DESC LIMIT 1 OFFSET ?1";
+        self.read(|connection| {
+            connection.first(sql, [clip(newer as u64)], |row| Ok(TxId(row.get(0)?)))
+        })
     }
 
     fn size(&self) -> Result<StoreSize> {

@@ -127,8 +127,9 @@ fn drop_contents(store: &SqliteBackend) -> Result<bool> {
     let (removal, last, unused) = store.read(|connection| {
         let snapshot = connection.unchecked_transaction()?;
         let removal = notes::last_replaced(&snapshot)?;
-        let last: i64 = snapshot
-            .one("SELECT coalesce(max(version), 0) FROM version", [], |row| Ok(row.get(0)?))?;
+        let last: i64 =
+            snapshot
+                .one("SELECT coalesce(max(version), 0) FROM version", [], |row| Ok(row.get(0)?))?;
         let sql = format!("SELECT hash FROM content WHERE {UNUSED}");
         let unused: Vec<Value> = snapshot.all(&sql, [], |row| Ok(row.get(0)?))?;
         Ok((removal, last, unused))
@@ -156,7 +157,8 @@ fn drop_texts(store: &SqliteBackend) -> Result<()> {
     let used = Used::read(store)?;
     let mut after = i64::MIN;
     loop {
-        let (last, unused) = store.read(|connection| packs_with_unused(connection, &used, after))?;
+        let (last, unused) =
+            store.read(|connection| packs_with_unused(connection, &used, after))?;
         store.in_turns(0, unused.len(), |transaction, mut next, turn| {
             while next < unused.len() && !turn.is_over() {
                 drop_of_pack(transaction, &used, unused[next])?;

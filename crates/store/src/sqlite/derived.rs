@@ -11,8 +11,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 
 use super::SqliteBackend;
 use super::failure::{self, Failure, Step};
-use super::pack::Packs;
 use super::notes;
+use super::pack::Packs;
 use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;

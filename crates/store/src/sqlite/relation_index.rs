@@ -94,7 +94,8 @@ impl Entry for Relations {
         let Some(until) = until else { return Ok(()) };
         remove(transaction, object, position, Some(from_tx))?;
         let rows = stored(&of_item(kind, position.unsigned_abs(), text))?;
-        let renewed = Self { object, tx_id: from_tx, rows: Vec::new(), items: Vec::new(), keep: None };
+        let renewed =
+            Self { object, tx_id: from_tx, rows: Vec::new(), items: Vec::new(), keep: None };
         renewed.insert(transaction, position, &rows)?;
         let sql = "UPDATE relation SET until_tx = :until WHERE object = :object AND part = :part
                    AND from_tx = :from_tx";

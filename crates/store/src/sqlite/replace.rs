@@ -73,11 +73,7 @@ fn find(connection: &Connection, replacement: &Replacement) -> Step<Object> {
     Ok(found.ok_or_else(|| rules::nothing_to_replace(id))?)
 }
 
-fn apply(
-    connection: &Connection,
-    packer: &Packer<'_>,
-    replacement: &Replacement,
-) -> Step<Object> {
+fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<Object> {
     let mut object = find(connection, replacement)?;
     object.is_forgotten |= matches!(replacement, Replacement::Forgotten { .. });
     let changed = match replacement {

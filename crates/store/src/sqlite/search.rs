@@ -54,7 +54,10 @@ impl SearchIndex for SqliteBackend {
             let id = |row: &rusqlite::Row<'_>| Ok(ObjectId::new(row.get::<_, String>(0)?));
             connection.all(sql, wanted.clone(), id)
         })?;
-        Ok((rows.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect(), rows.len() == limit))
+        Ok((
+            rows.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect(),
+            rows.len() == limit,
+        ))
     }
 
     fn find(

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, named_params};
 
+use super::SqliteBackend;
 use super::derived::{self, Entry, ItemPlace};
 use super::failure::Step;
-use super::SqliteBackend;
 use super::statements::Statements;
 use crate::Version;
 use crate::search::{Columns, Searched, session_of};

@@ -56,8 +56,7 @@ impl SqliteBackend {
         mut step: impl FnMut(&mut Connection, &mut Turn) -> Step<T>,
     ) -> Result<T> {
         let mut turn = Turn(now());
-        let done =
-            self.write(|connection| failure::while_busy(|| step(connection, &mut turn)))?;
+        let done = self.write(|connection| failure::while_busy(|| step(connection, &mut turn)))?;
         thread::sleep(turn.0.elapsed().min(LONGEST_REST));
         Ok(done)
     }

@@ -31,7 +31,8 @@ fn with_sessions(store: &Store, calls: usize) -> ObjectId {
         let mut messages = Vec::new();
         for (number, id) in ids.iter().enumerate() {
             let key = if name == "gone" { secret(number) } else { format!("{name} {number}") };
-            let output = format!("{}the key is {key}\n", format!("line {number} of {name}\n").repeat(20));
+            let output =
+                format!("{}the key is {key}\n", format!("line {number} of {name}\n").repeat(20));
             let fields = json!({ "tool": "bash", "args": { "command": format!("echo {key}") },
                 "chat_ref": chat });
             write(store, toolcall(id.as_str()), &output, fields);
@@ -77,9 +78,7 @@ fn acts_as_a_session_when_asked() {
         let start = Instant::now();
         let mut transaction = store.begin();
         let items = vec![json!({ "turn": count, "message": { "content": text } }).to_string()];
-        transaction
-            .splice(chat.clone(), &Payload::default(), count, items, expected)
-            .unwrap();
+        transaction.splice(chat.clone(), &Payload::default(), count, items, expected).unwrap();
         expected = Expected::Latest(transaction.commit().unwrap().tx_id);
         longest = longest.max(start.elapsed());
         count += 1;

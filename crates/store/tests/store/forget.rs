@@ -574,9 +574,19 @@ fn the_indexes_find_what_reading_everything_finds() {
     for (name, said) in [("a", true), ("b", false)] {
         let call = ObjectId::new(format!("call_of_{name}"));
         let fields = json!({ "tool": "bash", "chat_ref": ObjectId::chat(name) });
-        write(&store, toolcall(call.as_str()), &format!("{line}\nand one of {name} alone\n"), fields);
+        write(
+            &store,
+            toolcall(call.as_str()),
+            &format!("{line}\nand one of {name} alone\n"),
+            fields,
+        );
         let text = if said { format!("he said: {line}") } else { "nothing at all".to_owned() };
-        session(&store, name, &[&call], &[json!({ "message": { "role": "user", "content": text } })]);
+        session(
+            &store,
+            name,
+            &[&call],
+            &[json!({ "message": { "role": "user", "content": text } })],
+        );
     }
     let sessions = ["s", "a", "b"].map(ObjectId::session);
     let targets = [id, ObjectId::new("call_of_a"), ObjectId::new("call_of_b")];

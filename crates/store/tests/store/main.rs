@@ -28,9 +28,9 @@ mod documents;
 mod file_locks;
 mod forget;
 mod front;
-mod indexing;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod indexing;
 #[cfg(unix)]
 mod kill;
 mod locomo;

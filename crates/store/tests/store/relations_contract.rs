@@ -207,7 +207,9 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<store::Item>) {
             put.content_hash = Hash::of(json!(put.fields).to_string());
             backend.commit(&[op(put)], T).unwrap();
         }
-        Step::CatchUp => backend.upkeep().unwrap().relation_index().catch_up(None).map(drop).unwrap(),
+        Step::CatchUp => {
+            backend.upkeep().unwrap().relation_index().catch_up(None).map(drop).unwrap()
+        }
     }
 }
 
