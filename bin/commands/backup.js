@@ -15,7 +15,7 @@ export const backup = {
     "The copy is the store as it is at one moment, checked before it is put in its place; an existing FILE is replaced then. To go back to it, end all sessions and put it in the place of the store. Other tools are no help beside a session: a copy of the file alone lacks what is in the log, and `sqlite3 .backup` begins anew with each write.",
   ],
   json: "Backup & { path: string }",
-  examples: ["palimpsest backup ~/backups/store-$(date +%F).sqlite"],
+  examples: ["palimpsest backup ~/store-$(date +%F).sqlite"],
   async run(given) {
     const [path] = given.positionals;
     await withStore(given, async (store) => {

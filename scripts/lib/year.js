@@ -43,7 +43,7 @@ export async function played(messages, folder) {
   }
   await session.close();
   const archive = join(folder, "played.jsonl");
-  await store.maintenance.exportArchive({ path: archive, compressed: false });
+  await store.maintenance.exportArchive({ path: archive, compress: false });
   await store.close();
   const lines = readFileSync(archive, "utf8").trim().split("\n");
   return lines.map((line) => JSON.parse(line));

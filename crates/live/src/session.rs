@@ -100,8 +100,6 @@ impl LiveSession {
     /// `FORGOTTEN` if the session is forgotten; errors of the store.
     pub fn open(store: Store, options: OpenSession) -> Result<Self> {
         let options = Arc::new(options);
-        // Without that, questions bring the indexes up to date.
-        let _ = store.keep_indexes();
         let _bounded = looks::bounded(options.look_deadline());
         let key = session_key(&store, &options)?;
         // A file that is gone must not turn everything off.

@@ -69,7 +69,7 @@ fn items(store: &Store, id: &ObjectId) -> Vec<Value> {
 }
 
 /// A tool call with the secret in its output, its arguments, its session's chat and events.
-fn with_secret(store: &Store) -> ObjectId {
+pub(crate) fn with_secret(store: &Store) -> ObjectId {
     let id = ObjectId::new("call_secret");
     let output = format!("{}\n{SECRET}\n{}", "before\n".repeat(30), "after\n".repeat(30));
     let chat = ObjectId::chat("s");

@@ -11,7 +11,7 @@ use base::object::ObjectId;
 use serde_json::json;
 use store::{SearchQuery, Store};
 
-use crate::forget::{open, place, session, toolcall, write};
+use crate::forget::{REAL, open, place, session, toolcall, with_secret, write};
 
 /// More than any machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -87,7 +87,7 @@ fn a_store_from_before_is_indexed_across_interruptions() {
 }
 
 #[test]
-fn a_question_waits_no_longer_than_it_may_and_says_what_is_missing() {
+fn a_question_waits_no_longer_and_says_what_is_missing() {
     let (_folder, path) = place();
     let store = open(&path);
     fill(&store, 0..600);
@@ -99,4 +99,26 @@ fn a_question_waits_no_longer_than_it_may_and_says_what_is_missing() {
     let second = store.search(&query).unwrap();
     assert!(second.unindexed < first.unindexed);
     assert_eq!(hits(&store), (600, 0));
+}
+
+#[test]
+fn what_is_indexed_beside_a_forget_stays_whole() {
+    for wait in [0, 350, 1_000] {
+        let (_folder, path) = place();
+        let store = open(&path);
+        store.keep_indexes().unwrap();
+        let id = with_secret(&store);
+        thread::sleep(Duration::from_millis(wait));
+        store.forget(&id, REAL).unwrap();
+        let findings = store::doctor::check(&store).unwrap().findings;
+        let again = open(&path);
+        assert_eq!(
+            store::doctor::check(&again).unwrap().findings,
+            [],
+            "reopened {wait} {findings:?}"
+        );
+        assert_eq!(findings, [], "{wait}");
+        let results = store.search(&SearchQuery::new("launch")).unwrap();
+        assert_eq!((results.total, results.unindexed), (0, 0));
+    }
 }
