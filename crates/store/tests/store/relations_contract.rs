@@ -208,7 +208,7 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<store::Item>) {
             backend.commit(&[op(put)], T).unwrap();
         }
         Step::CatchUp => {
-            backend.upkeep().unwrap().relation_index().catch_up(None).map(drop).unwrap()
+            backend.upkeep().unwrap().relation_index().catch_up(None).map(drop).unwrap();
         }
     }
 }
